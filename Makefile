@@ -1,0 +1,63 @@
+# Every target sets up what it needs (a virtual environment in .venv, pinned by constraints.txt), then does its work.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that ships with the package
+	@$(BIN)/dissensus demo
+
+test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
+	@$(BIN)/pytest
+
+check: $(VENV)/.ready-dev ## format, lint, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.ready-dev ## let ruff format and mend what it can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to benchmarks/results.json
+	@$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=benchmarks/raw.json -p no:cacheprovider -s
+	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.json benchmarks/results.json
+
+docs: $(VENV)/.ready-docs ## build the documentation into site/
+	@$(BIN)/zensical build
+
+clean: ## remove what make made
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/.ready-demo: pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dissensus needs Python 3.11 or newer; got $$($(PYTHON) --version). Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready-demo
+	@echo "adding what tests and checks need (once)"
+	@$(PIP) --group dev
+	@touch $@
+
+$(VENV)/.ready-bench: $(VENV)/.ready-dev
+	@$(PIP) --group peers
+	@touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready-demo
+	@$(PIP) --group docs
+	@touch $@
+
+# A compiled kernel is cached beside its source and does not notice when a kernel that it calls has changed.
+$(VENV)/.kernels: $(wildcard src/dissensus/kernels/*.py) | $(VENV)/.ready-demo
+	@rm -f src/dissensus/kernels/__pycache__/*.nb[ic]
+	@touch $@

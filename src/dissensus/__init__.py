@@ -1,0 +1,78 @@
+"""Dissensus: evaluate models when the experts disagree.
+
+Names are imported on first use, so that ``import dissensus`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dissensus.aggregation import AnnotatorBootstrap as AnnotatorBootstrap
+    from dissensus.aggregation import Dirichlet as Dirichlet
+    from dissensus.aggregation import InverseRank as InverseRank
+    from dissensus.aggregation import MajorityVote as MajorityVote
+    from dissensus.aggregation import NormalInverseGamma as NormalInverseGamma
+    from dissensus.aggregation import NormalInverseGammaPrior as NormalInverseGammaPrior
+    from dissensus.aggregation import PlackettLuce as PlackettLuce
+    from dissensus.aggregation import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation import ProbabilisticInverseRank as ProbabilisticInverseRank
+    from dissensus.aggregation import plackett_luce_log_likelihood as plackett_luce_log_likelihood
+    from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
+    from dissensus.aggregation.diagnostics import to_xarray as to_xarray
+    from dissensus.annotations.checking import diagnose as diagnose
+    from dissensus.annotations.rankings import Annotations as Annotations
+    from dissensus.annotations.ratings import Ratings as Ratings
+    from dissensus.annotations.ratings import read_ratings as read_ratings
+    from dissensus.annotations.reading import examine_annotations as examine_annotations
+    from dissensus.annotations.reading import read_annotations as read_annotations
+    from dissensus.annotations.writing import write_annotations as write_annotations
+    from dissensus.datasets.simulation import simulate_study as simulate_study
+    from dissensus.errors import DissensusError as DissensusError
+    from dissensus.errors import DissensusWarning as DissensusWarning
+    from dissensus.plausibilities import Plausibilities as Plausibilities
+    from dissensus.predictions.lists import Predictions as Predictions
+    from dissensus.predictions.reading import read_models as read_models
+    from dissensus.predictions.reading import read_predictions as read_predictions
+
+_HOMES = {
+    "Annotations": "annotations.rankings",
+    "AnnotatorBootstrap": "aggregation",
+    "Dirichlet": "aggregation",
+    "DissensusError": "errors",
+    "DissensusWarning": "errors",
+    "InverseRank": "aggregation",
+    "MajorityVote": "aggregation",
+    "NormalInverseGamma": "aggregation",
+    "NormalInverseGammaPrior": "aggregation",
+    "PlackettLuce": "aggregation",
+    "PlackettLuceML": "aggregation",
+    "Plausibilities": "plausibilities",
+    "Predictions": "predictions.lists",
+    "ProbabilisticInverseRank": "aggregation",
+    "Ratings": "annotations.ratings",
+    "diagnose": "annotations.checking",
+    "examine_annotations": "annotations.reading",
+    "plackett_luce_log_likelihood": "aggregation",
+    "read_annotations": "annotations.reading",
+    "read_models": "predictions.reading",
+    "read_predictions": "predictions.reading",
+    "read_ratings": "annotations.ratings",
+    "sampling_diagnostics": "aggregation.diagnostics",
+    "simulate_study": "datasets.simulation",
+    "to_xarray": "aggregation.diagnostics",
+    "write_annotations": "annotations.writing",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the lazy names are the public ones
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
+    return getattr(import_module(f"dissensus.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

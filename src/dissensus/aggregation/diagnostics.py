@@ -1,0 +1,173 @@
+"""Is the sample good enough? Convergence and Monte Carlo error of every case, over several chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.errors import MissingExtraError, listing
+from dissensus.plausibilities import Batch, Plausibilities
+from dissensus.typing import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 100
+SHORTEST = 4
+"""Draws per chain below which convergence cannot be judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Hold the diagnostics of every case.
+
+    Attributes
+    ----------
+    case_names
+        The cases.
+    n_draws
+        Draws per case.
+    rhat, ess, mcse : (n_cases,)
+        Plausibilities: the largest split R-hat, the smallest bulk effective sample size and the largest Monte Carlo
+        standard error of the mean among the mentioned conditions and the rest of each case.
+    certainty : (n_cases,)
+        Share of draws in which the most frequent top-1 condition is on top.
+    top_rhat, top_ess, certainty_mcse : (n_cases,)
+        The same diagnostics of the indicator that this condition is on top.
+    """
+
+    case_names: tuple[str, ...]
+    n_draws: int
+    rhat: FloatArray
+    ess: FloatArray
+    mcse: FloatArray
+    certainty: FloatArray
+    top_rhat: FloatArray
+    top_ess: FloatArray
+    certainty_mcse: FloatArray
+
+    @property
+    def has_not_converged(self) -> BoolArray:
+        """Whether R-hat of any quantity of each case is above 1.01, shape (n_cases,)."""
+        return np.fmax(self.rhat, self.top_rhat) > RHAT_LIMIT
+
+    @property
+    def has_few_draws(self) -> BoolArray:
+        """Whether any effective sample size of each case is below 100, shape (n_cases,)."""
+        return np.fmin(self.ess, self.top_ess) < ESS_LIMIT
+
+    def warnings(self) -> list[str]:
+        """Name the cases that need more draws, in at most two sentences."""
+        found = (
+            (self.has_not_converged, f"R-hat above {RHAT_LIMIT}", "raise warmup or draws"),
+            (self.has_few_draws, f"an effective sample size below {ESS_LIMIT}", "raise draws"),
+        )
+        return [
+            f"{mask.sum()} of {len(self.case_names)} cases have {what}; {advice}: {listing(self._named(mask))}"
+            for mask, what, advice in found
+            if mask.any()
+        ]
+
+    def _named(self, mask: BoolArray) -> list[str]:
+        return [self.case_names[case] for case in np.flatnonzero(mask)]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row per case."""
+        import polars as pl
+
+        numbers = ("rhat", "ess", "mcse", "certainty", "top_rhat", "top_ess", "certainty_mcse")
+        return pl.DataFrame({"case": self.case_names, **{name: getattr(self, name) for name in numbers}})
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Diagnostics: {len(self.case_names)} cases, {self.n_draws} draws",
+            f"  R-hat                 median {np.median(self.rhat):.3f}, worst {self.rhat.max():.3f}",
+            f"  effective sample size median {np.median(self.ess):.0f}, worst {self.ess.min():.0f}",
+            f"  of the top-1 share    median {np.median(self.top_ess):.0f}, worst {self.top_ess.min():.0f}",
+            f"  Monte Carlo error of the top-1 certainty: worst {self.certainty_mcse.max():.4f}",
+        ]
+        return "\n".join([*lines, *(f"  ! {warning}" for warning in self.warnings())])
+
+
+def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
+    """Draw once more and judge the draws: split R-hat, bulk ESS and Monte Carlo error of every case.
+
+    Definitions follow [vehtari]. A quantity that never changes has R-hat 1 and as many effective draws as draws.
+
+    Examples
+    --------
+    >>> from dissensus import PlackettLuce, simulate_study
+    >>> draws = PlackettLuce().sample(simulate_study(n_cases=5).annotations, draws=2000)
+    >>> bool((sampling_diagnostics(draws).certainty_mcse < 0.05).all())
+    True
+    """
+    parts = list(plausibilities.map(_judged))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns)
+
+
+def chained(draws: FloatArray, n_chains: int) -> FloatArray:
+    """Cut draws (n_draws, ...) into chains of equal length, (n_chains, length, ...).
+
+    The first chains have a draw more when the draws do not divide evenly; it is left out here.
+    """
+    length, longer = divmod(len(draws), n_chains)
+    starts = np.arange(n_chains) * length + np.minimum(np.arange(n_chains), longer)
+    return np.asarray(draws[starts[:, None] + np.arange(length)])
+
+
+def _judged(batch: Batch) -> tuple[FloatArray, ...]:
+    """Return rhat, ess, mcse, certainty, top_rhat, top_ess and certainty_mcse of the cases of a batch."""
+    from dissensus.kernels.compact import top_one_indicators
+
+    columns = batch.columns[:-1]
+    shares = np.split(batch.top_shares(), columns[1:])
+    winners = np.array([share.argmax() for share in shares], dtype=np.int64)
+    marks = top_one_indicators(batch.layout(), batch.values, winners)
+    plausible = [batch.of_case(case).T for case in range(batch.n_cases)]
+    rhat, ess, mcse = _judged_series(np.concatenate([*plausible, marks]), batch.n_chains)
+    size = len(rhat) - batch.n_cases
+    return (
+        np.maximum.reduceat(rhat[:size], columns),
+        np.minimum.reduceat(ess[0, :size], columns),
+        np.maximum.reduceat(mcse[:size], columns),
+        np.array([share.max() for share in shares]),
+        rhat[size:],
+        ess[1, size:],
+        mcse[size:],
+    )
+
+
+def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return R-hat, effective sample sizes (bulk and of the mean) and standard error of series (n, draws)."""
+    from dissensus.kernels.diagnostics import diagnose
+
+    draws = np.moveaxis(chained(series.T, n_chains), 2, 0)
+    if draws.shape[2] < SHORTEST:
+        few = np.full(len(series), float(series.shape[1]))
+        return np.full(len(series), np.nan), np.stack([few, few]), series.std(axis=1) / np.sqrt(series.shape[1])
+    found = diagnose(np.ascontiguousarray(draws))
+    return found.r_hat, np.stack([found.bulk_ess, found.mean_ess]), found.standard_error
+
+
+def to_xarray(plausibilities: Plausibilities) -> Any:
+    """Export the draws to an xarray data set with dimensions chain, draw, case and condition, as ArviZ expects.
+
+    The array is dense: mind the memory, or select some cases first. Needs the extra ``arviz``.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtraError(
+            "exporting to xarray needs a package that is not installed",
+            expected="xarray",
+            advice="pip install 'dissensus[arviz]'",
+        ) from error
+    chains = chained(np.moveaxis(plausibilities.dense(), 1, 0), plausibilities.n_chains)
+    return xarray.Dataset(
+        {"plausibility": (("chain", "draw", "case", "condition"), chains)},
+        coords={"case": list(plausibilities.case_names), "condition": list(plausibilities.conditions)},
+    )

@@ -1,0 +1,207 @@
+"""Ratings: a normal distribution of scores per case, with a normal-inverse-gamma posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dissensus.aggregation.aggregating import Aggregation, check_seed
+from dissensus.aggregation.opinions import check_positive
+from dissensus.annotations.panel import check_length, check_names
+from dissensus.annotations.ragged import row_of_each, weighted_counts
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
+from dissensus.errors import DissensusError
+from dissensus.plausibilities import Batch, Plausibilities, case_keys
+from dissensus.typing import FloatArray, IntArray, KeyArray
+
+LARGEST_SHAPE = 1000.0
+"""The prior shape when variances differ between cases no more than by chance."""
+
+
+@dataclass(frozen=True)
+class NormalInverseGammaPrior:
+    """Prior of the mean and variance of a case: sigma^2 ~ InverseGamma(a, b), mean ~ N(mu, sigma^2 / kappa)."""
+
+    mu: float
+    kappa: float
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        check_positive(kappa=self.kappa, a=self.a, b=self.b)
+        if not np.isfinite(self.mu):
+            raise DissensusError("mu must be finite", got=repr(self.mu))
+
+
+@dataclass(frozen=True)
+class NormalInverseGamma(Aggregation):
+    """Posterior of normally distributed scores, as plausibilities of the intervals between thresholds.
+
+    Every draw is a mean and a variance from the conjugate posterior of a case; the plausibility of an interval is its
+    probability under that normal distribution.
+
+    Parameters
+    ----------
+    thresholds
+        Increasing; K - 1 of them make K intervals. A score equal to a threshold belongs to the interval below it.
+    prior
+        Given, or estimated from the scores of all cases by the method of moments (default).
+    reliability
+        How often each rating counts; any positive number. Weights of ratings multiply it.
+    conditions
+        Names of the K intervals; by default made from the thresholds.
+
+    Examples
+    --------
+    >>> said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    >>> draws = NormalInverseGamma(thresholds=(0.0,)).sample(said, draws=2000)
+    >>> draws.conditions, draws.mean()[:, 0].round(1)
+    (('<= 0', '> 0'), array([0.8, 0.1, 0.4]))
+    """
+
+    thresholds: tuple[float, ...] = (0.0,)
+    prior: NormalInverseGammaPrior | None = None
+    reliability: float = 1.0
+    conditions: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(reliability=self.reliability)
+        object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
+        steps = np.diff(self.thresholds)
+        if not self.thresholds or not np.isfinite(self.thresholds).all() or not (steps > 0).all():
+            raise DissensusError("thresholds must be finite and increasing, at least one", got=str(self.thresholds))
+        if self.conditions is not None:
+            check_length("condition", len(self.conditions), len(self.thresholds) + 1)
+            check_names("condition", self.conditions)
+
+    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
+        from dissensus.kernels.randomness import stream_keys
+
+        check_ratings(annotations)
+        assert isinstance(annotations, Ratings)
+        rated = _total_weight(annotations) > 0
+        ratings = annotations.select(rated)
+        prior = self.prior or estimated_prior(ratings)
+        check_seed(seed)
+        keys = stream_keys(np.uint64(seed), case_keys(ratings.case_names), 2)[:, 1]
+        sampler = IntervalSampler(
+            ratings.case_names,
+            posterior_parameters(ratings, prior, self.reliability),
+            np.array(self.thresholds),
+            np.ascontiguousarray(keys),
+            draws,
+        )
+        names = self.conditions or interval_names(self.thresholds)
+        return Plausibilities(
+            conditions=names,
+            case_names=ratings.case_names,
+            excluded=tuple(name for name, kept in zip(annotations.case_names, rated, strict=True) if not kept),
+            n_draws=draws,
+            n_chains=1,
+            support_offsets=np.arange(ratings.n_cases + 1) * len(names),
+            support=np.tile(np.arange(len(names)), ratings.n_cases),
+            sampler=sampler,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalSampler:
+    """Draw the plausibilities of all intervals for some cases; every condition belongs to the support."""
+
+    case_names: tuple[str, ...]
+    posteriors: FloatArray
+    thresholds: FloatArray
+    keys: KeyArray
+    draws: int
+
+    def __call__(self, cases: IntArray) -> Batch:
+        """Draw the cases at these positions."""
+        from dissensus.kernels.normal_inverse_gamma import sample_intervals
+
+        n_intervals = len(self.thresholds) + 1
+        theta = sample_intervals(self.posteriors[cases], self.thresholds, self.keys[cases], self.draws)
+        return Batch(
+            case_names=tuple(self.case_names[i] for i in cases),
+            n_conditions=n_intervals,
+            n_draws=self.draws,
+            n_chains=1,
+            support_offsets=np.arange(len(cases) + 1) * n_intervals,
+            support=np.tile(np.arange(n_intervals), len(cases)),
+            values=theta.ravel(),
+            rest_shapes=np.zeros(len(cases)),
+            rest_keys=np.zeros(len(cases), dtype=np.uint64),
+        )
+
+
+def check_ratings(ratings: object) -> None:
+    """Refuse anything that is not a study of ratings with at least one rating."""
+    if not isinstance(ratings, Ratings):
+        kind = type(ratings).__name__
+        advice = "rankings go to PlackettLuce and the like" if kind == "Annotations" else ""
+        raise DissensusError("this aggregation needs ratings", expected="Ratings", got=kind, advice=advice)
+    if not _total_weight(ratings).any():
+        raise DissensusError("no case has any rating", got=f"{ratings.n_cases} cases without ratings")
+
+
+def _total_weight(ratings: Ratings) -> FloatArray:
+    return weighted_counts(ratings.panel.case_of_opinion, ratings.panel.weights, ratings.n_cases)
+
+
+def _case_moments(ratings: Ratings) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return total weight, mean and sum of squared deviations of each case."""
+    case, weights = row_of_each(ratings.rating_offsets), ratings.panel.weights
+    total = _total_weight(ratings)
+    mean = weighted_counts(case, weights * ratings.scores, ratings.n_cases) / total
+    deviation = ratings.scores - mean[case]
+    return total, mean, weighted_counts(case, weights * deviation**2, ratings.n_cases)
+
+
+def posterior_parameters(ratings: Ratings, prior: NormalInverseGammaPrior, reliability: float) -> FloatArray:
+    """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
+    total, mean, squares = _case_moments(ratings)
+    n, squares = reliability * total, reliability * squares
+    kappa = prior.kappa + n
+    mu = (prior.kappa * prior.mu + n * mean) / kappa
+    b = prior.b + squares / 2 + prior.kappa * n * (mean - prior.mu) ** 2 / (2 * kappa)
+    return np.stack([mu, kappa, prior.a + n / 2, b], axis=1)
+
+
+def estimated_prior(ratings: Ratings) -> NormalInverseGammaPrior:
+    """Estimate the prior from the scores of all cases by the method of moments.
+
+    The mean variance within cases, its spread between cases and the spread of case means, each less what sampling
+    alone explains, are matched to the moments of the prior. Cases with many ratings count for more.
+    """
+    total, mean, squares = _case_moments(ratings)
+    several = total > 1
+    freedom = total[several] - 1
+    if not several.any() or not squares[several].any():
+        raise DissensusError(
+            "the prior cannot be estimated",
+            expected="at least one case whose ratings differ",
+            got="one rating per case, or ratings that always agree",
+            advice="give it: NormalInverseGamma(prior=NormalInverseGammaPrior(mu, kappa, a, b))",
+        )
+    within = squares[several].sum() / freedom.sum()
+    variances = squares[several] / freedom
+    fourth = (freedom * variances**2 / (1 + 2 / freedom)).sum() / freedom.sum()
+    excess = fourth - within**2
+    a = min(2 + within**2 / excess, LARGEST_SHAPE) if excess > 0 else LARGEST_SHAPE
+    centre = float(np.average(mean, weights=total))
+    noise = within * len(total) / total.sum()
+    between = max(float(np.average((mean - centre) ** 2, weights=total)) - noise, within / LARGEST_SHAPE)
+    return NormalInverseGammaPrior(mu=centre, kappa=float(within / between), a=float(a), b=float(within * (a - 1)))
+
+
+def interval_names(thresholds: Sequence[float]) -> tuple[str, ...]:
+    """Name the intervals between thresholds.
+
+    >>> interval_names((0.0, 5.0))
+    ('<= 0', '0 to 5', '> 5')
+    """
+    inner = [f"{low:g} to {high:g}" for low, high in pairwise(thresholds)]
+    return (f"<= {thresholds[0]:g}", *inner, f"> {thresholds[-1]:g}")

@@ -1,0 +1,263 @@
+"""Plackett-Luce: likelihood, posterior and maximum likelihood of partial rankings with ties."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from dissensus.aggregation.aggregating import (
+    REST_STREAM,
+    Aggregation,
+    PointSampler,
+    batch_of,
+    plausibilities_of,
+    stream_keys_of,
+)
+from dissensus.aggregation.opinions import (
+    Opinions,
+    check_choice,
+    check_count,
+    check_positive,
+    checked_rankings,
+    opinions_of,
+)
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
+from dissensus.errors import DissensusError, DissensusWarning, listing
+from dissensus.plausibilities import Batch, Plausibilities
+from dissensus.typing import FloatArray, IntArray, KeyArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dissensus.kernels.plackett_luce import Posterior
+
+Prior: TypeAlias = Literal["observed", "symmetric"]
+PRIORS = ("observed", "symmetric")
+
+
+@dataclass(frozen=True)
+class PlackettLuce(Aggregation):
+    """Posterior of the Plackett-Luce model, drawn by an exact Gibbs sampler on the mentioned conditions and one rest.
+
+    Annotators draw conditions without replacement in proportion to their plausibilities; a tie stands for all orders
+    within it.
+
+    Parameters
+    ----------
+    reliability
+        How often each ranking counts; any positive number, whole or not. Weights of rankings multiply it.
+    alpha
+        Shape of the gamma prior of each condition; positive.
+    prior
+        ``"observed"``: every mentioned condition has shape ``alpha``, and all others together have shape ``alpha``,
+        split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
+    chains, warmup
+        The draws come from several chains, each after some sweeps that are thrown away. Cases whose posterior is a
+        Dirichlet distribution need neither and have independent draws.
+
+    Notes
+    -----
+    With ``unranked="below"`` a condition that is not mentioned lost against all that are, so it competes in every
+    race; with ``"unobserved"`` only the mentioned conditions of a ranking compete, so an annotator who names a single
+    condition says nothing, and unmentioned conditions keep their prior.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["a"]], [["b", "c"]]]], ["a", "b", "c", "d"])
+    >>> theta = PlackettLuce(reliability=3).sample(said, draws=4000).mean()
+    >>> theta.argmax(), theta.sum().round(6)
+    (np.int64(0), np.float64(1.0))
+    """
+
+    reliability: float = 1.0
+    alpha: float = 1.0
+    prior: Prior = "observed"
+    chains: int = 4
+    warmup: int = 100
+
+    def __post_init__(self) -> None:
+        check_positive(reliability=self.reliability, alpha=self.alpha)
+        check_choice("prior", self.prior, PRIORS)
+        check_count(chains=self.chains)
+        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
+            raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
+
+    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
+        opinions = opinions_of(annotations)
+        chains = min(self.chains, draws)
+        sampler = PlackettLuceSampler(
+            opinions,
+            self._posterior(opinions),
+            stream_keys_of(opinions, seed, chains=chains),
+            1.0 if self.prior == "observed" else self.alpha,
+            draws,
+            self.warmup,
+        )
+        return plausibilities_of(opinions, sampler, draws=draws, chains=chains)
+
+    def _posterior(self, opinions: Opinions) -> Posterior:
+        from dissensus.kernels.grouping import group_rankings
+        from dissensus.kernels.plackett_luce import plackett_luce_posterior
+
+        races = group_rankings(
+            opinions.rankings(self.reliability * opinions.weights), below=opinions.unranked == "below"
+        )
+        members = np.minimum(opinions.rest_sizes, 1) if self.prior == "observed" else opinions.rest_sizes
+        shapes = np.insert(
+            np.full(len(opinions.support), float(self.alpha)), opinions.support_offsets[1:], self.alpha * members
+        )
+        return plackett_luce_posterior(races, shapes)
+
+
+@dataclass(frozen=True, eq=False)
+class PlackettLuceSampler:
+    """Run the chains of some cases.
+
+    ``keys`` has one column for the split of the rest and one per chain; ``rest_shape`` is the shape of that split.
+    """
+
+    opinions: Opinions
+    posterior: Posterior
+    keys: KeyArray
+    rest_shape: float
+    draws: int
+    warmup: int
+
+    def __call__(self, cases: IntArray) -> Batch:
+        """Draw the cases at these positions."""
+        from dissensus.kernels.plackett_luce import sample_plackett_luce
+
+        chains = self.keys.shape[1] - 1
+        columns = self.opinions.support_sizes[cases] + 1
+        sampled = -(-self.draws // chains)
+        values = np.empty(chains * sampled * int(columns.sum()))
+        chain_keys = np.ascontiguousarray(self.keys[:, REST_STREAM + 1 :])
+        position = 0
+        for first, last in contiguous_runs(cases):
+            size = chains * sampled * int(self.opinions.support_sizes[first:last].sum() + last - first)
+            out = values[position : position + size]
+            sample_plackett_luce(self.posterior, chain_keys, (first, last), chains, self.warmup, out)
+            position += size
+        return batch_of(
+            self.opinions,
+            cases,
+            thinned(values, columns, chains=chains, sampled=sampled, draws=self.draws),
+            draws=self.draws,
+            chains=chains,
+            rest_shapes=np.full(self.opinions.n_cases, self.rest_shape),
+            rest_keys=self.keys[:, REST_STREAM],
+        )
+
+
+def contiguous_runs(cases: IntArray) -> list[tuple[int, int]]:
+    """Split positions into runs of neighbours, each as (first, one past the last).
+
+    >>> contiguous_runs(np.array([0, 1, 4, 2]))
+    [(0, 2), (4, 5), (2, 3)]
+    """
+    runs = np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1)
+    return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+
+
+def thinned(values: FloatArray, columns: IntArray, *, chains: int, sampled: int, draws: int) -> FloatArray:
+    """Drop the last sweep of the later chains, so that the draws are as many as asked for."""
+    spare = chains * sampled - draws
+    if not spare:
+        return values
+    kept = np.arange(chains * sampled).reshape(chains, sampled)
+    rows = np.concatenate([kept[: chains - spare].ravel(), kept[chains - spare :, :-1].ravel()])
+    bounds = np.append(0, np.cumsum(columns)) * chains * sampled
+    parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class PlackettLuceML(Aggregation):
+    """Maximum likelihood of the Plackett-Luce model.
+
+    Deterministic. Where the likelihood has no maximum inside the simplex, the limit of its maximising sequence is
+    given: a condition that never comes before another one, directly or through a chain of others, has plausibility
+    zero beside it.
+
+    Notes
+    -----
+    With ``unranked="below"`` unmentioned conditions lost against all mentioned ones and have plausibility zero. With
+    ``"unobserved"`` they were not compared and have plausibility zero as well, by convention; groups of conditions
+    that nobody compared with each other share the mass in proportion to their first-choice votes.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> PlackettLuceML().sample(said).mean().round(6)
+    array([[0.666667, 0.333333, 0.      ]])
+    """
+
+    def point(self, opinions: Opinions) -> FloatArray:
+        """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
+        from dissensus.kernels.maximum_likelihood import maximum_likelihood
+
+        estimate = maximum_likelihood(opinions.rankings(opinions.weights), below=opinions.unranked == "below")
+        if not estimate.is_converged.all():
+            slow = [opinions.case_names[case] for case in np.flatnonzero(~estimate.is_converged)]
+            warnings.warn(
+                f"the likelihood is not quite at its maximum: {listing(slow)}", DissensusWarning, stacklevel=4
+            )
+        return np.delete(estimate.values, opinions.support_offsets[1:] + np.arange(opinions.n_cases))
+
+    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+        opinions = opinions_of(annotations)
+        return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
+
+
+def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -> FloatArray:
+    """Return the exact log-probability of the rankings of each case under the Plackett-Luce model.
+
+    Parameters
+    ----------
+    annotations
+        The rankings; a tie stands for all orders within it, and ``unranked`` says who competes. Weights of rankings
+        multiply their log-probabilities.
+    weights : (K,) or (n_cases, K)
+        Positive weights of the conditions on any scale, for example plausibilities.
+
+    Returns
+    -------
+    (n_cases,)
+        Log-probabilities; 0 for a case without rankings.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> np.exp(plackett_luce_log_likelihood(said, [3.0, 2.0, 1.0])).round(6)
+    array([0.333333])
+    """
+    from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
+
+    checked_rankings(annotations)
+    return log_likelihood(
+        (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
+        annotations.codes,
+        annotations.weights,
+        checked_weights(annotations, weights),
+        int(annotations.unranked == "below"),
+        LATTICE_MOST,
+    )
+
+
+def checked_weights(annotations: Annotations, weights: ArrayLike) -> FloatArray:
+    """Return weights as a matrix of one row or one row per case, or say what is wrong with them."""
+    given = np.ascontiguousarray(weights, dtype=np.float64)
+    expected = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))
+    if given.shape not in expected:
+        raise DissensusError(
+            "the weights have the wrong shape", expected=" or ".join(map(str, expected)), got=str(given.shape)
+        )
+    if not ((given > 0) & np.isfinite(given)).all():
+        wrong = given[~((given > 0) & np.isfinite(given))][0]
+        raise DissensusError("weights must be positive and finite", got=str(wrong))
+    return np.atleast_2d(given)

@@ -1,0 +1,1 @@
+"""What was said: annotations, how they are built, checked, read and written."""

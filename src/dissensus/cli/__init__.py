@@ -1,0 +1,31 @@
+"""The command line: thin wrappers around the Python side; heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; a :class:`~dissensus.errors.DissensusError` is printed in one block, exit code 2."""
+    from dissensus.cli.app import app
+    from dissensus.errors import DissensusError
+
+    try:
+        app(prog_name="dissensus")
+    except DissensusError as error:
+        _print_error(str(error))
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("\ninterrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+
+
+def _print_error(text: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(Text("error: ", style="bold red").append(text, style="default"))

@@ -1,0 +1,1 @@
+"""Studies to try things on: simulated ones that ship as code."""

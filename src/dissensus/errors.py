@@ -1,0 +1,96 @@
+"""One family of exceptions: what was expected, what was got, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DissensusError(ValueError):
+    """Say precisely why an input cannot be used.
+
+    Parameters
+    ----------
+    problem
+        One sentence, without a full stop.
+    expected, got
+        What would have been accepted, and what was found instead.
+    where
+        File, row, case, annotator: as much as is known.
+    advice
+        What the reader can do about it.
+
+    Examples
+    --------
+    >>> print(DissensusError("unknown condition", got="'Eczma'", advice="did you mean 'Eczema'?"))
+    unknown condition
+      got:      'Eczma'
+      do:       did you mean 'Eczema'?
+    """
+
+    def __init__(self, problem: str, *, expected: str = "", got: str = "", where: str = "", advice: str = "") -> None:
+        self.problem = problem
+        self.expected = expected
+        self.got = got
+        self.where = where
+        self.advice = advice
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        details = {"expected": self.expected, "got": self.got, "where": self.where, "do": self.advice}
+        lines = [f"  {label + ':':<10}{text}" for label, text in details.items() if text]
+        return "\n".join([self.problem, *lines])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), self.problem, self.expected, self.got, self.where, self.advice)
+
+    def at(self, where: str) -> DissensusError:
+        """Return the same error with a place put in front of where it happened."""
+        place = ", ".join(part for part in (where, self.where) if part)
+        return type(self)(self.problem, expected=self.expected, got=self.got, where=place, advice=self.advice)
+
+
+def _restore(
+    family: type[DissensusError], problem: str, expected: str, got: str, where: str, advice: str
+) -> DissensusError:
+    return family(problem, expected=expected, got=got, where=where, advice=advice)
+
+
+class FormatError(DissensusError):
+    """A file is not what its format promises, or no format fits it."""
+
+
+class HoldsRatingsError(FormatError):
+    """A file that should hold rankings holds numeric ratings."""
+
+
+class MissingExtraError(DissensusError, ImportError):
+    """A feature needs a package that is installed with one of the extras."""
+
+
+class DissensusWarning(UserWarning):
+    """Something was read, and something about it deserves a look."""
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Offer the known name that is nearest to an unknown one, or nothing.
+
+    >>> suggestion("Eczma", ["Eczema", "Psoriasis"])
+    "did you mean 'Eczema'?"
+    >>> suggestion("Acne", ["Eczema", "Psoriasis"])
+    ''
+    """
+    known = {other.casefold().strip(): other for other in names}
+    near = get_close_matches(name.casefold().strip(), known, n=1, cutoff=0.7)
+    return f"did you mean {known[near[0]]!r}?" if near else ""
+
+
+def listing(names: Iterable[object], *, most: int = 5) -> str:
+    """Write a few names out and count the rest.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = [repr(name) for name in names]
+    rest = len(shown) - most
+    return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,117 @@
+"""Walk through draws on the compact support: U + 1 numbers a case, the last one the rest mass."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiling import compiled
+from dissensus.kernels.randomness import Keys
+from dissensus.kernels.rest import largest_unmentioned, split_rest
+from dissensus.typing import FloatArray, IntArray
+
+
+class Layout(NamedTuple):
+    """Say where the draws of each case stand, and how its rest mass splits.
+
+    Attributes
+    ----------
+    n_draws, n_conditions
+        Draws per case, and K.
+    support_offsets : (n_cases + 1,)
+        Case ``i`` has ``U = support_offsets[i + 1] - support_offsets[i]`` mentioned conditions; its draws are a
+        C-ordered (n_draws, U + 1) matrix that begins at ``n_draws * (support_offsets[i] + i)``.
+    rest_shapes : (n_cases,)
+        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+    rest_keys : (n_cases,)
+        Key of the random stream of that split.
+    """
+
+    n_draws: int
+    n_conditions: int
+    support_offsets: IntArray
+    rest_shapes: FloatArray
+    rest_keys: Keys
+
+
+@compiled
+def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
+    """Split the rest mass of every draw of a case among its n unmentioned conditions, shape (n_draws, n)."""
+    split = np.zeros((len(masses), n))
+    for draw in range(len(masses)):
+        split_rest(masses[draw], n, shape, key, draw, split[draw])
+    return split
+
+
+@compiled
+def top_one(
+    draws: FloatArray, draw: int, n_rest: int, rest_shape: float, rest_key: np.uint64, largest: FloatArray
+) -> tuple[float, int]:
+    """Find the greatest plausibility of a draw, and how many mentioned conditions have it (none: another one wins)."""
+    size = draws.shape[1] - 1
+    best, ties = draws[draw, 0], 1
+    for k in range(1, size):
+        if draws[draw, k] > best:
+            best, ties = draws[draw, k], 1
+        elif draws[draw, k] == best:
+            ties += 1
+    rest = draws[draw, size]
+    if rest > best and largest_unmentioned(rest, n_rest, rest_shape, rest_key, draw, best, largest) > 0:
+        return largest[0], 0
+    return best, ties
+
+
+@compiled
+def top_one_shares(layout: Layout, values: FloatArray) -> FloatArray:
+    """Count how often each condition is on top, unmentioned ones together; exact ties share the draw.
+
+    Returns
+    -------
+    (sum of (U + 1),)
+        Shares of draws, case after case.
+    """
+    n_cases = len(layout.rest_shapes)
+    shares = np.zeros(layout.support_offsets[n_cases] + n_cases)
+    largest = np.empty(1)
+    for case in range(n_cases):
+        column = layout.support_offsets[case] + case
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        draws = values[layout.n_draws * column : layout.n_draws * (column + size + 1)].reshape(
+            (layout.n_draws, size + 1)
+        )
+        key = layout.rest_keys[case]
+        for draw in range(layout.n_draws):
+            best, ties = top_one(draws, draw, layout.n_conditions - size, layout.rest_shapes[case], key, largest)
+            if ties == 0:
+                shares[column + size] += 1.0
+            else:
+                for k in range(size):
+                    if draws[draw, k] == best:
+                        shares[column + k] += 1.0 / ties
+    return shares / layout.n_draws
+
+
+@compiled
+def top_one_indicators(layout: Layout, values: FloatArray, winners: IntArray) -> FloatArray:
+    """Mark the draws in which the winner of each case is on top, shape (n_cases, n_draws); ties count in part.
+
+    ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
+    """
+    n_cases = len(layout.rest_shapes)
+    marks = np.zeros((n_cases, layout.n_draws))
+    largest = np.empty(1)
+    for case in range(n_cases):
+        column = layout.support_offsets[case] + case
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        draws = values[layout.n_draws * column : layout.n_draws * (column + size + 1)].reshape(
+            (layout.n_draws, size + 1)
+        )
+        key = layout.rest_keys[case]
+        for draw in range(layout.n_draws):
+            best, ties = top_one(draws, draw, layout.n_conditions - size, layout.rest_shapes[case], key, largest)
+            if ties == 0:
+                marks[case, draw] = 1.0 if winners[case] == size else 0.0
+            elif winners[case] < size and draws[draw, winners[case]] == best:
+                marks[case, draw] = 1.0 / ties
+    return marks

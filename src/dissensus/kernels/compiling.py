@@ -1,0 +1,65 @@
+"""How every kernel is compiled: one decorator, so that all of them obey the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+Item = TypeVar("Item", bound=np.generic)
+
+RULES: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": False,
+    "no_cfunc_wrapper": True,
+}
+INNER_RULES: dict[str, Any] = {**RULES, "no_cpython_wrapper": True}
+
+
+def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile a kernel: it releases the GIL, is cached on disk and follows IEEE arithmetic.
+
+    Arrays must be C-contiguous and of the types int64, uint64 or float64, so that each kernel is compiled
+    once. Division by zero gives infinity or nan, as in NumPy; nothing is reordered for speed, so a kernel
+    gives the same bits wherever it is called from.
+    """
+    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
+
+
+def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile a function that only kernels call: without the way in from Python, which takes time."""
+    return cast(Callable[Parameters, Result], numba.njit(**INNER_RULES)(function))
+
+
+def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile a small function and copy it into its callers: no call, no counting of references to arrays."""
+    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
+
+
+def merged(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile a large function as part of its only caller, which takes half the time."""
+    return cast(Callable[Parameters, Result], numba.njit(inline="always", **RULES)(function))
+
+
+def is_cached() -> bool:
+    """Tell whether the kernels were compiled before: their index files lie beside them, none older than its source."""
+    folder = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    return any(index.stat().st_mtime >= newest for index in folder.glob("__pycache__/plackett_luce.*.nbi"))
+
+
+def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
+    """Return a contiguous, writable array: others would make a kernel compile once more.
+
+    A read-only array is copied, which costs little beside any kernel.
+    """
+    return np.require(array, requirements=["C", "W"])

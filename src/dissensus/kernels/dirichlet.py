@@ -1,0 +1,95 @@
+"""Independent Dirichlet draws on the support and the rest of each case, for concentrations of any size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.kernels.compiling import compiled, inner
+from dissensus.kernels.randomness import STREAM, Keys, Stream, gamma, log_gamma, start, tallies
+from dissensus.typing import FloatArray, IntArray
+
+SMALL_SHAPE = 0.1
+"""Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float."""
+
+
+@inner
+def has_small_shape(shapes: FloatArray) -> bool:
+    """Tell whether any condition has a positive shape that calls for logarithms."""
+    found = False
+    for k in range(len(shapes)):
+        found |= 0.0 < shapes[k] < SMALL_SHAPE
+    return found
+
+
+@inner
+def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: FloatArray) -> None:
+    """Draw theta_k proportional to Gamma(shape_k) / rate_k relative to the largest one, so never 0/0."""
+    highest = -np.inf
+    for k in range(len(shapes)):
+        theta[k] = log_gamma(stream, shapes[k]) - math.log(rates[k]) if shapes[k] > 0.0 else -np.inf
+        highest = max(highest, theta[k])
+    total = 0.0
+    for k in range(len(shapes)):
+        theta[k] = math.exp(theta[k] - highest) if shapes[k] > 0.0 else 0.0
+        total += theta[k]
+    for k in range(len(shapes)):
+        theta[k] /= total
+
+
+@inner
+def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
+    """Fill ``out``, (draws, U + 1) row by row, with independent draws from Dirichlet(shapes)."""
+    columns = len(shapes)
+    if has_small_shape(shapes):
+        rates = np.ones(columns)
+        for first in range(0, len(out), columns):
+            draw_small_weights(stream, shapes, rates, out[first : first + columns])
+        return
+    for first in range(0, len(out), columns):
+        total = 0.0
+        for k in range(columns):
+            value = gamma(stream, shapes[k])
+            out[first + k] = value
+            total += value
+        for k in range(columns):
+            out[first + k] /= total
+
+
+@compiled
+def sample_dirichlet(
+    shapes: FloatArray, column_offsets: IntArray, keys: Keys, cases: tuple[int, int], values: FloatArray
+) -> Keys:
+    """Draw the plausibilities of a range of cases from their Dirichlet distributions.
+
+    Parameters
+    ----------
+    shapes : (sum of U + 1,)
+        Concentrations of the support and, last, of the rest as a whole; zero where impossible. At least
+        one of each case is positive.
+    column_offsets : (n_cases + 1,)
+        The U + 1 columns of each case.
+    keys : (n_cases, n_streams)
+        The first stream of each case is used.
+    cases
+        First case, and one past the last.
+    values : (draws * columns of these cases,)
+        For each case its (draws, U + 1) draws, row by row; rows sum to one.
+
+    Returns
+    -------
+    (3,)
+        How many gamma, exponential and uniform variates were drawn.
+    """
+    first, last = cases
+    draws = len(values) // max(1, column_offsets[last] - column_offsets[first])
+    streams = np.zeros(1, dtype=STREAM)
+    stream = streams[0]
+    for i in range(first, last):
+        begin, end = column_offsets[i], column_offsets[i + 1]
+        offset = column_offsets[first]
+        start(stream, keys[i, 0])
+        out = values[draws * (begin - offset) : draws * (end - offset)]
+        fill_dirichlet(stream, shapes[begin:end], out)
+    return tallies(streams)

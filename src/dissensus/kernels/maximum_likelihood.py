@@ -1,0 +1,401 @@
+"""Maximum likelihood of the Plackett-Luce model, per case, exact at the boundary.
+
+Where the maximum lies. Say that i beats j when somebody ranks i strictly above j (with unranked "below",
+mentioned conditions beat those that are not mentioned). If some conditions are never beaten by the others,
+shrinking the weights of the others never lowers the likelihood, which then falls apart into one factor for
+each group; so the supremum has all mass on the *top components*: groups of conditions connected by beating
+each other in both directions, and beaten by nobody else. A tie connects nothing: it has probability one in
+the limit, whichever of its members is the heavier one. Within a top component the likelihood of the rankings
+restricted to it has its maximum inside, and it is unique: log-probabilities are concave in log(lam). Between
+several top components no ranking tells anything, and the estimate gives each its share of the votes for first
+blocks (a tied block divides its vote).
+
+How it is found. The EM (MM) step of the race view, lam_k = wins_k / expected exposure_k, accelerated by
+squared extrapolation (Varadhan and Roland, 2008) that is taken back when it lowers the likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiling import compiled, inner, merged
+from dissensus.kernels.grouping import Races, Rankings, group_rankings, offsets_of_lengths, plain_rankings, sums_by
+from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
+from dissensus.typing import BoolArray, FloatArray, IntArray
+
+
+class Estimate(NamedTuple):
+    """Hold the maximum of the likelihood of each case.
+
+    Attributes
+    ----------
+    values : (sum of U + 1,)
+        Plausibilities of the support and, last, of the rest of each case.
+    iterations : (n_cases,)
+        Evaluations of the EM step.
+    gradients : (n_cases,)
+        Largest |wins_k - theta_k exposure_k|, divided by the number of wins.
+    is_converged : (n_cases,)
+        Whether the gradient came below the tolerance.
+    """
+
+    values: FloatArray
+    iterations: IntArray
+    gradients: FloatArray
+    is_converged: BoolArray
+
+
+# Which conditions have any mass -------------------------------------------------------------------------
+
+
+@compiled
+def top_components(rankings: Rankings, below: int) -> IntArray:  # noqa: C901
+    """Label the conditions of top components by their first member, all others by -1; shape (sum of U,)."""
+    labels = np.full(rankings.support_offsets[-1], -1)
+    for i in range(len(rankings.n_unmentioned)):
+        offset = rankings.support_offsets[i]
+        size = rankings.support_offsets[i + 1] - offset
+        reaches = np.zeros((size, size), dtype=np.bool_)
+        rank = np.empty(size, dtype=np.int64)
+        for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
+            if rankings.multiplicities[r] > 0.0:
+                rank_conditions(rankings, r, below, rank)
+                for a in range(size):
+                    for b in range(size):
+                        reaches[a, b] |= 0 < rank[a] < rank[b]
+        for via in range(size):
+            for a in range(size):
+                if reaches[a, via]:
+                    for b in range(size):
+                        reaches[a, b] |= reaches[via, b]
+        for a in range(size):
+            first, is_top = a, True
+            for b in range(size):
+                if reaches[b, a]:
+                    first = min(first, b)
+                    is_top &= reaches[a, b]
+            if is_top:
+                labels[offset + a] = first
+    return labels
+
+
+@inner
+def rank_conditions(rankings: Rankings, ranking: int, below: int, rank: IntArray) -> None:
+    """Give each condition the number of its block, from 1; not mentioned: last, or 0 when not compared."""
+    first, last = rankings.block_offsets[ranking], rankings.block_offsets[ranking + 1]
+    unmentioned = last - first + 1 if below and last > first else 0
+    for k in range(len(rank)):
+        rank[k] = unmentioned
+    for b in range(first, last):
+        for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
+            rank[rankings.codes[j]] = b - first + 1
+
+
+def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
+    """Keep the labelled conditions of each case only; nothing is unmentioned any more."""
+    case_of_ranking = np.repeat(np.arange(len(rankings.n_unmentioned)), np.diff(rankings.ranking_offsets))
+    ranking_of_block = np.repeat(np.arange(len(rankings.multiplicities)), np.diff(rankings.block_offsets))
+    block_of_mention = np.repeat(np.arange(len(ranking_of_block)), np.diff(rankings.code_offsets))
+    case_of_mention = case_of_ranking[ranking_of_block[block_of_mention]]
+    kept_before = offsets_of_lengths((labels >= 0).astype(np.int64))
+    column = rankings.support_offsets[case_of_mention] + rankings.codes
+    kept = labels[column] >= 0
+    block_sizes = np.bincount(block_of_mention[kept], minlength=len(ranking_of_block))
+    n_blocks = np.bincount(ranking_of_block[block_sizes > 0], minlength=len(rankings.multiplicities))
+    support_offsets = kept_before[rankings.support_offsets]
+    return rankings._replace(
+        support_offsets=support_offsets,
+        block_offsets=offsets_of_lengths(n_blocks),
+        code_offsets=offsets_of_lengths(block_sizes[block_sizes > 0]),
+        codes=kept_before[column[kept]] - support_offsets[case_of_mention[kept]],
+        n_unmentioned=np.zeros_like(rankings.n_unmentioned),
+    )
+
+
+@compiled
+def first_votes(rankings: Rankings) -> FloatArray:
+    """Count the votes for first blocks, each divided among its conditions; shape (sum of U,)."""
+    votes = np.zeros(rankings.support_offsets[-1])
+    for i in range(len(rankings.n_unmentioned)):
+        for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
+            if rankings.block_offsets[r] < rankings.block_offsets[r + 1]:
+                b = rankings.block_offsets[r]
+                size = rankings.code_offsets[b + 1] - rankings.code_offsets[b]
+                for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
+                    vote = rankings.multiplicities[r] / size
+                    votes[rankings.support_offsets[i] + rankings.codes[j]] += vote
+    return votes
+
+
+# The maximum within components ----------------------------------------------------------------------------
+
+
+class Expected(NamedTuple):
+    """Hold the arrays that expectations are worked out in."""
+
+    exposure: FloatArray
+    masses: FloatArray
+    pending: FloatArray
+    lam: FloatArray
+    tau: FloatArray
+    table: FloatArray
+    mass: FloatArray
+    flow: FloatArray
+
+
+def expectation_room(races: Races) -> Expected:
+    """Make room for the largest case."""
+    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
+    size = np.diff(races.tie_code_offsets).max(initial=1)
+    subsets = 1 << min(size, LATTICE_MOST)
+    sizes = (columns, n_races, n_races, size, size, subsets, subsets, subsets)
+    return Expected(*(np.empty(n) for n in sizes))
+
+
+@inner
+def expected_by_lattice(count: float, room: Expected, size: int) -> float:
+    """Send the expected count of a block through its lattice, see ``pass_lattice`` of the sampler."""
+    lam, tau, table, mass, flow = room.lam, room.tau, room.table, room.mass, room.flow
+    whole = (1 << size) - 1
+    for subset in range(whole):
+        flow[subset] = 0.0
+    flow[whole] = count
+    behind = 0.0
+    for subset in range(whole, 0, -1):
+        wait = flow[subset] / mass[subset] if subset != whole else 0.0
+        behind += wait
+        for k in range(size):
+            if subset >> k & 1:
+                tau[k] += wait
+                share = lam[k] * table[subset ^ (1 << k)] / (mass[subset] * table[subset])
+                flow[subset ^ (1 << k)] += flow[subset] * share
+    return behind
+
+
+@inner
+def expected_by_quadrature(count: float, lam: FloatArray, z: float, tau: FloatArray) -> tuple[float, float]:
+    """Return the expected time of all behind, and the log-probability of a large block.
+
+    With s = lam_k t and ratio(s) = s / (exp(s) - 1), the expected time of member k is that of
+    (1 - ratio(s)) / lam_k, and the expected time of all behind is that of the sum of ratio(s) / z.
+    """
+    centre, width = mode(lam, z)
+    top = log_density(lam, z, centre)
+    step = STEP * min(width, 1.0)
+    total, behind = 0.0, 0.0
+    for direction in (-1.0, 1.0):
+        x = centre if direction > 0.0 else centre - step
+        while True:
+            height = log_density(lam, z, x) - top
+            if height < -DEPTH:
+                break
+            weight, t = math.exp(height), math.exp(x)
+            total += weight
+            for k in range(len(lam)):
+                s = t * (lam[k] / z)
+                phi = ratio(s)
+                late = s * (0.5 - s / 12.0 + s**3 / 720.0) if s < 1e-2 else 1.0 - phi
+                tau[k] += weight * late
+                behind += weight * phi
+            x += direction * step
+    for k in range(len(lam)):
+        tau[k] *= count / (total * lam[k])
+    return count * behind / (total * z), top + math.log(total * step)
+
+
+@inner
+def expect_exposure(races: Races, case: int, theta: FloatArray, room: Expected) -> float:  # noqa: C901
+    """Compute the expected exposures given the weights, and return the log-likelihood."""
+    begin, n_races = races.race_offsets[case], races.race_offsets[case + 1] - races.race_offsets[case]
+    exposure, masses, pending, tau = room.exposure, room.masses, room.pending, room.tau
+    column = races.column_offsets[case]
+    log_likelihood = 0.0
+    for k in range(len(theta)):
+        exposure[k] = 0.0
+        if races.wins[column + k] > 0.0:
+            log_likelihood += races.wins[column + k] * math.log(theta[k])
+    for race in range(n_races - 1, -1, -1):
+        mass = masses[races.successors[begin + race]] if races.successors[begin + race] >= 0 else 0.0
+        for j in range(races.step_offsets[begin + race], races.step_offsets[begin + race + 1]):
+            mass += theta[races.steps[j]]
+        masses[race] = mass
+        pending[race] = races.counts[begin + race] / mass
+        log_likelihood -= races.counts[begin + race] * math.log(mass)
+    for tie in range(races.tie_offsets[case], races.tie_offsets[case + 1]):
+        codes = races.tie_codes[races.tie_code_offsets[tie] : races.tie_code_offsets[tie + 1]]
+        count, size, z = races.tie_counts[tie], len(codes), masses[races.tie_successors[tie]]
+        for k in range(size):
+            room.lam[k], tau[k] = theta[codes[k]], 0.0
+        probability = 0.0
+        if size <= LATTICE_MOST:
+            probability = fill_lattice(room.lam[:size], z, room.table, room.mass)
+        if probability > 1e-280:
+            log_likelihood += count * math.log(probability)
+            pending[races.tie_races[tie]] += count / masses[races.tie_races[tie]]
+            pending[races.tie_successors[tie]] += expected_by_lattice(count, room, size)
+        else:
+            behind, log_p = expected_by_quadrature(count, room.lam[:size], z, tau)
+            log_likelihood += count * log_p
+            pending[races.tie_successors[tie]] += behind
+        for k in range(size):
+            exposure[codes[k]] += tau[k]
+    for race in range(n_races):
+        for j in range(races.step_offsets[begin + race], races.step_offsets[begin + race + 1]):
+            exposure[races.steps[j]] += pending[race]
+        if races.successors[begin + race] >= 0:
+            pending[races.successors[begin + race]] += pending[race]
+    return log_likelihood
+
+
+@inner
+def improve(wins: FloatArray, exposure: FloatArray, labels: IntArray, theta: FloatArray, better: FloatArray) -> float:
+    """Take one EM step, each component normalised, and return the largest relative gradient before it."""
+    gradient, n_wins = 0.0, 0.0
+    totals = np.zeros(len(theta))
+    for k in range(len(theta)):
+        gradient = max(gradient, abs(wins[k] - theta[k] * exposure[k]))
+        n_wins += wins[k]
+        better[k] = wins[k] / exposure[k] if wins[k] > 0.0 else theta[k]
+        totals[labels[k]] += better[k]
+    for k in range(len(theta)):
+        better[k] /= totals[labels[k]]
+    return gradient / max(n_wins, 1e-300)
+
+
+@inner
+def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray) -> None:
+    """Extrapolate three successive iterates, x (3, n), in logarithms; squared, steplength S3."""
+    r_norm, v_norm = 0.0, 0.0
+    for k in range(x.shape[1]):
+        r = math.log(x[1, k] / x[0, k])
+        v = math.log(x[2, k] / x[1, k]) - r
+        r_norm += r * r
+        v_norm += v * v
+    length = max(1.0, math.sqrt(r_norm / v_norm)) if v_norm > 0.0 else 1.0
+    totals = np.zeros(len(out))
+    for k in range(x.shape[1]):
+        r = math.log(x[1, k] / x[0, k])
+        v = math.log(x[2, k] / x[1, k]) - r
+        out[k] = math.exp(math.log(x[0, k]) + 2.0 * length * r + length * length * v)
+        totals[labels[k]] += out[k]
+    for k in range(x.shape[1]):
+        out[k] /= totals[labels[k]]
+
+
+@merged
+def maximise_case(
+    races: Races,
+    case: int,
+    wins: FloatArray,
+    labels: IntArray,
+    room: Expected,
+    limits: tuple[float, int],
+    theta: FloatArray,
+) -> tuple[float, int]:
+    """Iterate to the maximum, normalised within components; return the gradient and the EM steps taken."""
+    tolerance, most = limits
+    x = np.empty((3, len(wins)))
+    ahead, better = np.empty(len(wins)), np.empty(len(wins))
+    sizes = np.zeros(len(wins))
+    for k in range(len(wins)):
+        sizes[labels[k]] += 1.0
+    for k in range(len(wins)):
+        x[0, k] = 1.0 / sizes[labels[k]]
+    steps, gradient = 0, np.inf
+    while steps < most:
+        expect_exposure(races, case, x[0], room)
+        gradient = improve(wins, room.exposure, labels, x[0], x[1])
+        steps += 1
+        if gradient < tolerance:
+            break
+        height = expect_exposure(races, case, x[1], room)
+        improve(wins, room.exposure, labels, x[1], x[2])
+        extrapolate(x, labels, ahead)
+        far = expect_exposure(races, case, ahead, room)
+        improve(wins, room.exposure, labels, ahead, better)
+        steps += 2
+        for k in range(len(wins)):
+            x[0, k] = better[k] if far >= height else x[2, k]
+    for k in range(len(wins)):
+        theta[k] = x[0, k]
+    return gradient, steps
+
+
+@compiled
+def maximise(
+    races: Races,
+    wins: FloatArray,
+    labels: IntArray,
+    limits: tuple[float, int],
+    estimate: Estimate,
+    room: Expected,
+) -> None:
+    """Find the maximum of each case; ``labels`` are those of :func:`top_components`, restricted."""
+    for i in range(len(races.race_offsets) - 1):
+        begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
+        theta = estimate.values[begin:end]
+        gradient, steps = maximise_case(races, i, wins[begin:end], labels[begin:end], room, limits, theta)
+        estimate.iterations[i], estimate.gradients[i] = steps, gradient
+        estimate.is_converged[i] = gradient < limits[0]
+
+
+def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e-10, most: int = 100_000) -> Estimate:
+    """Find the plausibilities that maximise the likelihood of the rankings of each case.
+
+    Conditions outside the top components, unmentioned ones among them, get exactly zero: the likelihood
+    approaches its supremum as their weights vanish. A case without usable rankings gets the uniform
+    distribution on its support, or all mass on the rest when it has no support.
+
+    Parameters
+    ----------
+    rankings
+        Flat arrays; multiplicities are weights, their common scale does not matter.
+    below
+        Whether conditions that are not mentioned rank below those that are.
+    tolerance
+        Bound on the gradient relative to the number of wins.
+    most
+        EM steps after which a case is left as not converged.
+    """
+    rankings = plain_rankings(rankings)
+    labels = top_components(rankings, int(below))
+    restricted = restrict(rankings, labels)
+    races = group_rankings(restricted, below=below)
+    n_cases, n_columns = len(rankings.n_unmentioned), races.column_offsets[-1]
+    top = np.flatnonzero(labels >= 0)
+    case = np.repeat(np.arange(n_cases), np.diff(rankings.support_offsets))[top]
+    column = np.arange(len(top)) + case  # after the columns of each case comes that of its rest, which is empty
+    inner_labels = np.zeros(n_columns, dtype=np.int64)
+    first_member = np.searchsorted(top, rankings.support_offsets[case] + labels[top])
+    inner_labels[column] = first_member - restricted.support_offsets[case]
+    estimate = Estimate(
+        values=np.zeros(n_columns),
+        iterations=np.zeros(n_cases, dtype=np.int64),
+        gradients=np.zeros(n_cases),
+        is_converged=np.ones(n_cases, dtype=np.bool_),
+    )
+    maximise(races, all_wins(races), inner_labels, (tolerance, most), estimate, expectation_room(races))
+    shares = component_shares(first_votes(rankings)[top], case, first_member, np.diff(restricted.support_offsets))
+    values = np.zeros(rankings.support_offsets[-1] + n_cases)
+    values[rankings.support_offsets[1:] + np.arange(n_cases)] = np.diff(rankings.support_offsets) == 0
+    values[top + case] = estimate.values[column] * shares
+    return estimate._replace(values=values)
+
+
+def all_wins(races: Races) -> FloatArray:
+    """Count the races that each condition won, alone or as one of a tied block; shape (sum of U + 1,)."""
+    sizes = np.diff(races.tie_code_offsets)
+    columns = np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets))
+    members = races.tie_codes + np.repeat(columns, sizes)
+    return races.wins + sums_by(members, np.repeat(races.tie_counts, sizes), len(races.wins))
+
+
+def component_shares(votes: FloatArray, case: IntArray, first_member: IntArray, n_members: IntArray) -> FloatArray:
+    """Divide the mass of each case among its components by votes; without any vote, by their sizes."""
+    in_component = sums_by(first_member, votes, len(votes))[first_member]
+    in_case = sums_by(case, votes, len(n_members))[case]
+    size = np.bincount(first_member, minlength=len(votes))[first_member]
+    return np.where(in_case > 0.0, in_component / np.maximum(in_case, 1e-300), size / n_members[case])

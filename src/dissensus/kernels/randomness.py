@@ -1,0 +1,373 @@
+"""Streams of random numbers: one per (seed, case, chain), the same bits on every machine.
+
+A stream is a record of seven 64-bit words: four of state and three tallies, which count the gamma,
+exponential and uniform variates that were asked for, so that a benchmark can time the very same numbers
+alone. (A record rather than an array, because compiled code counts references to arrays at every call.)
+A function that takes a record out of an array must use the array afterwards, which keeps it alive.
+
+References
+----------
+D. Blackman and S. Vigna, "Scrambled linear pseudorandom number generators" (2021): xoshiro256++.
+G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators" (2014): splitmix64.
+G. Marsaglia and W. W. Tsang, "The ziggurat method for generating random variables" (2000).
+G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000).
+W. Hormann, "The generation of binomial random variates" (1993): transformed rejection.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiling import compiled, inlined, inner
+from dissensus.typing import FloatArray
+
+Keys: TypeAlias = npt.NDArray[np.uint64]
+Streams: TypeAlias = npt.NDArray[np.void]
+
+STREAM = np.dtype(
+    [(name, np.uint64) for name in ("s0", "s1", "s2", "s3", "gammas", "exponentials", "uniforms")], align=True
+)
+
+
+class Stream(Protocol):
+    """The state of a generator and its tallies: one element of an array of type :data:`STREAM`."""
+
+    s0: np.uint64
+    s1: np.uint64
+    s2: np.uint64
+    s3: np.uint64
+    gammas: np.uint64
+    exponentials: np.uint64
+    uniforms: np.uint64
+
+
+ONE, TWO, THREE, FOUR = (np.uint64(n) for n in (1, 2, 3, 4))
+LAYER_BITS = np.uint64(255)
+SIGN_BIT = np.uint64(256)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+S11, S12, S17, S19, S23, S27, S30, S31, S41, S45 = (np.uint64(s) for s in (11, 12, 17, 19, 23, 27, 30, 31, 41, 45))
+
+
+FEW_TRIALS = 12
+"""Up to this number the trials of a binomial variate are made one by one, which is faster than inversion."""
+
+
+# Keys and streams -----------------------------------------------------------------------------------
+
+
+@inlined
+def mix(word: np.uint64) -> np.uint64:
+    """Scatter the bits of a word; a bijection in which each bit depends on all others (splitmix64)."""
+    word = (word ^ (word >> S30)) * MIX_1
+    word = (word ^ (word >> S27)) * MIX_2
+    return word ^ (word >> S31)
+
+
+@compiled
+def subkey(key: np.uint64, number: np.uint64) -> np.uint64:
+    """Derive the key of a part from the key of the whole and the number of the part."""
+    return mix(mix(key + GOLDEN) + (number + ONE) * GOLDEN)
+
+
+@compiled
+def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
+    """Give each case as many keys as it needs streams.
+
+    Parameters
+    ----------
+    seed
+        A 64-bit seed.
+    case_keys : (n_cases,)
+        A 64-bit number per case that does not depend on the other cases, such as a hash of its name.
+    n_streams
+        Streams per case: its chains, and one more for its rest.
+
+    Returns
+    -------
+    (n_cases, n_streams)
+    """
+    keys = np.empty((len(case_keys), n_streams), dtype=np.uint64)
+    for i in range(len(case_keys)):
+        for j in range(n_streams):
+            keys[i, j] = subkey(subkey(seed, case_keys[i]), np.uint64(j))
+    return keys
+
+
+@compiled
+def start(stream: Stream, key: np.uint64) -> None:
+    """Put a stream at its beginning; the tallies go on counting."""
+    stream.s0 = mix(key + GOLDEN)
+    stream.s1 = mix(key + GOLDEN * TWO)
+    stream.s2 = mix(key + GOLDEN * THREE)
+    stream.s3 = mix(key + GOLDEN * FOUR)
+
+
+@compiled
+def new_streams(key: np.uint64) -> Streams:
+    """Make one stream that stands at its beginning, as an array of length one."""
+    streams = np.zeros(1, dtype=STREAM)
+    start(streams[0], key)
+    return streams
+
+
+@compiled
+def tallies(streams: Streams) -> Keys:
+    """Return how many gamma, exponential and uniform variates the first stream has given, shape (3,)."""
+    return np.array([streams[0].gammas, streams[0].exponentials, streams[0].uniforms])
+
+
+@inlined
+def next_word(stream: Stream) -> np.uint64:
+    """Draw 64 random bits (xoshiro256++)."""
+    s0, s1, s2, s3 = stream.s0, stream.s1, stream.s2, stream.s3
+    total = s0 + s3
+    s2 ^= s0
+    s3 ^= s1
+    stream.s1 = s1 ^ s2
+    stream.s0 = s0 ^ s3
+    stream.s2 = s2 ^ (s1 << S17)
+    stream.s3 = (s3 << S45) | (s3 >> S19)
+    return ((total << S23) | (total >> S41)) + s0
+
+
+# Uniform, exponential, normal -------------------------------------------------------------------------
+
+
+@inlined
+def raw_uniform(stream: Stream) -> float:
+    """Draw from the open interval (0, 1) without counting it."""
+    return (float(next_word(stream) >> S12) + 0.5) * 2.0**-52
+
+
+@inlined
+def uniform(stream: Stream) -> float:
+    """Draw from the open interval (0, 1)."""
+    stream.uniforms += ONE
+    return raw_uniform(stream)
+
+
+def _layers(edge: float, area: float, density: str) -> tuple[FloatArray, FloatArray]:
+    """Cut a decreasing density into 256 layers of equal area.
+
+    Layer ``i`` is ``edges[i]`` wide and reaches from height ``heights[i]`` to ``heights[i + 1]``; layer 0
+    stands for the base and the tail beyond ``edges[1]``.
+    """
+    exponential = density == "exponential"
+    edges = np.zeros(257)
+    heights = np.ones(257)
+    edges[1] = edge
+    heights[1] = math.exp(-edge if exponential else -0.5 * edge**2)
+    edges[0], heights[0] = area / heights[1], 0.0
+    for i in range(1, 255):
+        heights[i + 1] = heights[i] + area / edges[i]
+        drop = -math.log(heights[i + 1])
+        edges[i + 1] = drop if exponential else math.sqrt(2.0 * drop)
+    return edges, heights
+
+
+EXPONENTIAL_EDGE = 7.697117470131049720307
+EXPONENTIAL_EDGES, EXPONENTIAL_HEIGHTS = _layers(
+    EXPONENTIAL_EDGE, (EXPONENTIAL_EDGE + 1.0) * math.exp(-EXPONENTIAL_EDGE), "exponential"
+)
+NORMAL_EDGE = 3.654152885361008771645
+NORMAL_EDGES, NORMAL_HEIGHTS = _layers(
+    NORMAL_EDGE,
+    NORMAL_EDGE * math.exp(-0.5 * NORMAL_EDGE**2) + math.sqrt(0.5 * math.pi) * math.erfc(NORMAL_EDGE / math.sqrt(2.0)),
+    "normal",
+)
+
+
+@inlined
+def raw_exponential(stream: Stream) -> float:
+    """Draw from Exp(1) by the ziggurat, without counting it."""
+    beyond = 0.0
+    while True:
+        word = next_word(stream)
+        layer = word & LAYER_BITS
+        x = float(word >> S11) * 2.0**-53 * EXPONENTIAL_EDGES[layer]
+        if x < EXPONENTIAL_EDGES[layer + ONE]:
+            return float(beyond + x)
+        if layer == 0:
+            beyond += EXPONENTIAL_EDGE  # what lies beyond the last edge is the same distribution again
+            continue
+        low, high = EXPONENTIAL_HEIGHTS[layer], EXPONENTIAL_HEIGHTS[layer + ONE]
+        if low + raw_uniform(stream) * (high - low) < math.exp(-x):
+            return float(beyond + x)
+
+
+@compiled
+def exponential(stream: Stream) -> float:
+    """Draw from Exp(1)."""
+    stream.exponentials += ONE
+    return raw_exponential(stream)
+
+
+@inner
+def normal_tail(stream: Stream) -> float:
+    """Draw a standard normal variate given that it is beyond the last edge of the ziggurat."""
+    while True:
+        x = raw_exponential(stream) / NORMAL_EDGE
+        if 2.0 * raw_exponential(stream) > x * x:
+            return NORMAL_EDGE + x
+
+
+@inlined
+def raw_normal(stream: Stream) -> float:
+    """Draw a standard normal variate by the ziggurat; not counted, gamma variates are made of it."""
+    while True:
+        word = next_word(stream)
+        layer = word & LAYER_BITS
+        x = float(word >> S11) * 2.0**-53 * NORMAL_EDGES[layer]
+        if x < NORMAL_EDGES[layer + ONE]:
+            return float(x if word & SIGN_BIT else -x)
+        if layer == 0:
+            x = normal_tail(stream)
+            return float(x if word & SIGN_BIT else -x)
+        low, high = NORMAL_HEIGHTS[layer], NORMAL_HEIGHTS[layer + ONE]
+        if low + raw_uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
+            return float(x if word & SIGN_BIT else -x)
+
+
+# Gamma, beta, binomial --------------------------------------------------------------------------------
+
+
+@inlined
+def raw_gamma(stream: Stream, shape: float) -> float:
+    """Draw from Gamma(shape), shape >= 1, by squeezing a cubed normal variate."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = raw_normal(stream)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = raw_uniform(stream)
+        if u < 1.0 - 0.0331 * (x * x) * (x * x):
+            return d * v
+        if math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+            return d * v
+
+
+@compiled
+def log_gamma(stream: Stream, shape: float) -> float:
+    """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is.
+
+    For shape < 1, Gamma(shape) is Gamma(shape + 1) times a uniform variate to the power 1 / shape; the
+    product would underflow, its logarithm does not.
+    """
+    stream.gammas += ONE
+    boost = raw_exponential(stream) / shape if shape < 1.0 else 0.0
+    return math.log(raw_gamma(stream, shape + 1.0 if shape < 1.0 else shape)) - boost
+
+
+@compiled
+def gamma(stream: Stream, shape: float) -> float:
+    """Draw from Gamma(shape), zero for shape zero; tiny shapes may underflow to zero."""
+    if shape == 1.0:
+        return exponential(stream)
+    if shape < 1.0:
+        return math.exp(log_gamma(stream, shape)) if shape > 0.0 else 0.0
+    stream.gammas += ONE
+    return raw_gamma(stream, shape)
+
+
+@inner
+def fill_gammas(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
+    """Draw from Gamma(shape) for each of the shapes: one tight loop."""
+    for k in range(len(shapes)):
+        out[k] = gamma(stream, shapes[k])
+
+
+@compiled
+def beta_log_odds(stream: Stream, a: float, b: float) -> float:
+    """Draw log(x / (1 - x)) of a Beta(a, b) variate x: neither x nor 1 - x is lost to rounding."""
+    return log_gamma(stream, a) - log_gamma(stream, b)
+
+
+@compiled
+def beta(stream: Stream, a: float, b: float) -> float:
+    """Draw from Beta(a, b)."""
+    return 1.0 / (1.0 + math.exp(-beta_log_odds(stream, a, b)))
+
+
+@inner
+def stirling_error(k: float) -> float:
+    """Return log(k!) minus Stirling's approximation of it, to 1e-12 or better."""
+    if k < 15.0:
+        return math.lgamma(k + 1.0) - ((k + 0.5) * math.log(k + 1.0) - (k + 1.0) + 0.5 * math.log(2.0 * math.pi))
+    x = 1.0 / (k + 1.0)
+    xx = x * x
+    return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - xx / 1680.0) * xx) * xx) * x
+
+
+@inner
+def binomial_by_inversion(stream: Stream, n: int, p: float) -> int:
+    """Draw from Binomial(n, p) by walking up its distribution function from zero."""
+    odds = p / (1.0 - p)
+    probability = (1.0 - p) ** n
+    left = uniform(stream)
+    k = 0
+    while left > probability and k < n:
+        left -= probability
+        k += 1
+        probability *= odds * (n - k + 1) / k
+    return k
+
+
+@inner
+def binomial_by_rejection(stream: Stream, n: int, p: float) -> int:
+    """Draw from Binomial(n, p), p <= 1/2 and n p >= 10, by transformed rejection: O(1) for any n."""
+    spread = math.sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * spread
+    odds = p / (1.0 - p)
+    mode = math.floor((n + 1) * p)
+    at_mode = (mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
+    at_mode += stirling_error(mode) + stirling_error(n - mode)
+    while True:
+        u = uniform(stream) - 0.5
+        v = uniform(stream)
+        room = 0.5 - abs(u)
+        k = math.floor((2.0 * a / room + b) * u + n * p + 0.5)
+        if room >= 0.07 and v <= 0.92 - 4.2 / b:
+            return int(k)
+        if k < 0 or k > n:
+            continue
+        log_ratio = at_mode + (n + 1) * math.log((n - mode + 1) / (n - k + 1))
+        log_ratio += (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
+        log_ratio -= stirling_error(k) + stirling_error(n - k)
+        if math.log(v * alpha / (a / (room * room) + b)) <= log_ratio:
+            return int(k)
+
+
+@compiled
+def binomial(stream: Stream, n: int, p: float) -> int:
+    """Draw from Binomial(n, p), for any n >= 0 and p in [0, 1]."""
+    if n == 0 or p <= 0.0:
+        return 0
+    if p >= 1.0:
+        return n
+    if n <= FEW_TRIALS:
+        successes = 0
+        for _ in range(n):
+            successes += uniform(stream) < p
+        return successes
+    if p > 0.5:
+        return n - binomial_half(stream, n, 1.0 - p)
+    return binomial_half(stream, n, p)
+
+
+@inner
+def binomial_half(stream: Stream, n: int, p: float) -> int:
+    """Draw from Binomial(n, p), p <= 1/2, by the method that suits its mean."""
+    if n * p < 10.0:
+        return binomial_by_inversion(stream, n, p)
+    return binomial_by_rejection(stream, n, p)

@@ -1,0 +1,1 @@
+"""What the models said: scores, rankings or sets, aligned to cases and conditions by name."""

@@ -1,0 +1,424 @@
+"""What a model said: for each case, a list of conditions and how good each is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dissensus.annotations.panel import Cases, case_positions, check_length, check_names, equal_fields
+from dissensus.annotations.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
+from dissensus.errors import DissensusError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+
+    from dissensus.annotations.notes import Note
+    from dissensus.typing import BoolArray, FloatArray, IntArray
+
+PredictionKind: TypeAlias = Literal["scores", "ranking", "set"]
+"""What the numbers of a prediction mean."""
+
+Conditions: TypeAlias = "Sequence[str] | int | None"
+"""Names in the order of their codes; a number K stands for "0" to "K - 1"."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """Hold what one model said about the cases of a study.
+
+    Each case has a list of entries, best first: a condition and its value. Larger is better, and a condition
+    that is not listed has the value 0, whatever the kind: a score; for a ranking, the number of blocks from
+    here to the end of the list (the last block has 1); for a set, 1. Every listed condition is better than
+    those that are not, unless the predictions are ``complete``; a score of 0 is therefore not listed. Equal
+    values are ties. Objects are immutable: arrays are read-only.
+
+    Build them with :meth:`from_scores`, :meth:`from_rankings`, :meth:`from_sets`, :meth:`from_long`,
+    :meth:`from_wide` or :func:`read_predictions` rather than by hand.
+
+    Attributes
+    ----------
+    name
+        Name of the model.
+    kind
+        ``"scores"``, ``"ranking"`` or ``"set"``.
+    conditions
+        Names of the K conditions, in the order of their codes.
+    case_names
+        One name per case, all different.
+    offsets : (n_cases + 1,)
+        The entries of case ``i`` are ``offsets[i]:offsets[i + 1]``.
+    codes : (n_entries,)
+        Code of the condition of each entry, ascending among ties.
+    values : (n_entries,)
+        Value of each entry, descending within a case.
+    complete
+        Whether every case lists a score for every condition, as a matrix does: scores may then be negative,
+        and a condition that the model does not know cannot be added.
+
+    Examples
+    --------
+    >>> Predictions.from_rankings([["Eczema", ["Psoriasis", "Tinea"]]], case_names=["c1"], name="A")
+    Predictions of 'A': 1 ranking over 3 conditions
+      conditions listed     3 of 3; 3 per case
+      with a tie            100.0 % of cases
+    """
+
+    name: str
+    kind: PredictionKind
+    conditions: tuple[str, ...]
+    case_names: tuple[str, ...]
+    offsets: IntArray
+    codes: IntArray
+    values: FloatArray
+    complete: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", frozen_integers(self.offsets))
+        object.__setattr__(self, "codes", frozen_integers(self.codes))
+        object.__setattr__(self, "values", frozen_numbers(self.values))
+        check_kind(self.kind)
+        check_names("case", self.case_names)
+        check_names("condition", self.conditions)
+        check_length("offset", len(self.offsets), self.n_cases + 1)
+        check_length("code", len(self.codes), int(self.offsets[-1]))
+        check_length("value", len(self.values), len(self.codes))
+        self._check_entries()
+
+    def _check_entries(self) -> None:
+        if not np.isfinite(self.values).all():
+            raise DissensusError("a value is not a finite number", where=f"model {self.name!r}")
+        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
+            raise DissensusError(
+                "a condition code is out of range",
+                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
+                got=f"{self.codes.min()} to {self.codes.max()}",
+            )
+        if not in_order(self.case_of_entry, self.codes, self.values):
+            raise DissensusError(
+                "the entries of a case are not in order",
+                expected="values descending, codes ascending among equal values, every condition once",
+                advice="build predictions with Predictions.from_scores and its siblings",
+            )
+        if self.complete and (self.entries_per_case != self.n_conditions).any():
+            raise DissensusError("complete predictions must list every condition on every case")
+
+    # Builders -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        conditions: Conditions = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from a matrix of scores, shape (n_cases, K): probabilities, logits, others; higher is better.
+
+        Parameters
+        ----------
+        conditions
+            Names of the columns; by default "0" to "K - 1".
+        case_names
+            Names of the rows; by default "0", "1" and so on.
+
+        Examples
+        --------
+        >>> said = Predictions.from_scores([[0.2, 0.7, 0.1]], ["Eczema", "Psoriasis", "Tinea"])
+        >>> said.codes, said.values
+        (array([1, 0, 2]), array([0.7, 0.2, 0.1]))
+        """
+        from dissensus.predictions.building import predictions_from_scores
+
+        return predictions_from_scores(scores, conditions, case_names=case_names, name=name)
+
+    @classmethod
+    def from_rankings(
+        cls,
+        rankings: Sequence[Sequence[Any]],
+        conditions: Conditions = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from nested lists: case > block > condition, where a bare condition is a block of one.
+
+        Conditions that a case does not list are tied below all that it does.
+
+        Parameters
+        ----------
+        rankings
+            Conditions as names, or as codes from 0 (then ``conditions`` is required).
+        conditions
+            Names of all conditions in the order of their codes; by default the listed names in alphabetical
+            order.
+
+        Examples
+        --------
+        >>> said = Predictions.from_rankings([["Eczema", ["Psoriasis", "Tinea"]], ["Tinea"]])
+        >>> said.to_lists()
+        [[['Eczema'], ['Psoriasis', 'Tinea']], [['Tinea']]]
+        """
+        from dissensus.predictions.building import predictions_from_rankings
+
+        return predictions_from_rankings(rankings, conditions, case_names=case_names, name=name)
+
+    @classmethod
+    def from_sets(
+        cls,
+        sets: Sequence[Any] | BoolArray | IntArray,
+        conditions: Conditions = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from one set of conditions per case; sets may be of any size, and empty.
+
+        Parameters
+        ----------
+        sets
+            A list of lists (or sets) of names or codes, or a matrix of shape (n_cases, K): an array of 0 and
+            1, or nested lists of ``True`` and ``False``.
+
+        Examples
+        --------
+        >>> Predictions.from_sets([["Tinea", "Eczema"], []]).to_lists()
+        [[['Eczema', 'Tinea']], []]
+        >>> Predictions.from_sets([[True, False, True]], ["Eczema", "Psoriasis", "Tinea"]).to_lists()
+        [[['Eczema', 'Tinea']]]
+        """
+        from dissensus.predictions.building import predictions_from_sets
+
+        return predictions_from_sets(sets, conditions, case_names=case_names, name=name)
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: IntoDataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        case: str | None = None,
+        condition: str | None = None,
+        score: str | None = None,
+        rank: str | None = None,
+        kind: PredictionKind | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from a table with one row per listed condition (pandas, polars or arrow).
+
+        Parameters
+        ----------
+        frame
+            Columns are found by their usual names (``case``, ``condition``, and ``score`` *or* ``rank``; also
+            ``case_id``, ``label``, ``probability`` and the like), or as given below.
+        conditions
+            Names of all conditions, in order; by default the names found, in alphabetical order.
+        score, rank
+            Score: higher is better, a condition without a row has 0. Rank: 1 is best, only the order matters,
+            a condition without a row is below all others. Equal values are a tie.
+        kind
+            What to make of the rows: ``"scores"`` or ``"ranking"`` where both columns exist, ``"set"`` where
+            the rows of a case are a set; a row without a condition then gives a case with an empty set.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> said = Predictions.from_long(pl.DataFrame({
+        ...     "case": ["c1", "c1"], "condition": ["Eczema", "Tinea"], "score": [0.2, 0.7]}))
+        >>> said.to_lists()
+        [[['Tinea'], ['Eczema']]]
+        """
+        from dissensus.predictions.tables import predictions_from_long
+
+        columns = {"case": case, "condition": condition, "score": score, "rank": rank}
+        return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name)
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: IntoDataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        case: str | None = None,
+        kind: PredictionKind | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from a table with one row per case and one column per condition (pandas, polars or arrow).
+
+        Parameters
+        ----------
+        conditions
+            The names that columns may have, or whose codes they are; the order is that of the columns.
+        case
+            The column with the names of the cases, if it goes by an unusual name.
+        kind
+            ``"scores"`` or ``"set"``; by default a table of integers 0 and 1 holds sets, any other scores.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> said = Predictions.from_wide(pl.DataFrame({"case": ["c1"], "Eczema": [0.2], "Tinea": [0.7]}))
+        >>> said.to_lists()
+        [[['Tinea'], ['Eczema']]]
+        """
+        from dissensus.predictions.tables import predictions_from_wide
+
+        return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name)
+
+    # Quantities ---------------------------------------------------------------------------------------
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.case_names)
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions, K."""
+        return len(self.conditions)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of listed conditions over all cases."""
+        return len(self.codes)
+
+    @property
+    def entries_per_case(self) -> IntArray:
+        """Number of listed conditions of each case, shape (n_cases,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def case_of_entry(self) -> IntArray:
+        """Position of the case of each entry, shape (n_entries,)."""
+        return row_of_each(self.offsets)
+
+    @property
+    def has_tie(self) -> BoolArray:
+        """Whether two listed conditions of a case have the same value, shape (n_cases,)."""
+        case = self.case_of_entry
+        equal = (self.values[1:] == self.values[:-1]) & (case[1:] == case[:-1])
+        tied = np.zeros(self.n_cases, dtype=np.bool_)
+        tied[case[1:][equal]] = True
+        return tied
+
+    def __len__(self) -> int:
+        return self.n_cases
+
+    # Acts ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.case_names)}
+
+    def select(self, cases: Cases) -> Predictions:
+        """Keep some cases, in the order given: names, positions, a slice or a mask.
+
+        Examples
+        --------
+        >>> said = Predictions.from_sets([["a"], ["b"]], case_names=["x", "y"])
+        >>> said.select(["y"]).to_lists()
+        [[['b']]]
+        """
+        rows = case_positions(cases, self._positions)
+        offsets, entries = take_rows(self.offsets, rows)
+        names = tuple(self.case_names[row] for row in rows.tolist())
+        codes, values = self.codes[entries], self.values[entries]
+        return Predictions(self.name, self.kind, self.conditions, names, offsets, codes, values, self.complete)
+
+    def align(
+        self,
+        case_names: Sequence[str] | None = None,
+        conditions: Sequence[str] | None = None,
+        *,
+        allow_missing: bool = False,
+    ) -> Predictions:
+        """Put cases and conditions into the order of a study, matched by name.
+
+        Parameters
+        ----------
+        case_names, conditions
+            The names of the study; by default those of the predictions.
+        allow_missing
+            Keep the cases that both have, in the order given, rather than insist on the same cases.
+
+        Raises
+        ------
+        DissensusError
+            If a case is missing on either side, if the study does not know a condition that the model lists,
+            or if complete predictions lack a condition of the study.
+
+        Examples
+        --------
+        >>> said = Predictions.from_scores([[0.2, 0.8], [0.6, 0.4]], ["a", "b"], case_names=["x", "y"])
+        >>> said.align(["y", "x"], ["b", "a"]).to_scores()
+        array([[0.4, 0.6],
+               [0.8, 0.2]])
+        """
+        from dissensus.predictions.alignment import aligned
+
+        return aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+
+    def rename(self, name: str) -> Predictions:
+        """Give the model another name."""
+        own = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Predictions(**{**own, "name": name})
+
+    def to_scores(self) -> FloatArray:
+        """Write out as a dense matrix, shape (n_cases, K), in which a condition that is not listed has 0."""
+        scores = np.zeros((self.n_cases, self.n_conditions))
+        scores[self.case_of_entry, self.codes] = self.values
+        return scores
+
+    def to_lists(self) -> list[list[list[str]]]:
+        """Write out as nested lists of names, best first: case > block of ties > condition."""
+        lists: list[list[list[str]]] = [[] for _ in self.case_names]
+        last: list[float | None] = [None] * self.n_cases
+        entries = zip(self.case_of_entry.tolist(), self.codes.tolist(), self.values.tolist(), strict=True)
+        for case, code, value in entries:
+            if value != last[case]:
+                lists[case].append([])
+            lists[case][-1].append(self.conditions[code])
+            last[case] = value
+        return lists
+
+    def notes(self) -> tuple[Note, ...]:
+        """Tell what deserves a look: ties, sums other than one, negative scores, empty lists."""
+        from dissensus.predictions.checking import check_predictions
+
+        return check_predictions(self)
+
+    # Comparison, pickling, telling --------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Predictions) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+    def __repr__(self) -> str:
+        from dissensus.predictions.checking import description
+
+        return description(self)
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a kind of prediction that does not exist."""
+    kinds = get_args(PredictionKind)
+    if kind not in kinds:
+        raise DissensusError(f"unknown kind of prediction {kind!r}", expected=f"one of {', '.join(map(repr, kinds))}")
+
+
+def in_order(case: IntArray, codes: IntArray, values: FloatArray) -> bool:
+    """Tell whether entries ascend by case, then descend by value, then ascend strictly by code."""
+    same_case = case[1:] == case[:-1]
+    same_value = values[1:] == values[:-1]
+    better = (values[1:] < values[:-1]) | (same_value & (codes[1:] > codes[:-1]))
+    return bool(((case[1:] > case[:-1]) | (same_case & better)).all())

@@ -1,0 +1,26 @@
+"""The vocabulary of types: a handful of aliases carry the whole package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+Path: TypeAlias = "str | PathLike[str]"
+"""A place on disk."""
+
+Unranked: TypeAlias = Literal["below", "unobserved"]
+"""What it means not to be mentioned: below all that is mentioned, or not compared at all."""
+
+Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
+Ranking: TypeAlias = Sequence[Block]
+NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]
+"""case > annotator > block > condition, conditions as names or codes."""

@@ -1,0 +1,109 @@
+"""Diagnostics: against arviz-stats as an oracle, on good and on bad chains, and what users are told."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from arviz_stats.base.array import array_stats
+
+from dissensus import PlackettLuce, sampling_diagnostics, simulate_study, to_xarray
+from dissensus.aggregation import Dirichlet, MajorityVote
+from dissensus.aggregation.diagnostics import Diagnostics, chained
+from dissensus.annotations.rankings import Annotations
+from dissensus.errors import MissingExtraError
+
+STUDY = simulate_study(n_cases=6, n_conditions=8, seed=4).annotations
+
+
+def test_diagnostics_agree_with_arviz() -> None:
+    drawn = PlackettLuce(chains=4).sample(STUDY, draws=800)
+    found = sampling_diagnostics(drawn)
+    batch = next(iter(drawn))
+    for case in range(batch.n_cases):
+        chains = chained(batch.of_case(case), 4)
+        rhat = [array_stats.rhat(chains[:, :, k], chain_axis=0, draw_axis=1) for k in range(chains.shape[2])]
+        ess = [array_stats.ess(chains[:, :, k], chain_axis=0, draw_axis=1) for k in range(chains.shape[2])]
+        assert found.rhat[case] == pytest.approx(max(rhat), rel=1e-6)
+        assert found.ess[case] == pytest.approx(min(ess), rel=1e-6)
+
+
+def test_draws_are_exported_with_names() -> None:
+    drawn = PlackettLuce(chains=4).sample(STUDY, draws=80)
+    exported = to_xarray(drawn)["plausibility"]
+    assert exported.dims == ("chain", "draw", "case", "condition")
+    assert exported.shape == (4, 20, 6, 8)
+    one = exported.sel(case="case 2", condition=STUDY.conditions[3])
+    np.testing.assert_array_equal(one.values.ravel(), drawn.dense()[1, :, 3])
+
+
+def test_independent_draws_are_worth_their_number() -> None:
+    found = sampling_diagnostics(Dirichlet().sample(STUDY, draws=2000))
+    assert (found.ess > 1500).all()
+    p = found.certainty
+    np.testing.assert_allclose(found.certainty_mcse, np.sqrt(p * (1 - p) / 2000), rtol=0.2, atol=1e-3)
+
+
+def test_deterministic_results_have_no_error() -> None:
+    found = sampling_diagnostics(MajorityVote().sample(STUDY))
+    assert (found.mcse == 0).all()
+    assert (found.certainty_mcse == 0).all()
+
+
+def test_too_few_draws_are_reported_by_case_name() -> None:
+    found = sampling_diagnostics(PlackettLuce(chains=2).sample(STUDY, draws=30))
+    assert found.has_few_draws.all()
+    sentence = next(text for text in found.warnings() if "effective sample size below 100" in text)
+    assert "6 of 6 cases" in sentence
+    assert "'case 1'" in sentence
+    assert sentence in repr(found)
+
+
+def test_chains_that_have_not_converged_are_reported() -> None:
+    good = np.ones(3)
+    found = Diagnostics(
+        ("a", "b", "c"), 1000, np.array([1.0, 1.2, 1.0]), 1000 * good, good, good, good, 1000 * good, 0.01 * good
+    )
+    assert found.warnings() == ["1 of 3 cases have R-hat above 1.01; raise warmup or draws: 'b'"]
+
+
+def test_draws_are_cut_into_chains_of_equal_length() -> None:
+    np.testing.assert_array_equal(chained(np.arange(7.0), 3), [[0, 1], [3, 4], [5, 6]])
+    np.testing.assert_array_equal(chained(np.arange(6.0), 3), [[0, 1], [2, 3], [4, 5]])
+
+
+@pytest.mark.parametrize("draws", [1, 3, 5, 7, 10, 11])
+def test_any_number_of_draws_comes_out_whatever_the_chains(draws: int) -> None:
+    drawn = PlackettLuce(chains=4).sample(STUDY, draws=draws)
+    assert drawn.dense().shape == (6, draws, 8)
+    sampling_diagnostics(drawn)
+
+
+def test_every_chain_gives_its_first_draws_whatever_their_number() -> None:
+    """Asking for 10 draws in 4 chains gives 3, 3, 2 and 2 of the draws that 12 would give."""
+    twelve, ten = (next(iter(PlackettLuce(chains=4).sample(STUDY, draws=draws, threads=1))) for draws in (12, 10))
+    for case in range(ten.n_cases):
+        np.testing.assert_array_equal(ten.of_case(case), twelve.of_case(case)[[0, 1, 2, 3, 4, 5, 6, 7, 9, 10]])
+
+
+def test_precision_raises_the_number_of_draws() -> None:
+    disputed = Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["c", "a"]]]], ["a", "b", "c"])
+    rough = PlackettLuce().sample(disputed, draws=50)
+    assert sampling_diagnostics(rough).certainty_mcse.max() > 0.02
+    fine = PlackettLuce().sample(disputed, draws=50, precision=0.02)
+    assert fine.n_draws > 50
+    assert sampling_diagnostics(fine).certainty_mcse.max() <= 0.02
+    assert MajorityVote().sample(disputed, precision=0.001).n_draws == 1
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(MissingExtraError, match=r"dissensus\[arviz\]"):
+        to_xarray(PlackettLuce().sample(STUDY, draws=10))
+
+
+def test_the_table_has_a_row_per_case() -> None:
+    table = sampling_diagnostics(PlackettLuce().sample(STUDY, draws=100)).to_frame()
+    assert table["case"].to_list() == list(STUDY.case_names)
+    assert {"rhat", "ess", "mcse", "certainty", "certainty_mcse"} <= set(table.columns)

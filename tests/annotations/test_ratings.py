@@ -1,0 +1,112 @@
+"""Numeric ratings: the sibling of rankings."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dissensus import DissensusError, Ratings, read_ratings
+
+COLUMNS: dict[str, list[Any]] = {
+    "case": ["x", "y", "x", "z"],
+    "annotator": ["A", "A", "B", "A"],
+    "score": [1.0, 5.0, 2.5, None],
+    "weight": [1.0, 2.0, 3.0, 1.0],
+    "group": ["p", "q", "p", "q"],
+}
+
+
+def study() -> Ratings:
+    return Ratings.from_long(pl.DataFrame(COLUMNS))
+
+
+def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
+    said = study()
+    assert said.case_names == ("x", "y", "z")
+    assert said.scores.tolist() == [1, 2.5, 5]
+    assert said.rating_offsets.tolist() == [0, 2, 3, 3]
+    assert said.panel.annotator_names == ("A", "B")
+    assert said.panel.annotators.tolist() == [0, 1, 0]
+    assert said.panel.weights.tolist() == [1, 3, 2]
+    assert said.panel.groups == ("p", "q", "q")
+    assert said.unannotated == ("z",)
+    assert (said.n_cases, said.n_ratings, len(said)) == (3, 3, 3)
+
+
+def test_libraries_agree() -> None:
+    assert Ratings.from_long(pd.DataFrame(COLUMNS)) == study()
+    assert Ratings.from_long(pa.table(COLUMNS)) == study()
+
+
+def test_selecting_concatenating_comparing_and_pickling() -> None:
+    said = study()
+    assert Ratings.concatenate([said.select([0]), said.select(["y", "z"])]) == said
+    assert pickle.loads(pickle.dumps(said)) == said
+    assert said != said.select([0])
+    with pytest.raises(ValueError, match="read-only"):
+        said.scores[0] = 1
+    with pytest.raises(DissensusError, match="nothing to concatenate"):
+        Ratings.concatenate([])
+
+
+def test_sources_are_not_aliased() -> None:
+    scores = np.array([1.0, 2.0])
+    said = Ratings.from_scores([scores])  # type: ignore[list-item]
+    scores[:] = 9
+    assert said.scores.tolist() == [1, 2]
+
+
+def test_counts_of_levels_are_that_many_scores() -> None:
+    said = Ratings.from_counts([[2, 0, 1], [0, 0, 0]], levels=[0, 0.5, 1])
+    assert said == Ratings.from_scores([[0, 0, 1], []])
+    with pytest.raises(DissensusError, match="number of levels"):
+        Ratings.from_counts([[1, 2]], levels=[0])
+
+
+def test_repr_tells_the_range() -> None:
+    assert repr(study()) == "Ratings: 3 cases, 3 ratings from 1 to 5; 1 case without a rating"
+    assert repr(Ratings.from_scores([])) == "Ratings: 0 cases, 0 ratings"
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf])
+def test_scores_must_be_finite(score: float) -> None:
+    with pytest.raises(DissensusError, match="not a finite number") as caught:
+        Ratings.from_scores([[1.0], [2.0, score]], case_names=["x", "y"])
+    assert caught.value.where == "case 'y', rating 2"
+
+
+def test_scores_must_be_numbers() -> None:
+    with pytest.raises(DissensusError, match="scores are not numbers"):
+        Ratings.from_scores([["good"]])  # type: ignore[list-item]
+    with pytest.raises(DissensusError, match="score is not a number") as caught:
+        Ratings.from_long(pl.DataFrame({"case": ["x"], "score": ["good"]}))
+    assert caught.value.where == "data row 1, case 'x'"
+
+
+def test_files_of_ratings(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,rater,stars\nx,A,3\nx,B,4\ny,A,\n")
+    said = read_ratings(path, columns={"score": "stars"})
+    assert said.scores.tolist() == [3, 4]
+    assert said.unannotated == ("y",)
+    with pytest.raises(DissensusError, match="no score column") as caught:
+        read_ratings(path)
+    assert str(path) in caught.value.where
+    path.write_text("item,score\n,3\n")
+    with pytest.raises(DissensusError, match="a row has no case"):
+        read_ratings(path)
+    (tmp_path / "a.json").write_text("[1]")
+    with pytest.raises(DissensusError, match="not a table of ratings"):
+        read_ratings(tmp_path / "a.json")
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(DissensusError, match="no rows"):
+        Ratings.from_long(pl.DataFrame({"case": [], "score": []}))

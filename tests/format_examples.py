@@ -1,0 +1,212 @@
+"""One small valid file of every format, for the readers' tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LABEL_STUDIO: list[Any] = [
+    {
+        "id": 41,
+        "data": {"image": "moth.jpg"},
+        "drafts": [{"id": 1}],
+        "predictions": [{"id": 5}, {"id": 6}],
+        "annotations": [
+            {
+                "id": 901,
+                "completed_by": 3,
+                "was_cancelled": False,
+                "ground_truth": True,
+                "result": [
+                    {
+                        "from_name": "species",
+                        "to_name": "img",
+                        "type": "choices",
+                        "value": {"choices": ["Moth", "Butterfly"]},
+                    },
+                    {"from_name": "sure", "to_name": "img", "type": "rating", "value": {"rating": 4}},
+                ],
+            },
+            {"id": 902, "completed_by": 4, "was_cancelled": True, "result": []},
+            {
+                "id": 903,
+                "completed_by": {"id": 8, "email": "ada@example.org"},
+                "was_cancelled": False,
+                "result": [{"from_name": "species", "type": "choices", "value": {"choices": ["Beetle"]}}],
+            },
+            {"id": 904, "completed_by": {"id": 9, "email": ""}, "was_cancelled": False, "result": []},
+        ],
+    },
+    {"id": 42, "data": {"image": "leaf.jpg"}, "annotations": []},
+]
+
+HUGGING_FACE: list[Any] = [
+    {"id": "s1", "labels": ["joy", ["joy", "awe"], None], "annotator_ids": ["kim", "lou", "max"]},
+    {"id": "s2", "labels": ["fear"], "annotator_ids": ["lou"]},
+    {"id": "s3", "labels": [], "annotator_ids": []},
+]
+
+ARGILLA: list[Any] = [
+    {
+        "id": "0f",
+        "external_id": "rash-1",
+        "fields": {"image": "rash.png"},
+        "suggestions": [],
+        "responses": [
+            {
+                "user_id": "u-one",
+                "status": "submitted",
+                "values": {
+                    "dx": {
+                        "value": [
+                            {"value": "Tinea", "rank": 2},
+                            {"value": "Eczema", "rank": 1},
+                            {"value": "Psoriasis", "rank": 1},
+                        ]
+                    },
+                    "sure": {"value": 4},
+                },
+            },
+            {
+                "user_id": "u-two",
+                "status": "draft",
+                "values": {"dx": {"value": [{"value": "Tinea", "rank": 1}]}},
+            },
+            {"user_id": "u-three", "status": "discarded", "values": None},
+        ],
+    },
+    {"id": "1f", "external_id": None, "fields": {"image": "arm.png"}, "responses": []},
+]
+
+PRODIGY: list[Any] = [
+    {
+        "text": "a sour note",
+        "_input_hash": 7,
+        "_task_hash": 71,
+        "_annotator_id": "db-anna",
+        "answer": "accept",
+        "options": [
+            {"id": "flat", "text": "Flat"},
+            {"id": "sharp", "text": "Sharp"},
+            {"id": "fine", "text": "Fine"},
+        ],
+        "accept": ["sharp", "flat"],
+    },
+    {
+        "_task_hash": 71,
+        "_annotator_id": "db-bert",
+        "answer": "accept",
+        "options": [{"id": "flat"}, {"id": "sharp"}, {"id": "fine"}],
+        "accept": [],
+    },
+    {"_task_hash": 72, "_annotator_id": "db-anna", "answer": "reject", "options": [], "accept": ["flat"]},
+    {"_task_hash": 72, "_annotator_id": "db-bert", "answer": "ignore", "options": [], "accept": []},
+]
+
+DOCCANO: dict[str, list[Any]] = {
+    "ines": [{"id": 5, "text": "hail", "label": ["ice", "rain"]}, {"id": 6, "text": "fog", "label": []}],
+    "jon": [{"id": 6, "text": "fog", "label": ["mist"]}, {"id": 5, "text": "hail", "label": "ice"}],
+}
+
+NESTED: dict[str, Any] = {
+    "conditions": ["ant", "bee", "cat", "dog"],
+    "case_names": ["den", "hive", "yard"],
+    "rankings": [[[[0, 3], [2]], [["bee"], ["ant"]]], [[[2], [0, 1]], []], []],
+}
+
+PREFLIB = """\
+# FILE NAME: soup.toi
+# TITLE: Soup of the day
+# DATA TYPE: toi
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: 4
+# NUMBER UNIQUE ORDERS: 3
+# ALTERNATIVE NAME 1: Leek
+# ALTERNATIVE NAME 2: Pea
+# ALTERNATIVE NAME 3: Borscht: hot
+2: 1, {2, 3}
+1: 3
+1: {}
+"""
+
+LONG_RECORDS: list[Any] = [
+    {"case": "c1", "annotator": "A", "condition": "oak", "rank": 1},
+    {"case": "c1", "annotator": "A", "condition": "elm", "rank": 2.0},
+    {"case": "c2", "annotator": "B", "condition": "ash", "rank": 1},
+]
+
+COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
+
+
+def write_json(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def write_lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def write_directory(path: Path, files: dict[str, Any]) -> Path:
+    path.mkdir(exist_ok=True)
+    for name, records in files.items():
+        write_lines(path / f"{name}.jsonl", records if isinstance(records, list) else [records])
+    return path
+
+
+def write_text(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_array(path: Path, array: Any) -> Path:
+    np.save(path, array)
+    return path
+
+
+@dataclass(frozen=True)
+class Example:
+    """A valid file: its format, its content, how to write it, and the options to read it with."""
+
+    format: str
+    name: str
+    content: Any
+    write: Callable[[Path, Any], Path]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def file(self, folder: Path) -> Path:
+        return self.write(folder / self.name, self.content)
+
+    def __str__(self) -> str:
+        return f"{self.format}-{self.name}"
+
+
+JSON_EXAMPLES = (
+    Example("label-studio", "export.json", LABEL_STUDIO, write_json),
+    Example("hugging-face", "train.jsonl", HUGGING_FACE, write_lines),
+    Example("hugging-face", "train.json", HUGGING_FACE, write_json),
+    Example("argilla", "records.json", ARGILLA, write_json),
+    Example("argilla", "page.json", {"items": ARGILLA, "total": 2}, write_json),
+    Example("prodigy", "tasks.jsonl", PRODIGY, write_lines),
+    Example("doccano", "weather", DOCCANO, write_directory),
+    Example("nested", "nested.json", NESTED, write_json),
+    Example("nested", "bare.json", NESTED["rankings"], write_json, {"conditions": NESTED["conditions"]}),
+    Example("long", "long.jsonl", LONG_RECORDS, write_lines),
+    Example("long", "long.json", LONG_RECORDS, write_json),
+)
+
+EXAMPLES = (
+    *JSON_EXAMPLES,
+    Example("preflib", "soup.toi", PREFLIB, write_text),
+    Example("counts", "votes.npy", COUNTS, write_array),
+    Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
+    Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
+    Example("wide", "wide.csv", "case_id,ann,bob\nc1,oak>elm=ash,oak\n", write_text),
+    Example("cleanlab", "codes.csv", "case_id,ann,bob\nc1,0,1\n", write_text, {"conditions": ["oak", "elm"]}),
+)

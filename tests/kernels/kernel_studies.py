@@ -1,0 +1,83 @@
+"""Small studies for the tests of the kernels, from nested lists to posteriors and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.grouping import Rankings, group_rankings
+from dissensus.kernels.plackett_luce import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
+from dissensus.kernels.randomness import stream_keys
+
+Nested = Sequence[Sequence[Sequence[Sequence[int]]]]
+Array = npt.NDArray[np.float64]
+
+
+def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Turn lengths into offsets."""
+    return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)
+
+
+def rankings_of_cases(cases: Nested, n_conditions: int, reliability: float = 1.0) -> Rankings:
+    """Number the conditions of each case by their place in its support."""
+    supports = [sorted({k for r in case for b in r for k in b}) for case in cases]
+    local = [
+        support.index(k) for case, support in zip(cases, supports, strict=True) for r in case for b in r for k in b
+    ]
+    return Rankings(
+        support_offsets=offsets([len(support) for support in supports]),
+        ranking_offsets=offsets([len(case) for case in cases]),
+        block_offsets=offsets([len(r) for case in cases for r in case]),
+        code_offsets=offsets([len(b) for case in cases for r in case for b in r]),
+        codes=np.array(local, dtype=np.int64),
+        multiplicities=np.full(sum(len(case) for case in cases), reliability),
+        n_unmentioned=np.array([n_conditions - len(support) for support in supports], dtype=np.int64),
+    )
+
+
+def posterior_of(
+    cases: Nested,
+    n_conditions: int,
+    reliability: float,
+    *,
+    prior: str = "observed",
+    alpha: float = 1.0,
+    unranked: str = "below",
+    lattice_most: int = LATTICE_MOST,
+) -> Posterior:
+    """Group the rankings and join them with the prior."""
+    rankings = rankings_of_cases(cases, n_conditions, reliability)
+    races = group_rankings(rankings, below=unranked == "below")
+    shapes = np.full(races.column_offsets[-1], alpha)
+    rest = alpha * (rankings.n_unmentioned > 0 if prior == "observed" else rankings.n_unmentioned)
+    shapes[races.column_offsets[1:] - 1] = rest
+    return plackett_luce_posterior(races, shapes, lattice_most=lattice_most)
+
+
+def sample(
+    posterior: Posterior,
+    keys: npt.NDArray[np.uint64],
+    cases: tuple[int, int],
+    *,
+    chains: int,
+    draws: int,
+    warmup: int = 100,
+) -> Array:
+    """Draw the cases of a range into a new flat array."""
+    columns = posterior.races.column_offsets[cases[1]] - posterior.races.column_offsets[cases[0]]
+    values = np.empty(chains * draws * columns)
+    sample_plackett_luce(posterior, keys, cases, chains, warmup, values)
+    return values
+
+
+def chain_means(
+    posterior: Posterior, case: int, chains: int, draws: int, *, seed: int, power: int = 1
+) -> tuple[Array, Array]:
+    """Mean plausibilities and top-1 frequencies of each of several chains, (chains, U + 1) both."""
+    keys = stream_keys(np.uint64(seed), np.arange(case + 1).astype(np.uint64), chains)
+    values = sample(posterior, keys, (case, case + 1), chains=chains, draws=draws)
+    values = values.reshape(chains, draws, -1)
+    is_top = values == values.max(axis=-1, keepdims=True)
+    return (values**power).mean(axis=1), is_top.mean(axis=1)

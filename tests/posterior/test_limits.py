@@ -1,0 +1,119 @@
+"""Where two aggregations must agree: in the limit of high reliability, in conjugate cases, and on published values."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dissensus.aggregation import (
+    Aggregation,
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+    plackett_luce_log_likelihood,
+)
+from dissensus.annotations.rankings import Annotations
+from dissensus.datasets.simulation import simulate_study
+from shared_data import SHARED, needs_shared
+
+STUDY = Annotations.from_rankings(
+    [
+        [[["a"], ["b"]], [["b"], ["a", "c"]], [["c", "a"]], [["b", "d"], ["a"]]],
+        [[["a", "b", "c"]], [["d"], ["b"]], [["b"], ["d"]], [["c"], ["d"]], [["d"], ["c"], ["a"]]],
+    ],
+    ["a", "b", "c", "d", "e"],
+)
+
+
+def test_plackett_luce_tends_to_maximum_likelihood() -> None:
+    point = PlackettLuceML().sample(STUDY).mean()
+    # at reliability 4000 the posterior sd is about 1 / sqrt(4000 * 5 races) = 0.007, the bias of the prior smaller
+    draws = PlackettLuce(reliability=4000, warmup=2000).sample(STUDY, draws=4000).mean()
+    np.testing.assert_allclose(draws, point, atol=0.01)
+
+
+def test_probabilistic_inverse_rank_tends_to_inverse_rank() -> None:
+    for ties in ("shared", "each"):
+        point = InverseRank(ties).sample(STUDY).mean()
+        sharp = ProbabilisticInverseRank(reliability=1e8, ties=ties).sample(STUDY, draws=50)
+        np.testing.assert_allclose(sharp.dense(), np.repeat(point[:, None], 50, axis=1), atol=1e-3)
+
+
+def test_the_bootstrap_of_many_annotators_tends_to_its_model() -> None:
+    for model in (InverseRank(), MajorityVote(), PlackettLuceML()):
+        point = model.sample(STUDY).mean()
+        sharp = AnnotatorBootstrap(model, size=200_000).sample(STUDY, draws=5)
+        np.testing.assert_allclose(sharp.dense(), np.repeat(point[:, None], 5, axis=1), atol=0.02)
+
+
+def test_single_choices_give_the_dirichlet_posterior_in_every_aggregation_that_has_one() -> None:
+    """Votes 3, 1, 0 with prior 1 each: Dirichlet(4, 2, 1); false alarm of each KS test 1e-4."""
+    said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])
+    # tripled, then divided: the sampler sees the same total evidence by another route
+    written_out = Annotations.from_rankings(
+        [[[["a"], ["b", "c"]], [["a"], ["b", "c"]], [["a"]], [["b"], ["a", "c"]]]], ["a", "b", "c"]
+    )
+    alternatives: list[tuple[Aggregation, Annotations]] = [
+        (Dirichlet(), said),
+        (PlackettLuce(prior="symmetric"), said),
+        (PlackettLuce(), said),
+        (PlackettLuce(), written_out),
+    ]
+    for aggregation, opinions in alternatives:
+        draws = aggregation.sample(opinions, draws=5000, seed=7).dense()[0]
+        for condition, (a, b) in enumerate([(4, 3), (2, 5), (1, 6)]):
+            assert stats.kstest(draws[:, condition], stats.beta(a, b).cdf).pvalue > 1e-4
+
+
+def test_reliability_of_single_choices_multiplies_votes_even_below_one() -> None:
+    said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])
+    for reliability in (0.3, 2.5, 40.0):
+        draws = PlackettLuce(reliability=reliability).sample(said, draws=5000, seed=3).dense()[0]
+        law = stats.beta(1 + 3 * reliability, 2 + reliability)
+        assert stats.kstest(draws[:, 0], law.cdf).pvalue > 1e-4
+
+
+def test_maximum_likelihood_is_not_beaten_by_its_neighbours() -> None:
+    said = simulate_study(n_cases=40, n_conditions=12, seed=2).annotations
+    best = PlackettLuceML().sample(said).mean()
+    rng = np.random.default_rng(0)
+    inside = np.maximum(best, 1e-13)
+    height = plackett_luce_log_likelihood(said, inside)
+    for _ in range(50):
+        # conditions at the boundary stay there: their ratios among each other are no part of the estimate
+        neighbour = inside * np.exp(rng.normal(scale=0.05, size=inside.shape) * (best > 0))
+        assert (plackett_luce_log_likelihood(said, neighbour) <= height + 1e-6).all()
+
+
+PRINTED = [  # case, conditions, Plackett-Luce (3), PrIRN (30, each): the paper's figure
+    ("1026", ("Atypical Nevus", "Hemangioma", "Melanocytic Nevus"), 0.70, 0.52),
+    ("1026", ("Hemangioma", "Melanocytic Nevus", "Melanoma"), 1.00, 0.99),
+    ("1057", ("Diabetic ulcer", "Pyoderma Gangrenosum", "Venous Stasis Ulcer"), 0.39, 0.41),
+    ("1057", ("Arterial ulcer", "Cellulitis", "Pyoderma Gangrenosum"), 0.58, 0.61),
+    ("357", ("Acne", "Folliculitis", "Folliculitis decalvans"), 0.27, 0.40),
+    ("357", ("Acne keloidalis", "Folliculitis", "Folliculitis decalvans"), 0.42, 0.62),
+]
+
+
+@needs_shared
+@pytest.mark.parametrize(("case", "chosen", "plackett_luce", "inverse_rank"), PRINTED)
+def test_printed_cases_come_out(case: str, chosen: tuple[str, ...], plackett_luce: float, inverse_rank: float) -> None:
+    """A long run against the printed value, which is a share of 1000 draws rounded to two digits: 4 of its errors."""
+    folder = SHARED / "dermatology_ddx"
+    names = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    said = Annotations.from_rankings(json.loads((folder / "dermatology_selectors.json").read_text()), names)
+    for aggregation, printed in (
+        (PlackettLuce(reliability=3), plackett_luce),
+        (ProbabilisticInverseRank(reliability=30, ties="each"), inverse_rank),
+    ):
+        table = aggregation.sample(said.select([case]), draws=40_000).summary()
+        found = float(table.filter(table["condition"].is_in(chosen))["top"].sum())
+        error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
+        assert abs(found - printed) < 4 * error + 0.005

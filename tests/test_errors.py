@@ -1,0 +1,57 @@
+"""Errors say what was expected, what was got, where, and what to do."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dissensus.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
+
+
+def test_an_error_is_one_block_with_only_the_parts_it_has() -> None:
+    error = DissensusError("no case column", expected="'case'", got="'photo'", where="a.csv", advice="rename it")
+    assert str(error).splitlines() == [
+        "no case column",
+        "  expected: 'case'",
+        "  got:      'photo'",
+        "  where:    a.csv",
+        "  do:       rename it",
+    ]
+    assert str(DissensusError("no case column")) == "no case column"
+
+
+def test_errors_are_value_errors_of_one_family() -> None:
+    assert issubclass(DissensusError, ValueError)
+    assert issubclass(FormatError, DissensusError)
+    assert issubclass(MissingExtraError, ImportError)
+
+
+@pytest.mark.parametrize("family", [DissensusError, FormatError, MissingExtraError])
+def test_errors_survive_pickling(family: type[DissensusError]) -> None:
+    error = family("problem", expected="a", got="b", where="c", advice="d")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is family
+    assert (str(again), again.advice) == (str(error), "d")
+
+
+def test_a_place_is_put_in_front() -> None:
+    error = FormatError("problem", where="data row 3").at("a.csv")
+    assert error.where == "a.csv, data row 3"
+    assert isinstance(error, FormatError)
+    assert DissensusError("problem").at("a.csv").where == "a.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("eczema", "Eczema"), ("Eczma", "Eczema"), (" Eczema ", "Eczema"), ("psoriassis", "Psoriasis"), ("x", "")],
+)
+def test_near_misses_get_a_suggestion(name: str, expected: str) -> None:
+    found = suggestion(name, ["Eczema", "Psoriasis"])
+    assert found == (f"did you mean {expected!r}?" if expected else "")
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    assert listing("abc", most=2) == "'a', 'b' and 1 more"
+    assert listing(["x"]) == "'x'"
+    assert listing([]) == ""

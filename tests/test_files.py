@@ -1,0 +1,288 @@
+"""Files as people have them: damaged, empty, in another encoding, out of reach."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus.errors import FormatError
+from dissensus.files import checked_path, open_source, written_whole
+
+TABLE = "case,annotator,condition,rank\nc1,Ann,Eczema,1\nc2,Bo,Tinea,1\n"
+ROWS = [("c1", "Ann", "Eczema", "1"), ("c2", "Bo", "Tinea", "1")]
+
+
+def put(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(path: Path) -> FormatError:
+    with pytest.raises(FormatError) as caught:
+        open_source(path)
+    return caught.value
+
+
+# Kinds --------------------------------------------------------------------------------------------------
+
+
+def test_kinds_are_told_from_content(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"case": ["c1"]})
+    frame.write_parquet(tmp_path / "a")
+    np.save(tmp_path / "b.npy", np.eye(2))
+    np.savez(tmp_path / "c.npz", scores=np.eye(2))
+    assert open_source(tmp_path / "a").kind == "parquet"
+    assert open_source(tmp_path / "b.npy").kind == "npy"
+    assert list(open_source(tmp_path / "c.npz").content) == ["scores"]
+    assert open_source(put(tmp_path, "d", '[{"id": 1}]')).kind == "json"
+    assert open_source(put(tmp_path, "e", '{"id": 1}\n{"id": 2}\n')).kind == "jsonl"
+    assert open_source(put(tmp_path, "f.jsonl", '{"id": 1}')).kind == "jsonl"
+    assert open_source(put(tmp_path, "g.csv", TABLE)).kind == "table"
+    assert open_source(put(tmp_path, "h.soc", "# FILE NAME: x\n")).kind == "text"
+    assert open_source(tmp_path).kind == "directory"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("plain.csv", TABLE),
+        ("bom.csv", b"\xef\xbb\xbf" + TABLE.encode()),
+        ("crlf.csv", TABLE.replace("\n", "\r\n")),
+        ("both.csv", b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode()),
+        ("no_end.csv", TABLE.rstrip("\n")),
+        ("blank_lines.csv", TABLE.replace("\nc2", "\n\nc2") + "\n\n"),
+        ("empty_cells.csv", TABLE + ",,,\n"),
+        ("tabs.tsv", TABLE.replace(",", "\t")),
+        ("semicolons.csv", TABLE.replace(",", ";")),
+        ("bars.csv", TABLE.replace(",", "|")),
+        ("quoted.csv", TABLE.replace("Eczema", '"Eczema"')),
+    ],
+)
+def test_tables_are_read_as_text_whatever_the_dialect(tmp_path: Path, name: str, content: Any) -> None:
+    table = open_source(put(tmp_path, name, content)).table
+    assert table.columns == ["case", "annotator", "condition", "rank"]
+    assert table.rows() == ROWS
+
+
+def test_quoted_cells_may_hold_anything(tmp_path: Path) -> None:
+    names = ["line\nbreak", 'say ""ah""', "one, two", "🦠", "<b>&amp;</b>"]
+    text = "case,condition\n" + "".join(f'c{i},"{name}"\n' for i, name in enumerate(names))
+    found = open_source(put(tmp_path, "a.csv", text)).table["condition"].to_list()
+    assert found == [name.replace('""', '"') for name in names]
+
+
+# Damage -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet", "a"])
+def test_an_empty_file_says_so(tmp_path: Path, name: str) -> None:
+    error = refused(put(tmp_path, name, ""))
+    assert error.problem == "the file is empty"
+    assert name in error.where
+
+
+@pytest.mark.parametrize("content", ["\n\n", "  \n\n "])
+def test_a_file_of_blank_lines_is_empty(tmp_path: Path, content: str) -> None:
+    assert refused(put(tmp_path, "a.csv", content)).problem == "the file is empty"
+
+
+@pytest.mark.parametrize("content", ["case,condition\n", "case,condition", "case,condition\n\n"])
+def test_a_header_alone_says_so(tmp_path: Path, content: str) -> None:
+    error = refused(put(tmp_path, "a.csv", content))
+    assert error.problem == "the table has a header but no rows"
+    assert error.expected == "at least one row of data"
+
+
+def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
+    assert "line ends" in refused(put(tmp_path, "a.csv", TABLE.replace("\n", "\r"))).advice
+
+
+def test_text_in_another_encoding_names_the_byte_and_the_line(tmp_path: Path) -> None:
+    error = refused(put(tmp_path, "a.csv", b"case,condition\nc1,caf\xe9\n"))
+    assert error.problem == "the file is not UTF-8 text"
+    assert error.got == "the byte 0xe9"
+    assert error.where.endswith("a.csv, line 2")
+    assert "UTF-8" in error.advice
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_not_read_as_garbage(tmp_path: Path, encoding: str) -> None:
+    mark = {"utf-16": b"", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}[encoding]
+    error = refused(put(tmp_path, "a.csv", mark + TABLE.encode(encoding)))
+    assert error.got == "UTF-16 text"
+    assert "UTF-8" in error.advice
+
+
+@pytest.mark.parametrize(
+    ("row", "problem", "line"),
+    [
+        ('c1,Ann,"Eczema,1\nc2,Ann,Tinea,1\n', "a quotation mark is not closed", "from line 2"),
+        ('c1,Ann,Eczema,1\n"c2,Ann,Tinea,1\n', "a quotation mark is not closed", "from line 3"),
+        ("c1,Ann,Eczema,1\nc2,Ann,Tinea,1,2\n", "a row has more cells than the header", "line 3"),
+        ('c1,Ann,5" wide,1\nc2,Ann,Tinea,1\n', "a lone quotation mark stands in a cell", "line 2"),
+    ],
+)
+def test_a_broken_row_is_found(tmp_path: Path, row: str, problem: str, line: str) -> None:
+    error = refused(put(tmp_path, "a.csv", "case,annotator,condition,rank\n" + row))
+    assert error.problem == problem
+    assert error.where.endswith(line)
+    assert "double the quotes" in error.advice
+    assert "Schema" not in str(error)
+
+
+def test_a_parquet_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
+    pl.DataFrame({"case": [str(i) for i in range(1000)]}).write_parquet(tmp_path / "a.parquet")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    for size in (4, 11, 50, len(whole) // 2, len(whole) - 1):
+        error = refused(put(tmp_path, "cut.parquet", whole[:size]))
+        assert error.problem == "the Parquet file is damaged or cut off"
+        assert "again" in error.advice
+
+
+def test_json_that_was_cut_off_anywhere_says_so(tmp_path: Path) -> None:
+    whole = json.dumps([{"id": "a b", "labels": ["x", None, True], "n": -1.5}])
+    for size in range(1, len(whole)):
+        assert refused(put(tmp_path, "cut.json", whole[:size])).problem == "the JSON is cut off", whole[:size]
+
+
+def test_json_lines_that_were_cut_off_name_the_line(tmp_path: Path) -> None:
+    error = refused(put(tmp_path, "a.jsonl", '{"id": 1}\n\n{"id": 2, "lab'))
+    assert error.problem == "the JSON is cut off"
+    assert "line 3" in error.where
+
+
+def test_json_that_is_wrong_inside_says_where(tmp_path: Path) -> None:
+    error = refused(put(tmp_path, "a.json", '[\n{"id": 1},\n{"id" 2}\n]'))
+    assert error.problem == "the JSON is not valid"
+    assert "line 3, column 7" in error.where
+
+
+def test_a_line_that_is_no_object_is_refused(tmp_path: Path) -> None:
+    error = refused(put(tmp_path, "a.jsonl", '{"id": 1}\n[1, 2]\n'))
+    assert error.problem == "a line of the file is not a JSON object"
+    assert error.got == "[1, 2]"
+    assert error.where.endswith("line 2")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "[" + "9" * 10_000 + "]"])
+def test_hostile_json_is_refused(tmp_path: Path, content: str) -> None:
+    assert "JSON" in refused(put(tmp_path, "a.json", content)).problem
+
+
+def test_unusual_line_separators_inside_json_do_not_split_it(tmp_path: Path) -> None:
+    rows = [{"id": "a\u2028b"}, {"id": "c\x85d"}]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    assert open_source(put(tmp_path, "a.json", text)).content == rows
+
+
+def test_arrays_that_hold_objects_are_never_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{"x": 1}], dtype=object), allow_pickle=True)
+    error = refused(tmp_path / "a.npy")
+    assert error.problem == "the array file cannot be read"
+    assert "pickled" in error.expected
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "got"),
+    [
+        ("a.xlsx", b"PK\x03\x04rest", "a spreadsheet"),
+        ("a.csv.gz", b"\x1f\x8b\x08rest", "a compressed file"),
+        ("a.csv.zst", b"\x28\xb5\x2f\xfdrest", "a compressed file"),
+    ],
+)
+def test_spreadsheets_and_compressed_files_get_advice(tmp_path: Path, name: str, head: bytes, got: str) -> None:
+    error = refused(put(tmp_path, name, head))
+    assert error.got == got
+    assert error.advice
+
+
+# Out of reach -------------------------------------------------------------------------------------------
+
+
+def test_a_missing_file_gets_the_nearest_name(tmp_path: Path) -> None:
+    put(tmp_path, "opinions.csv", TABLE)
+    error = refused(tmp_path / "opinion.csv")
+    assert error.problem == "there is no such file"
+    assert error.advice == "did you mean 'opinions.csv'?"
+    assert refused(tmp_path / "nowhere" / "a.csv").advice == "check the path"
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".csv", "a\x00b.csv"])
+def test_an_impossible_path_is_an_error_like_any_other(tmp_path: Path, name: str) -> None:
+    assert refused(tmp_path / name).problem in ("the file cannot be read", "there is no such file")
+
+
+def test_a_file_without_permission_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, "a.csv", TABLE)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FormatError, match="cannot be read") as caught:
+        checked_path(path)
+    assert caught.value.got == "permission denied"
+    assert "permissions" in caught.value.advice
+
+
+def test_a_file_that_refuses_to_open_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, "a.csv", TABLE)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert refused(path).got == "permission denied"
+
+
+# Writing ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with written_whole(target) as temporary:
+        temporary.write_text("all of it")
+        assert not target.exists()
+    assert target.read_text() == "all of it"
+    assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - hidden files count
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left")])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
+    target = put(tmp_path, "out.txt", "old")
+
+    def write_half() -> None:
+        with written_whole(target) as temporary:
+            temporary.write_text("half")
+            raise failure
+
+    with pytest.raises((RuntimeError, KeyboardInterrupt, FormatError)):
+        write_half()
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - hidden files count
+
+
+def test_a_written_file_has_ordinary_permissions(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "out.txt") as temporary:
+        temporary.write_text("x")
+    put(tmp_path, "ordinary.txt", "x")
+    assert (tmp_path / "out.txt").stat().st_mode == (tmp_path / "ordinary.txt").stat().st_mode
+
+
+def test_writing_onto_a_directory_or_into_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FormatError, match="cannot be written"), written_whole(tmp_path / "folder") as temporary:
+        temporary.write_text("x")
+    with pytest.raises(FormatError, match="does not exist"), written_whole(tmp_path / "none" / "a") as temporary:
+        temporary.write_text("x")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(FormatError, match="cannot be written") as caught, written_whole(tmp_path / "a"):
+        pass
+    assert caught.value.got == "permission denied"

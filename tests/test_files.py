@@ -15,7 +15,7 @@ from dissensus.errors import FormatError
 from dissensus.files import checked_path, open_source, written_whole
 
 TABLE = "case,annotator,condition,rank\nc1,Ann,Eczema,1\nc2,Bo,Tinea,1\n"
-ROWS = [("c1", "Ann", "Eczema", "1"), ("c2", "Bo", "Tinea", "1")]
+ROWS = [("c1", "Ann", "Eczema", 1.0), ("c2", "Bo", "Tinea", 1.0)]
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
@@ -65,10 +65,15 @@ def test_kinds_are_told_from_content(tmp_path: Path) -> None:
         ("quoted.csv", TABLE.replace("Eczema", '"Eczema"')),
     ],
 )
-def test_tables_are_read_as_text_whatever_the_dialect(tmp_path: Path, name: str, content: Any) -> None:
+def test_tables_are_read_whatever_the_dialect(tmp_path: Path, name: str, content: Any) -> None:
     table = open_source(put(tmp_path, name, content)).table
     assert table.columns == ["case", "annotator", "condition", "rank"]
     assert table.rows() == ROWS
+
+
+def test_names_stay_text_and_ranks_that_are_not_all_numbers_do_too(tmp_path: Path) -> None:
+    table = open_source(put(tmp_path, "a.csv", "case,rank,position\n007,1,1\n010,first,2\n")).table
+    assert table.rows() == [("007", "1", "1"), ("010", "first", "2")]
 
 
 def test_quoted_cells_may_hold_anything(tmp_path: Path) -> None:

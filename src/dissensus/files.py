@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["directory", "parquet", "npy", "npz", "json", "jsonl", "table", "text"]
 
 SEPARATORS = (",", "\t", ";", "|")
+NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
 TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -163,12 +164,19 @@ def read_text(place: FilePath) -> str:
 
 
 def read_table(place: FilePath, separator: str | None = None) -> pl.DataFrame:
-    """Read a CSV or TSV file, every column as text, empty cells as missing."""
+    """Read a CSV or TSV file, empty cells as missing, every column as text.
+
+    Columns that are called ``rank``, ``score`` and the like are read as numbers if all their cells are.
+    """
     import polars as pl
 
     separator = separator or _separator(place)
+    numbers = {name: pl.Float64 for name in _header(place).strip().split(separator) if name in NUMBER_NAMES}
     try:
-        table = pl.read_csv(place, separator=separator, infer_schema=False)
+        try:
+            table = pl.read_csv(place, separator=separator, infer_schema=False, schema_overrides=numbers)
+        except pl.exceptions.ComputeError:
+            table = pl.read_csv(place, separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise broken_table(place, separator, str(error).splitlines()[0]) from error
     if all(column.null_count() for column in table):
@@ -217,9 +225,12 @@ def _broken_row(problem: str, got: str, where: str) -> FormatError:
 def _separator(place: FilePath) -> str:
     if place.suffix.lower() in (".tsv", ".tab"):
         return "\t"
+    return max(SEPARATORS, key=_header(place).count)
+
+
+def _header(place: FilePath) -> str:
     with place.open("rb") as file:
-        header = file.readline().decode("utf-8-sig", errors="replace")
-    return max(SEPARATORS, key=header.count)
+        return file.readline().decode("utf-8-sig", errors="replace")
 
 
 def read_parquet(place: FilePath) -> pl.DataFrame:

@@ -17,6 +17,9 @@ from dissensus.typing import FloatArray, IntArray, NestedRankings, Unranked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+SHORT_RANKING = 12
+"""Longer rankings are sorted to find a condition that is mentioned twice."""
+
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
 
@@ -131,6 +134,8 @@ def check_mentioned_once(
     conditions: tuple[str, ...], panel: Panel, ranking_of_mention: IntArray, codes: IntArray
 ) -> None:
     """Refuse a ranking that mentions one condition twice."""
+    if not _may_repeat(ranking_of_mention, codes):
+        return
     keys = np.sort(ranking_of_mention * len(conditions) + codes)
     twice = keys[1:][~begins_run(keys)[1:]]
     if len(twice):
@@ -142,6 +147,17 @@ def check_mentioned_once(
             where=place_of(panel, ranking),
             advice="remove one of the mentions, or tell repeated rankings apart (annotation column)",
         )
+
+
+def _may_repeat(ranking_of_mention: IntArray, codes: IntArray) -> bool:
+    """Compare each mention with the next few: enough to clear short rankings, which nearly all are, without sorting."""
+    for shift in range(1, SHORT_RANKING):
+        together = ranking_of_mention[shift:] == ranking_of_mention[:-shift]
+        if not together.any():
+            return False
+        if (together & (codes[shift:] == codes[:-shift])).any():
+            return True
+    return True
 
 
 def place_of(panel: Panel, opinion: int) -> str:

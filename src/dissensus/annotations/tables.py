@@ -345,16 +345,21 @@ def _declared_unranked(table: pl.DataFrame) -> Unranked:
 def case_codes(column: pl.Series) -> tuple[IntArray, tuple[str, ...]]:
     """Give the cases numbers in order of appearance."""
     runs = column.rle_id().cast(pl.Int64).to_numpy()
-    names = column.filter(pl.Series(begins_run(runs)))
-    if names.n_unique() == len(names):
-        return runs, tuple(names.to_list())
-    names = column.unique(maintain_order=True)
-    return _lookup(column, names), tuple(names.to_list())
+    names = tuple(column.filter(pl.Series(begins_run(runs))).to_list())
+    if len(set(names)) == len(names):
+        return runs, names
+    codes, found = encoded(column)
+    return codes, tuple(found)
 
 
-def _lookup(column: pl.Series, names: pl.Series) -> IntArray:
-    codes = column.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(ANONYMOUS)
-    return codes.to_numpy()
+def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
+    """Give the texts of a column numbers in order of appearance, -1 where there is none, in one pass over it."""
+    category = column.cast(pl.Categorical(pl.Categories.random()))
+    present = category.drop_nulls().unique(maintain_order=True)
+    position = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
+    position[present.to_physical().to_numpy()] = np.arange(len(present))
+    codes = category.to_physical().fill_null(len(present)).to_numpy()
+    return position[codes], present.cast(pl.String).to_list()
 
 
 def name_codes(
@@ -363,29 +368,30 @@ def name_codes(
     """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
     if role not in table.columns:
         return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
-    found = table[role].unique(maintain_order=True).drop_nulls()
-    names = tuple(dict.fromkeys([*(declared or ()), *found.to_list()]))
-    return _lookup(table[role], pl.Series(names, dtype=pl.String)), names
+    codes, found = encoded(table[role])
+    names = tuple(dict.fromkeys([*(declared or ()), *found]))
+    if not declared:
+        return codes, names
+    number = {name: code for code, name in enumerate(names)}
+    return np.array([*(number[name] for name in found), ANONYMOUS], dtype=np.int64)[codes], names
 
 
 def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[IntArray, tuple[str, ...]]:
     """Give the conditions numbers as listed, or in alphabetical order; -1 where there is none."""
-    found = table["condition"].unique().drop_nulls().sort()
-    labels = found.to_list()
-    integers = bool(labels) and bool(found.str.contains(INTEGER).all())
+    codes, labels = encoded(table["condition"])
+    integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
         if integers:
-            raise integers_need_names(labels)
-        known = tuple(labels)
+            raise integers_need_names(sorted(labels))
+        known = tuple(sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
     if integers and code_of.keys().isdisjoint(labels):
         code_of = {label: int(float(label)) for label in labels if 0 <= int(float(label)) < len(known)}
-    unknown = [label for label in labels if label not in code_of]
+    unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
         row = (table["condition"] == unknown[0]).arg_max() or 0
         raise unknown_condition(unknown[0], known, place(table, row))
-    codes = np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)
-    return codes[_lookup(table["condition"], found)], known
+    return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
 
 
 def integers_need_names(labels: Sequence[str]) -> DissensusError:

@@ -1,0 +1,149 @@
+"""Sampling, against the random numbers alone, across reliability, conditions, ties and threads, and against peers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from dissensus import Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
+from dissensus.aggregation import Aggregation
+from dissensus.aggregation.dirichlet_draws import DirichletSampler
+from dissensus.aggregation.plackett_luce import PlackettLuceSampler
+from dissensus.datasets.simulation import simulate_study
+from measuring import in_turn, seconds
+
+DRAWS, WARMUP = 1000, 100
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dermatology_ddx"
+
+
+@pytest.fixture(scope="module")
+def said() -> Annotations:
+    """Give the published differential diagnoses where they are at hand, else simulated ones of the same size."""
+    if not DATA.is_dir():
+        return simulate_study(n_cases=1947, n_conditions=419, seed=0).annotations
+    names = (DATA / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    return Annotations.from_rankings(json.loads((DATA / "dermatology_selectors.json").read_text()), names)
+
+
+def sampling(aggregation: Aggregation, said: Annotations, *, threads: int = 1) -> Callable[[], None]:
+    """Return a function that draws every case once and keeps nothing."""
+    plausibilities = aggregation.sample(said, draws=DRAWS, threads=threads)
+
+    def draw() -> None:
+        for _ in plausibilities:
+            pass
+
+    return draw
+
+
+def plackett_luce(reliability: float) -> PlackettLuce:
+    return PlackettLuce(reliability=reliability, chains=1, warmup=WARMUP)
+
+
+def record(benchmark: BenchmarkFixture, function: Callable[[], object], **measured: object) -> None:
+    benchmark.extra_info.update(measured)
+    benchmark.pedantic(function, rounds=1)
+
+
+def floor(aggregation: Aggregation, said: Annotations) -> Callable[[], object]:
+    """Return a function that draws what the sampler says it draws, and does nothing with it.
+
+    Gammas of shape one are drawn, and counted, as exponentials; the shapes of the others are those of the posterior.
+    """
+    from dissensus.kernels.dirichlet import sample_dirichlet
+    from dissensus.kernels.plackett_luce import sample_plackett_luce
+    from floor import draw_variates
+
+    sampler = aggregation.sample(said, draws=DRAWS).sampler
+    assert isinstance(sampler, PlackettLuceSampler | DirichletSampler)
+    n_cases, keys = sampler.opinions.n_cases, np.ascontiguousarray(sampler.keys[:, 1:])
+    values = np.empty(DRAWS * int(sampler.opinions.support_sizes.sum() + n_cases))
+    if isinstance(sampler, PlackettLuceSampler):
+        shapes = sampler.posterior.shapes
+        counts = sample_plackett_luce(sampler.posterior, keys, (0, n_cases), 1, WARMUP, values)
+    else:
+        shapes = sampler.concentrations
+        columns = sampler.opinions.support_offsets + np.arange(n_cases + 1)
+        counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)
+    shapes = np.resize(shapes[shapes > 1.0], 1024)
+    return lambda: draw_variates(counts.astype(np.int64), shapes)
+
+
+def test_plackett_luce_against_its_random_numbers(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    draw = sampling(plackett_luce(3), said)
+    pair = in_turn(draw, floor(plackett_luce(3), said))
+    record(
+        benchmark,
+        draw,
+        what="Plackett-Luce, reliability 3, 100 + 1000 sweeps / its variates alone",
+        ratio=pair.ratio,
+        limit=1.6,
+    )
+
+
+def test_effective_draws_per_second(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    aggregation = plackett_luce(3)
+    draw = sampling(aggregation, said)
+    draw()
+    best = min(seconds(draw) for _ in range(5))
+    ess = sampling_diagnostics(aggregation.sample(said, draws=DRAWS)).top_ess
+    record(
+        benchmark,
+        draw,
+        what="effective draws of the top-1 indicator per second",
+        value=float(ess.sum() / best),
+        unit="1/s",
+    )
+    benchmark.extra_info["seconds"] = best
+
+
+@pytest.mark.parametrize("aggregation", [Dirichlet(), ProbabilisticInverseRank(reliability=30)], ids=["D", "PrIRN"])
+def test_dirichlets_against_their_random_numbers(
+    said: Annotations, benchmark: BenchmarkFixture, aggregation: Aggregation
+) -> None:
+    draw = sampling(aggregation, said)
+    pair = in_turn(draw, floor(aggregation, said))
+    name = type(aggregation).__name__
+    record(benchmark, draw, what=f"{name}, 1000 draws / its variates alone", ratio=pair.ratio, limit=1.5)
+
+
+def test_cost_does_not_follow_reliability(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    ten, one = sampling(plackett_luce(10), said), sampling(plackett_luce(1), said)
+    pair = in_turn(ten, one)
+    record(benchmark, ten, what="reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
+
+
+def test_cost_does_not_follow_the_number_of_conditions(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100_000 - said.n_conditions))])
+    many, few = sampling(plackett_luce(3), more), sampling(plackett_luce(3), said)
+    pair = in_turn(many, few)
+    record(
+        benchmark,
+        many,
+        what="100 000 conditions / as many as there are (419), same opinions",
+        ratio=pair.ratio,
+        limit=1.1,
+    )
+
+
+def tied(size: int) -> Annotations:
+    """Build cases in which one annotator ties many conditions and another one prefers some of them."""
+    rankings = [[[list(range(size))], [[case % size], [(case + 1) % size]]] for case in range(20)]
+    return Annotations.from_rankings(rankings, 300)
+
+
+def test_cost_of_a_tie_is_linear(benchmark: BenchmarkFixture) -> None:
+    large, small = sampling(plackett_luce(1), tied(200)), sampling(plackett_luce(1), tied(20))
+    pair = in_turn(large, small, rounds=3)
+    record(benchmark, large, what="a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0)
+
+
+def test_two_threads(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    two, one = sampling(plackett_luce(3), said, threads=2), sampling(plackett_luce(3), said)
+    pair = in_turn(two, one)
+    record(benchmark, two, what="two threads / one thread", ratio=pair.ratio, limit=0.6)

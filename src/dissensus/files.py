@@ -350,6 +350,34 @@ def _temporary_beside(target: FilePath) -> FilePath:
     return FilePath(name)
 
 
+@contextmanager
+def directory_written_whole(path: Path, *, overwrite: bool = False) -> Iterator[FilePath]:
+    """Give a temporary directory to fill; on success it takes the place of ``path``, which stays intact until then."""
+    target = FilePath(path)
+    if target.exists() and not overwrite:
+        raise FormatError(
+            "the output directory exists already",
+            got=str(target),
+            advice="choose another one, or allow it to be replaced (overwrite=True, --overwrite)",
+        )
+    if not target.absolute().parent.is_dir():
+        raise FormatError(
+            "the directory to write into does not exist", got=str(target.parent), advice="create it first"
+        )
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.absolute().parent) as room:
+        fresh, old = FilePath(room) / "new", FilePath(room) / "old"
+        fresh.mkdir()
+        try:
+            yield fresh
+            if target.exists():
+                target.replace(old)
+            fresh.replace(target)
+        except OSError as error:
+            if old.exists() and not target.exists():
+                old.replace(target)
+            raise FormatError("the results cannot be written", got=str(error.strerror), where=str(target)) from error
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

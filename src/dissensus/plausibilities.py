@@ -206,9 +206,12 @@ class Plausibilities:
     def __iter__(self) -> Iterator[Batch]:
         return self.map(_itself)
 
-    def map(self, function: Callable[[Batch], Result]) -> Iterator[Result]:
-        """Apply a function to every batch, in worker threads, and yield the results in the order of cases."""
-        batches = self._batches()
+    def map(self, function: Callable[[Batch], Result], *, batch_cases: int | None = None) -> Iterator[Result]:
+        """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
+
+        Batches have ``batch_cases`` cases each, or as many as fit.
+        """
+        batches = self._batches(batch_cases)
         if self.threads == 1 or len(batches) == 1:
             yield from (function(self.sampler(cases)) for cases in batches)
             return
@@ -221,8 +224,10 @@ class Plausibilities:
             while waiting:
                 yield waiting.popleft().result()
 
-    def _batches(self) -> list[IntArray]:
+    def _batches(self, batch_cases: int | None = None) -> list[IntArray]:
         positions = np.arange(self.n_cases) if self.positions is None else self.positions
+        if batch_cases is not None:
+            return [positions[start : start + batch_cases] for start in range(0, len(positions), batch_cases)]
         sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
         most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
         number = (np.cumsum(sizes) - 1) // most

@@ -153,6 +153,11 @@ def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, Float
     return found.r_hat, np.stack([found.bulk_ess, found.mean_ess]), found.standard_error
 
 
+def standard_error_of_mean(series: FloatArray, n_chains: int) -> float:
+    """Return the Monte Carlo standard error of the mean of one series (n_draws,)."""
+    return float(_judged_series(series[None], n_chains)[2][0])
+
+
 def to_xarray(plausibilities: Plausibilities) -> Any:
     """Export the draws to an xarray data set with dimensions chain, draw, case and condition, as ArviZ expects.
 

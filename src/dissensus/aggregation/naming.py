@@ -65,3 +65,40 @@ def named_aggregation(name: str, parameters: Mapping[str, Any] | None = None) ->
                 advice="leave it out, or choose another aggregation",
             )
     return kind(**(parameters or {}))
+
+
+def aggregations_from(text: str) -> list[Aggregation]:
+    """Make aggregations from a name, reliabilities and other parameters, separated by colons.
+
+    Examples
+    --------
+    >>> [a.reliability for a in aggregations_from("plackett-luce:1,3")]
+    [1.0, 3.0]
+    >>> aggregations_from("probabilistic-inverse-rank:30:ties=each")
+    [ProbabilisticInverseRank(reliability=30.0, ties='each', alpha=0.0)]
+    """
+    name, *rest = text.split(":")
+    parameters = dict(part.split("=", 1) for part in rest if "=" in part)
+    reliabilities = [number for part in rest if "=" not in part for number in part.split(",")]
+    typed: dict[str, Any] = {key: _number_or_word(value) for key, value in parameters.items()}
+    if not reliabilities:
+        return [named_aggregation(name, typed)]
+    return [named_aggregation(name, {**typed, "reliability": _reliability(value, text)}) for value in reliabilities]
+
+
+def _reliability(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DissensusError(
+            "a reliability is not a number", expected="NAME:1,2,3", got=repr(text), where=where
+        ) from None
+
+
+def _number_or_word(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

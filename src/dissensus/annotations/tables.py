@@ -211,26 +211,25 @@ def build_from_table(
     meaning = unranked or _declared_unranked(table)
     table, declared = _without_declarations(table)
     known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
-    with ThreadPoolExecutor(3) as pool:  # three columns of text, each looked up by polars without the lock
-        conditions_found = pool.submit(label_codes, table, known)
+    with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
         annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
+        conditions_found = pool.submit(label_codes, table, known)
         case, case_names = case_codes(table["case"])
-    annotator, annotator_names = annotators_found.result()
-    opinion = _opinion_keys(table, case, annotator, len(annotator_names))
-    mentioned, notes = _mentioned(table)
-    rankings = _Rankings.of(opinion, case)
-    panel = Panel(
-        case_names=case_names,
-        opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
-        annotators=annotator[rankings.first_row],
-        annotator_names=annotator_names,
-        weights=repeated_number(table, "weight", rankings.of_row),
-        groups=case_groups(table, case),
-        case_weights=repeated_number(table, "case_weight", case),
-    )
-    codes, names = conditions_found.result()
-    annotations = _rank(rankings.of_row, _worseness(table), codes, mentioned, names, panel, meaning)
-    return Built(annotations, notes)
+        annotator, annotator_names = annotators_found.result()
+        rankings = _Rankings.of(_opinion_keys(table, case, annotator, len(annotator_names)), case)
+        panel = Panel(
+            case_names=case_names,
+            opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
+            annotators=annotator[rankings.first_row],
+            annotator_names=annotator_names,
+            weights=repeated_number(table, "weight", rankings.of_row),
+            groups=case_groups(table, case),
+            case_weights=repeated_number(table, "case_weight", case),
+        )
+        mentioned, notes = _mentioned(table)
+        worseness = _worseness(table)
+        codes, names = conditions_found.result()
+    return Built(_rank(rankings.of_row, worseness, codes, mentioned, names, panel, meaning), notes)
 
 
 # Tidying ----------------------------------------------------------------------------------------------
@@ -345,9 +344,9 @@ def _declared_unranked(table: pl.DataFrame) -> Unranked:
 def case_codes(column: pl.Series) -> tuple[IntArray, tuple[str, ...]]:
     """Give the cases numbers in order of appearance."""
     runs = column.rle_id().cast(pl.Int64).to_numpy()
-    names = tuple(column.filter(pl.Series(begins_run(runs))).to_list())
-    if len(set(names)) == len(names):
-        return runs, names
+    names = column.filter(pl.Series(begins_run(runs)))
+    if (names[1:] > names[:-1]).all() or names.n_unique() == len(names):
+        return runs, tuple(names.to_list())
     codes, found = encoded(column)
     return codes, tuple(found)
 

@@ -55,10 +55,10 @@ def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys,
     """
     n_intervals = len(thresholds) + 1
     theta = np.zeros((len(posteriors), draws, n_intervals + 1))
-    stream = np.zeros(1, dtype=STREAM)[0]
+    streams = np.zeros(1, dtype=STREAM)
     for case in range(len(posteriors)):
-        start(stream, keys[case])
+        start(streams[0], keys[case])
         for draw in range(draws):
-            mu, sigma = draw_moments(stream, posteriors[case])
+            mu, sigma = draw_moments(streams[0], posteriors[case])
             fill_intervals(mu, sigma, thresholds, theta[case, draw, :n_intervals])
     return theta

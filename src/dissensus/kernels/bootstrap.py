@@ -8,7 +8,6 @@ from dissensus.kernels.compiling import compiled
 from dissensus.kernels.randomness import STREAM, Keys, exponential, start, subkey, uniform
 from dissensus.typing import FloatArray, IntArray
 
-
 CASE_STREAM = np.uint64(1 << 32)
 """Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain."""
 

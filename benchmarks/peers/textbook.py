@@ -47,12 +47,15 @@ def sample_textbook(
     n_conditions: int,
     *,
     reliability: int,
-    alpha: float,
+    alpha: float | Array,
     draws: int,
     warmup: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Draw plausibilities of one case, (draws, K). At least one condition must stay unmentioned."""
+    """Draw plausibilities of one case, (draws, K). ``alpha`` is the prior shape, of all conditions or of each.
+
+    At least one condition must stay unmentioned.
+    """
     lam = np.ones(n_conditions)  # draws from the prior may all underflow when alpha is small
     out = np.empty((draws, n_conditions))
     for sweep in range(-warmup, draws):

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     from dissensus.datasets.simulation import simulate_study as simulate_study
     from dissensus.errors import DissensusError as DissensusError
     from dissensus.errors import DissensusWarning as DissensusWarning
+    from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
+    from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.evaluating import evaluate as evaluate
+    from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
+    from dissensus.evaluation.overlap import mean_average_overlap as mean_average_overlap
+    from dissensus.evaluation.results import Evaluation as Evaluation
+    from dissensus.evaluation.storing import load_evaluation as load_evaluation
     from dissensus.plausibilities import Plausibilities as Plausibilities
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reading import read_models as read_models
@@ -42,6 +49,7 @@ _HOMES = {
     "Dirichlet": "aggregation",
     "DissensusError": "errors",
     "DissensusWarning": "errors",
+    "Evaluation": "evaluation.results",
     "InverseRank": "aggregation",
     "MajorityVote": "aggregation",
     "NormalInverseGamma": "aggregation",
@@ -52,8 +60,14 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation",
     "Ratings": "annotations.ratings",
+    "annotator_agreement": "evaluation.agreement",
     "diagnose": "annotations.checking",
+    "evaluate": "evaluation.evaluating",
     "examine_annotations": "annotations.reading",
+    "krippendorff_alpha": "evaluation.krippendorff",
+    "load_evaluation": "evaluation.storing",
+    "mean_average_overlap": "evaluation.overlap",
+    "pairwise_agreement": "evaluation.agreement",
     "plackett_luce_log_likelihood": "aggregation",
     "read_annotations": "annotations.reading",
     "read_models": "predictions.reading",

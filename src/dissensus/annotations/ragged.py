@@ -73,7 +73,7 @@ def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatAr
     return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
 
 
-def begins_run(*columns: IntArray) -> BoolArray:
+def begins_run(*columns: IntArray | FloatArray) -> BoolArray:
     """Mark every element at which any of the columns changes; the first is always marked."""
     begins = np.zeros(len(columns[0]), dtype=np.bool_)
     begins[:1] = True

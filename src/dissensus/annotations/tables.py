@@ -537,7 +537,7 @@ def _rank(
     if not ascending.all():
         order = np.lexsort((worseness, ranking))
         ranking, worseness, codes = ranking[order], worseness[order], codes[order]
-    begins = begins_run(ranking) | begins_run(worseness)  # type: ignore[arg-type]
+    begins = begins_run(ranking, worseness)
     first = np.flatnonzero(begins)
     blocks_per_ranking = np.bincount(ranking[first], minlength=panel.n_opinions)
     code_offsets = np.append(first, len(codes)).astype(np.int64)

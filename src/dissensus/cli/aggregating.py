@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dissensus.cli import options
-from dissensus.errors import DissensusError
 
 if TYPE_CHECKING:
     from dissensus.aggregation import Aggregation
     from dissensus.annotations.rankings import Annotations
     from dissensus.annotations.ratings import Ratings
 
-MODEL = "The aggregation"
-
 
 def aggregate(
     file: options.AnnotationFile,
     out: Annotated[Path, typer.Option("--out", help="Where to: .parquet, .csv, .tsv or .jsonl.")],
-    aggregation: Annotated[
-        str,
-        typer.Option(
-            "--aggregation",
-            help="plackett-luce, probabilistic-inverse-rank, dirichlet, inverse-rank, plackett-luce-ml, "
-            "majority-vote, annotator-bootstrap; normal-inverse-gamma for ratings.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "plackett-luce",
-    reliability: Annotated[
-        float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
-    ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Prior mass of each condition.", rich_help_panel=MODEL)] = None,
-    prior: Annotated[
-        str | None, typer.Option(help="Prior of Plackett-Luce: observed or symmetric.", rich_help_panel=MODEL)
-    ] = None,
-    ties: Annotated[
-        str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
-    ] = None,
-    chains: Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)] = None,
-    warmup: Annotated[
-        int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)
-    ] = None,
-    thresholds: Annotated[
-        str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
-    ] = None,
-    draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Same seed, same draws.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
+    aggregation: options.AggregationOption = "plackett-luce",
+    reliability: options.ReliabilityOption = None,
+    alpha: options.AlphaOption = None,
+    prior: options.PriorOption = None,
+    ties: options.TiesOption = None,
+    chains: options.ChainsOption = None,
+    warmup: options.WarmupOption = None,
+    thresholds: options.ThresholdsOption = None,
+    draws: options.DrawsOption = 1000,
+    seed: options.SeedOption = 0,
+    threads: options.ThreadsOption = None,
     precision: Annotated[
         float | None,
         typer.Option(help="Draw until the Monte Carlo error of every case's top-1 certainty is below this."),
@@ -72,23 +51,23 @@ def aggregate(
 
       dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
-    given = {
-        "reliability": reliability,
-        "alpha": alpha,
-        "prior": prior,
-        "ties": ties,
-        "chains": chains,
-        "warmup": warmup,
-        "thresholds": _numbers(thresholds),
-    }
     from dissensus.files import table_writer
 
-    chosen = _chosen(aggregation, given)
+    chosen = options.chosen_aggregation(
+        aggregation,
+        reliability=reliability,
+        alpha=alpha,
+        prior=prior,
+        ties=ties,
+        chains=chains,
+        warmup=warmup,
+        thresholds=thresholds,
+    )
     for path in (out, draws_out or out):
         table_writer(path)
-    annotations = _opinions(
+    annotations = options.opinions_for(
+        aggregation,
         file,
-        ratings=aggregation == "normal-inverse-gamma",
         format=format,
         conditions=conditions,
         column=column,
@@ -97,31 +76,6 @@ def aggregate(
         unranked=unranked,
     )
     _run(chosen, annotations, out, draws_out, draws=draws, seed=seed, threads=threads, precision=precision)
-
-
-def _chosen(name: str, given: dict[str, Any]) -> Aggregation:
-    from dissensus.aggregation import named_aggregation
-
-    return named_aggregation(name, {key: value for key, value in given.items() if value is not None})
-
-
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise DissensusError(
-            "--thresholds is not understood", expected="numbers separated by commas", got=repr(text)
-        ) from None
-
-
-def _opinions(file: Path, *, ratings: bool, **reading: Any) -> Annotations | Ratings:
-    if ratings:
-        from dissensus.annotations.ratings import read_ratings
-
-        return read_ratings(file, columns=options.column_roles(reading["column"]))
-    return options.examine(file, **reading).annotations
 
 
 def _run(

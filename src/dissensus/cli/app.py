@@ -9,6 +9,7 @@ import typer
 from dissensus.cli.aggregating import aggregate
 from dissensus.cli.converting import convert
 from dissensus.cli.demonstrating import demo
+from dissensus.cli.evaluating import compare, evaluate
 from dissensus.cli.validating import validate
 
 app = typer.Typer(
@@ -42,3 +43,5 @@ app.command()(demo)
 app.command()(validate)
 app.command()(convert)
 app.command()(aggregate)
+app.command()(evaluate)
+app.command()(compare)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
 
 from dissensus.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
+    from dissensus.aggregation import Aggregation
+    from dissensus.annotations.rankings import Annotations
+    from dissensus.annotations.ratings import Ratings
     from dissensus.annotations.reading import Reading
 
 INPUT = "What to read"
+MODEL = "The aggregation"
 
 AnnotationFile = Annotated[
     Path,
@@ -60,6 +64,33 @@ UnrankedOption = Annotated[
         "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
     ),
 ]
+AggregationOption = Annotated[
+    str,
+    typer.Option(
+        "--aggregation",
+        help="plackett-luce, probabilistic-inverse-rank, dirichlet, inverse-rank, plackett-luce-ml, "
+        "majority-vote, annotator-bootstrap; normal-inverse-gamma for ratings.",
+        rich_help_panel=MODEL,
+    ),
+]
+ReliabilityOption = Annotated[
+    float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
+]
+AlphaOption = Annotated[float | None, typer.Option(help="Prior mass of each condition.", rich_help_panel=MODEL)]
+PriorOption = Annotated[
+    str | None, typer.Option(help="Prior of Plackett-Luce: observed or symmetric.", rich_help_panel=MODEL)
+]
+TiesOption = Annotated[
+    str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
+]
+ChainsOption = Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)]
+WarmupOption = Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)]
+ThresholdsOption = Annotated[
+    str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
+]
+DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
+SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
     *("case", "annotator", "annotation", "condition", "rank", "confidence", "score"),
     *("weight", "group", "case_weight"),
@@ -126,3 +157,37 @@ def examine(file: Path, **said: Unpack[Said]) -> Reading:
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
         unranked=said["unranked"],  # type: ignore[arg-type]  # checked where annotations are built
     )
+
+
+def chosen_aggregation(name: str, **given: Any) -> Aggregation:
+    """Make an aggregation with the parameters that were given."""
+    from dissensus.aggregation import named_aggregation
+
+    thresholds = threshold_list(given.pop("thresholds"))
+    parameters = {**given, "thresholds": thresholds}
+    return named_aggregation(name, {key: value for key, value in parameters.items() if value is not None})
+
+
+def threshold_list(text: str | None) -> tuple[float, ...] | None:
+    """Read numbers separated by commas.
+
+    >>> threshold_list("0, 2.5")
+    (0.0, 2.5)
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise DissensusError(
+            "--thresholds is not understood", expected="numbers separated by commas", got=repr(text)
+        ) from None
+
+
+def opinions_for(aggregation: str, file: Path, **said: Unpack[Said]) -> Annotations | Ratings:
+    """Read what an aggregation needs: ratings or rankings."""
+    if aggregation == "normal-inverse-gamma":
+        from dissensus.annotations.ratings import read_ratings
+
+        return read_ratings(file, columns=column_roles(said["column"]))
+    return examine(file, **said).annotations

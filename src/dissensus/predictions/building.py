@@ -299,7 +299,7 @@ def blocks_to_the_end(entries: Entries) -> FloatArray:
     >>> blocks_to_the_end(entries)
     array([2., 1., 1., 1.])
     """
-    begins = begins_run(entries.case, entries.values)  # type: ignore[arg-type]
+    begins = begins_run(entries.case, entries.values)
     block = np.cumsum(begins)
     last = np.zeros(entries.case[-1] + 1 if len(entries.case) else 0, dtype=np.int64)
     last[entries.case] = block

@@ -1,0 +1,1 @@
+"""What the opinions and the predictions amount to: certainty, agreement, evaluation and comparison."""

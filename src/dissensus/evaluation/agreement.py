@@ -1,0 +1,351 @@
+"""How far the annotators agree: each with all the others, and each with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from dissensus.aggregation.inverse_rank import TIES, Ties
+from dissensus.aggregation.opinions import check_choice
+from dissensus.annotations.panel import ANONYMOUS, Panel
+from dissensus.annotations.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.support import Support, support_of
+from dissensus.errors import DissensusError, suggestion
+from dissensus.evaluation.overlap import check_depth, soft_rankings
+from dissensus.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Within: TypeAlias = Literal["ranking", "first-block"]
+WITHIN = ("ranking", "first-block")
+
+TIED = 1e-9
+"""Sums of inverse ranks are tied when they differ by less than this share of the case's total: 3 * (1/3) is 1."""
+
+PAIRS_AT_ONCE = 200_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """Hold the agreement of the annotators of every case.
+
+    Attributes
+    ----------
+    case_names
+        The cases, annotated or not.
+    values : (n_cases,)
+        Between 0 and 1; nan where fewer than two annotators gave an opinion.
+    n_annotators : (n_cases,)
+        How many annotators gave an opinion.
+    case_weights : (n_cases,)
+        Weight of each case in the mean.
+    """
+
+    case_names: tuple[str, ...]
+    values: FloatArray
+    n_annotators: IntArray
+    case_weights: FloatArray
+
+    @property
+    def is_defined(self) -> BoolArray:
+        """Whether a case has at least two annotators, so that they can agree, shape (n_cases,)."""
+        return self.n_annotators > 1
+
+    @property
+    def n_undefined(self) -> int:
+        """Number of cases without agreement; they are left out of the mean."""
+        return int((~self.is_defined).sum())
+
+    @property
+    def mean(self) -> float:
+        """Average over the cases that have an agreement, by case weight; nan if there is none."""
+        weights = np.where(self.is_defined, self.case_weights, 0.0)
+        return float(weights @ np.nan_to_num(self.values) / weights.sum()) if weights.any() else float("nan")
+
+    def correlation(self, values: Mapping[str, float]) -> float:
+        """Correlate the agreement with other numbers by case name, for example certainties (Pearson).
+
+        Cases in which either number is missing or nan are left out. The correlation is nan if fewer than two cases are
+        left or one side does not vary.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> round(annotator_agreement(said).correlation({"x": 0.9, "y": 0.5}), 6)
+        1.0
+        """
+        _check_common(self.case_names, values)
+        other = np.array([values.get(name, np.nan) for name in self.case_names], dtype=np.float64)
+        both = np.isfinite(self.values) & np.isfinite(other)
+        return _pearson(self.values[both], other[both])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row per case: ``case``, ``agreement`` (nan where undefined), ``n_annotators``."""
+        import polars as pl
+
+        return pl.DataFrame({"case": self.case_names, "agreement": self.values, "n_annotators": self.n_annotators})
+
+    def __repr__(self) -> str:
+        n_cases = len(self.case_names)
+        undefined = f"; {self.n_undefined} with fewer than two annotators left out" if self.n_undefined else ""
+        return f"Agreement: mean {self.mean:.3f} over {n_cases - self.n_undefined} of {n_cases} cases{undefined}"
+
+
+def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
+    """Leave one annotator out, aggregate the others, and ask whether the left-out annotator mentions their top-1.
+
+    The others are aggregated by inverse rank normalisation (IRN). The agreement of a case is the average over its
+    annotators ([stutz], appendix "Additional results": the top-1 IRN label "is included in the conditions provided by
+    annotator r", anywhere in the ranking).
+
+    Parameters
+    ----------
+    annotations
+        Rankings. Abstentions and rankings of weight zero do not count.
+    ties
+        How tied conditions weigh in IRN, as in :class:`dissensus.InverseRank`.
+    within
+        ``"ranking"``: it counts if the left-out annotator mentions the top-1 of the others at any rank, as published.
+        ``"first-block"``: only if it is among the first choices.
+
+    Notes
+    -----
+    If several conditions share the top of the others, the value is the expectation over a random choice among them.
+    Weights of rankings count in the IRN of the others and in the average over annotators. All rankings that one named
+    annotator gave on a case are left out together.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
+    >>> agreement = annotator_agreement(said)
+    >>> agreement
+    Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
+    >>> agreement.values.round(3), agreement.n_annotators
+    (array([0.333,   nan]), array([3, 1]))
+    """
+    check_choice("ties", ties, TIES)
+    check_choice("within", within, WITHIN)
+    said = spoken(annotations)
+    units = _Units.of(said)
+    hits = _expected_hits(said, units, _inverse_ranks(said, ties), _counted(said, within))
+    sums = weighted_counts(units.case, units.weights, said.n_cases)
+    n_annotators = np.bincount(units.case, minlength=said.n_cases)
+    values = np.full(said.n_cases, np.nan)
+    np.divide(weighted_counts(units.case, units.weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
+    return Agreement(said.case_names, values, n_annotators, said.case_weights)
+
+
+def spoken(annotations: Annotations) -> Annotations:
+    """Leave out abstentions and rankings of weight zero; keep every case."""
+    if not isinstance(annotations, Annotations):
+        raise DissensusError("agreement needs rankings", expected="Annotations", got=type(annotations).__name__)
+    panel = annotations.panel
+    kept = np.flatnonzero((annotations.blocks_per_ranking > 0) & (annotations.weights > 0))
+    if len(kept) == annotations.n_rankings:
+        return annotations
+    block_offsets, blocks = take_rows(annotations.block_offsets, kept)
+    code_offsets, mentions = take_rows(annotations.code_offsets, blocks)
+    thinned = Panel(
+        panel.case_names,
+        offsets_from_lengths(np.bincount(panel.case_of_opinion[kept], minlength=panel.n_cases)),
+        panel.annotators[kept],
+        panel.annotator_names,
+        panel.weights[kept],
+        panel.groups,
+        panel.case_weights,
+    )
+    codes = annotations.codes[mentions]
+    return Annotations(annotations.conditions, thinned, block_offsets, code_offsets, codes, annotations.unranked)
+
+
+# Leave one annotator out ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Who is left out together: the rankings of one annotator on one case; nameless rankings stand alone.
+
+    ``of_ranking`` (n_rankings,) is the unit of each ranking; ``case`` and ``weights`` (n_units,) are the case of each
+    unit, ascending, and the mean weight of its rankings; ``shares`` (n_rankings,) is the weight of each ranking within
+    its unit.
+    """
+
+    of_ranking: IntArray
+    case: IntArray
+    weights: FloatArray
+    shares: FloatArray
+
+    @classmethod
+    def of(cls, said: Annotations) -> _Units:
+        alone = len(said.annotator_names) + np.arange(said.n_rankings)
+        who = np.where(said.annotators == ANONYMOUS, alone, said.annotators)
+        most = len(said.annotator_names) + said.n_rankings
+        keys, unit = np.unique(said.panel.case_of_opinion * most + who, return_inverse=True)
+        sums = weighted_counts(unit, said.weights, len(keys))
+        return cls(unit, keys // max(most, 1), sums / np.bincount(unit), said.weights / sums[unit])
+
+
+def _inverse_ranks(said: Annotations, ties: Ties) -> FloatArray:
+    """Return what every mention contributes to IRN: the weight of its ranking over its rank, shape (n_mentions,)."""
+    ranking = row_of_each(said.block_offsets)
+    rank = np.arange(len(ranking)) - said.block_offsets[ranking] + 1
+    share = said.block_sizes if ties == "shared" else 1
+    return np.asarray((said.weights[ranking] / (rank * share))[row_of_each(said.code_offsets)])
+
+
+def _counted(said: Annotations, within: Within) -> BoolArray:
+    """Mark the mentions that count as naming a condition, shape (n_mentions,)."""
+    if within == "ranking":
+        return np.ones(len(said.codes), dtype=np.bool_)
+    is_first = np.zeros(len(said.block_sizes), dtype=np.bool_)
+    is_first[said.block_offsets[:-1]] = True
+    return is_first[row_of_each(said.code_offsets)]
+
+
+def _expected_hits(said: Annotations, units: _Units, weights: FloatArray, counted: BoolArray) -> FloatArray:
+    """Return how often each unit names the top-1 of the others on its case, shape (n_units,).
+
+    Cells are the pairs of a unit and a condition of its case's support.
+    """
+    support = support_of(said)
+    cells, member = take_rows(support.offsets, units.case)
+    unit = row_of_each(cells)
+    of_mention = units.of_ranking[said.ranking_of_mention]
+    cell = cells[of_mention] + support.local
+    others = _totals(support, units.case[of_mention], weights)[member] - weighted_counts(cell, weights, len(unit))
+    mass = weighted_counts(units.case[of_mention], weights, said.n_cases)[units.case]
+    top = np.maximum.reduceat(others, cells[:-1]) if len(unit) else others
+    is_top = others >= (top - TIED * mass)[unit]
+    named = weighted_counts(cell, units.shares[said.ranking_of_mention] * counted, len(unit))
+    n_units = len(units.case)
+    return weighted_counts(unit, np.where(is_top, named, 0.0), n_units) / np.bincount(unit[is_top], minlength=n_units)
+
+
+def _totals(support: Support, case_of_mention: IntArray, weights: FloatArray) -> FloatArray:
+    """Add up what each condition of each support was given, side by side, shape (sum of U,)."""
+    return weighted_counts(support.offsets[case_of_mention] + support.local, weights, len(support.codes))
+
+
+def _check_common(case_names: tuple[str, ...], values: object) -> None:
+    if not isinstance(values, Mapping):
+        raise DissensusError("values must have case names", expected="{case name: number}", got=type(values).__name__)
+    if case_names and not any(name in values for name in case_names):
+        raise DissensusError(
+            "no case has both an agreement and a value",
+            expected=f"names of cases such as {case_names[0]!r}",
+            got=f"{len(values)} values" + (f" for names such as {next(iter(values))!r}" if values else ""),
+            advice=suggestion(str(next(iter(values), "")), case_names),
+        )
+
+
+def _pearson(x: FloatArray, y: FloatArray) -> float:
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+# Each with each ------------------------------------------------------------------------------------------
+
+
+def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFrame:
+    """Compare every two named annotators on the cases that both have seen.
+
+    Parameters
+    ----------
+    annotations
+        Rankings by named annotators; nameless ones, abstentions and rankings of weight zero do not count.
+    depth
+        How many places count in the mean average overlap.
+
+    Returns
+    -------
+    frame
+        A row per pair with a common case: ``annotator_a``, ``annotator_b``, ``n_cases`` (common cases), ``overlap``
+        (mean of :func:`mean_average_overlap`, where what is not mentioned ranks last) and ``same_first`` (how often
+        their first choices are the same; with tied first choices, the chance that a random one of each is). Both are
+        averages over the common cases by case weight; several rankings of one annotator on a case are averaged first.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings(
+    ...     [[[["a"], ["b"]], [["a"]]], [[["b"]], [["a", "b"]]]], annotator_names=["Ada", "Bo"], conditions=["a", "b"])
+    >>> pairwise_agreement(said, depth=1).rows()
+    [('Ada', 'Bo', 2, 0.853..., 0.75)]
+    """
+    said = spoken(annotations)
+    check_depth(depth, said.n_conditions)
+    if not (annotations.annotators != ANONYMOUS).any():
+        raise DissensusError(
+            "the annotators have no names",
+            expected="at least two named annotators",
+            got=f"{annotations.n_rankings} anonymous rankings",
+            advice="say who gave each ranking (annotator_names=[...], an annotator column), or use annotator_agreement",
+        )
+    one, other = _pairs_within_cases(said)
+    return _averaged(said, one, other, _pair_overlaps(said, one, other, depth), _same_first(said, one, other))
+
+
+def _pairs_within_cases(said: Annotations) -> tuple[IntArray, IntArray]:
+    """List the pairs of rankings on one case by two different named annotators, the lower code first."""
+    named = np.flatnonzero(said.annotators != ANONYMOUS)
+    case = said.panel.case_of_opinion[named]
+    ends = np.searchsorted(case, case, side="right")
+    later = ends - 1 - np.arange(len(named))
+    first = np.repeat(np.arange(len(named)), later)
+    second = first + 1 + np.arange(len(first)) - offsets_from_lengths(later)[:-1][first]
+    pairs = np.stack([named[first], named[second]])
+    who = said.annotators[pairs]
+    pairs = np.where(who[0] < who[1], pairs, pairs[::-1])[:, who[0] != who[1]]
+    return pairs[0], pairs[1]
+
+
+def _pair_overlaps(said: Annotations, one: IntArray, other: IntArray, depth: int) -> FloatArray:
+    """Return the mean average overlap of every pair, a few at a time."""
+    soft = soft_rankings(said, depth)
+    parts = [soft.take(one[part]).inner(soft.take(other[part])) for part in _parts(len(one), PAIRS_AT_ONCE)]
+    return np.clip(np.concatenate([np.empty(0), *parts], dtype=np.float64), 0.0, 1.0)
+
+
+def _parts(length: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, length, size))
+
+
+def _same_first(said: Annotations, one: IntArray, other: IntArray) -> FloatArray:
+    """Return the chance that random first choices of both are the same, |A and B| / (|A| |B|)."""
+    firsts = said.block_offsets[:-1]
+    sizes = said.block_sizes[firsts].astype(np.float64)
+    offsets, mentions = take_rows(said.code_offsets, firsts)
+    codes = said.codes[mentions]
+    mine, theirs = (_keyed(*take_rows(offsets, rows), codes, said.n_conditions) for rows in (one, other))
+    common = np.intersect1d(mine, theirs, assume_unique=True) // said.n_conditions
+    return np.bincount(common, minlength=len(one)) / (sizes[one] * sizes[other])
+
+
+def _keyed(offsets: IntArray, elements: IntArray, codes: IntArray, n_conditions: int) -> IntArray:
+    """Give every element of every row a number that tells its row and its condition."""
+    return row_of_each(offsets) * n_conditions + codes[elements]
+
+
+def _averaged(
+    said: Annotations, one: IntArray, other: IntArray, overlaps: FloatArray, same: FloatArray
+) -> pl.DataFrame:
+    """Average over the rankings of a pair on a case, then over cases by weight."""
+    import polars as pl
+
+    case = said.panel.case_of_opinion[one]
+    pair = pl.DataFrame({"a": said.annotators[one], "b": said.annotators[other], "case": case})
+    pair = pair.with_columns(overlap=overlaps, same_first=same, weight=said.case_weights[case])
+    by_case = pair.group_by("a", "b", "case", maintain_order=True).mean()
+    means = [((pl.col(name) * pl.col("weight")).sum() / pl.col("weight").sum()).alias(name) for name in MEASURES]
+    by_pair = by_case.group_by("a", "b").agg(pl.len().cast(pl.Int64).alias("n_cases"), *means).sort("a", "b")
+    names = np.array([*said.annotator_names, None], dtype=object)
+    people = {f"annotator_{side}": pl.Series(names[by_pair[side]], dtype=pl.String) for side in ("a", "b")}
+    return pl.DataFrame(people).with_columns(by_pair["n_cases"], *(by_pair[name] for name in MEASURES))
+
+
+MEASURES = ("overlap", "same_first")

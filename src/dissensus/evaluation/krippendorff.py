@@ -1,0 +1,362 @@
+"""Krippendorff's alpha for rankings: agreement beyond chance, with any of several distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from dissensus.aggregation.aggregating import check_seed
+from dissensus.aggregation.opinions import check_choice, check_count
+from dissensus.annotations.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.annotations.rankings import Annotations
+from dissensus.errors import DissensusError
+from dissensus.evaluation.agreement import spoken
+from dissensus.evaluation.overlap import Matrix, SoftRankings, check_depth, soft_rankings
+from dissensus.typing import FloatArray, IntArray
+
+Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi"]
+DISTANCES = ("first-choice", "overlap", "set", "masi")
+
+NUMBERS_AT_ONCE = 5_000_000
+"""How many numbers are held at the same time while cases are resampled (40 MB)."""
+
+PAIRS_AT_ONCE = 2_000_000
+"""How many pairs of sets are compared at the same time."""
+
+DENSE = 0.05
+"""Share of pairs with a common condition above which the dense product is faster than the sparse one."""
+
+NONE_EXPECTED = 1e-12
+"""Expected disagreement below which all rankings are the same, up to rounding."""
+
+
+@dataclass(frozen=True, repr=False)
+class Alpha:
+    """Hold Krippendorff's alpha of a study.
+
+    Attributes
+    ----------
+    value
+        1: the annotators always agree; 0: they agree as often as rankings drawn at random from the study; negative:
+        less than that; nan: undefined, as no two rankings differ or no case has two of them.
+    low, high
+        Bootstrap interval over cases, or over groups of cases; nan if there are fewer than two to resample.
+    level
+        Coverage of the interval.
+    observed, expected
+        Mean distance between the rankings of a case, and between all rankings; nan if there are none.
+    n_cases, n_rankings
+        Cases with at least two rankings, and their rankings.
+    distance
+        What is compared.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    observed: float
+    expected: float
+    n_cases: int
+    n_rankings: int
+    distance: Distance
+
+    def __repr__(self) -> str:
+        interval = f"{100 * self.level:g} % interval {self.low:.3f} to {self.high:.3f}"
+        basis = f"{self.n_cases} cases, {self.n_rankings} rankings"
+        if np.isnan(self.value):
+            why = "no case has two rankings" if self.n_cases == 0 else "no two rankings differ"
+            return f"Alpha: undefined, as {why} ({basis}, distance {self.distance!r})"
+        return f"Alpha: {self.value:.3f} ({interval}; {basis}, distance {self.distance!r})"
+
+
+def krippendorff_alpha(
+    annotations: Annotations,
+    *,
+    distance: Distance = "first-choice",
+    depth: int = 3,
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.9,
+) -> Alpha:
+    """Measure the agreement beyond chance: one minus observed over expected disagreement ([krippendorff]).
+
+    Parameters
+    ----------
+    annotations
+        Rankings. Abstentions and rankings of weight zero are missing data; cases with fewer than two rankings, and
+        cases of weight zero, do not count.
+    distance
+        ``"first-choice"``: one minus the common first choices over the first choices of the one who has more. This is
+        the total variation between two votes that share themselves among tied first choices; for single labels it is
+        the nominal alpha. ``"overlap"``: one minus :func:`mean_average_overlap` at ``depth``. ``"set"``: Jaccard
+        distance, one minus the conditions that both mention over those that either does. ``"masi"``: the same with
+        the similarity multiplied by 2/3 if one set holds the other, and by 1/3 if neither does ([passonneau]).
+    depth
+        How many places count in ``"overlap"``.
+    draws, seed, level
+        Bootstrap samples of the cases (of the groups, where cases have groups), their seed, and the coverage of the
+        interval.
+
+    Notes
+    -----
+    Every pair of rankings on a case with m of them weighs 1 / (m - 1); expected disagreement is over all pairs of
+    rankings in the study. Both are exact: the pairs are never listed. Identical sets are counted, and only sets that
+    share a condition are compared; for overlaps the sum over all pairs is the squared length of a sum of vectors.
+    Every ranking counts as one, whatever its weight; case weights count. Observed and expected disagreement are both
+    computed anew in every bootstrap sample; samples in which alpha is undefined are left out of the interval.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
+    >>> alpha = krippendorff_alpha(said)
+    >>> round(alpha.value, 3), alpha.n_cases, alpha.n_rankings
+    (0.444, 3, 6)
+    """
+    check_choice("distance", distance, DISTANCES)
+    check_count(draws=draws)
+    check_seed(seed)
+    _check_level(level)
+    said = _paired(spoken(annotations))
+    if distance == "overlap":
+        check_depth(depth, said.n_conditions)
+    likeness = _likeness(said, distance, depth)
+    one_of_each = np.ones((1, said.n_cases))
+    observed, expected = (float(part[0]) for part in _disagreement(said, likeness, one_of_each))
+    low, high = _interval(said, likeness, draws, np.random.default_rng(seed), level)
+    value = float(_alpha(np.array([observed]), np.array([expected]))[0])
+    return Alpha(value, low, high, level, observed, expected, said.n_cases, said.n_rankings, distance)
+
+
+def _check_level(level: float) -> None:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
+        raise DissensusError("level must be between 0 and 1", expected="for example 0.9", got=repr(level))
+
+
+def _paired(said: Annotations) -> Annotations:
+    """Keep the cases with a weight and at least two rankings."""
+    return said.select((said.rankings_per_case > 1) & (said.case_weights > 0))
+
+
+# Disagreement --------------------------------------------------------------------------------------------
+
+
+class Likeness(Protocol):
+    """Add up similarities between rankings, one minus their distance; a ranking is entirely like itself."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers it takes to describe a sum of rankings."""
+
+    @property
+    def within(self) -> FloatArray:
+        """The sum over all ordered pairs of rankings of each case, shape (n_cases,)."""
+
+    def across(self, weights: FloatArray) -> FloatArray:
+        """Return the sum over all ordered pairs of the study, cases weighted by (n, n_cases), shape (n,)."""
+
+
+def _likeness(said: Annotations, distance: Distance, depth: int) -> Likeness:
+    if distance == "overlap":
+        return _OverlapLikeness.of(said, depth)
+    offsets, codes = _first_blocks(said) if distance == "first-choice" else _mentioned_sets(said)
+    return _SetLikeness.of(said, offsets, codes, SIMILARITIES[distance])
+
+
+def _disagreement(said: Annotations, likeness: Likeness, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected disagreement if each case occurs so many ``times`` (n, n_cases), each shape (n,)."""
+    sizes = said.rankings_per_case
+    weights = times * said.case_weights
+    mass = weights @ sizes
+    n_rankings = times @ sizes
+    apart = np.maximum(sizes**2 - likeness.within, 0.0) / (sizes - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = weights @ apart / mass
+        expected = (1 - likeness.across(weights) / mass**2) * n_rankings / (n_rankings - 1)
+    return observed, expected
+
+
+def _alpha(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return one minus observed over expected; nan where no disagreement is expected."""
+    defined = expected > NONE_EXPECTED
+    return np.where(defined, 1 - observed / np.where(defined, expected, 1.0), np.nan)
+
+
+def _interval(
+    said: Annotations, likeness: Likeness, draws: int, rng: np.random.Generator, level: float
+) -> tuple[float, float]:
+    """Resample groups of cases with replacement and return the middle ``level`` of the alphas."""
+    cluster = _clusters(said)
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    if n_clusters < 2:
+        return float("nan"), float("nan")
+    parts = _resampled(rng, draws, n_clusters, max(1, NUMBERS_AT_ONCE // max(said.n_cases, likeness.width)))
+    alphas = np.concatenate([_alpha(*_disagreement(said, likeness, times[:, cluster])) for times in parts])
+    defined = alphas[np.isfinite(alphas)]
+    if not len(defined):
+        return float("nan"), float("nan")
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _clusters(said: Annotations) -> IntArray:
+    """Give every case the number of its group, shape (n_cases,); cases without groups stand alone."""
+    names = said.groups or said.case_names
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([known[name] for name in names], dtype=np.int64)
+
+
+def _resampled(rng: np.random.Generator, draws: int, n_clusters: int, at_once: int) -> Iterator[FloatArray]:
+    """Count how often each cluster occurs in each bootstrap sample, some samples (n, n_clusters) at a time."""
+    for start in range(0, draws, at_once):
+        samples = [rng.integers(n_clusters, size=n_clusters) for _ in range(start, min(start + at_once, draws))]
+        yield np.stack([np.bincount(sample, minlength=n_clusters) for sample in samples]).astype(np.float64)
+
+
+# Overlaps ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _OverlapLikeness:
+    """Similarity is the inner product of unit vectors, so sums over pairs are squared lengths of sums of vectors."""
+
+    by_case: SoftRankings
+    within: FloatArray
+    width: int
+
+    @classmethod
+    def of(cls, said: Annotations, depth: int) -> _OverlapLikeness:
+        soft = soft_rankings(said, depth)
+        case = said.panel.case_of_opinion
+        membership = _matrix(np.ones(len(case)), case, np.arange(len(case)), (said.n_cases, len(case)))
+        by_case = soft.combined(membership)
+        return cls(by_case, by_case.inner(by_case), soft.excess.shape[1])
+
+    def across(self, weights: FloatArray) -> FloatArray:
+        sums = self.by_case.combined(weights)
+        return sums.inner(sums)
+
+
+# Sets ----------------------------------------------------------------------------------------------------
+
+Similarity: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""The similarity of two sets that share something, from the sizes of their intersection and of each."""
+
+
+def _vote_similarity(common: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    return common / np.maximum(a, b)
+
+
+def _jaccard(common: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    return common / (a + b - common)
+
+
+def _masi(common: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    nested = np.where(common == np.minimum(a, b), 2 / 3, 1 / 3)
+    return _jaccard(common, a, b) * np.where(common == np.maximum(a, b), 1.0, nested)
+
+
+SIMILARITIES: dict[Distance, Similarity] = {"first-choice": _vote_similarity, "set": _jaccard, "masi": _masi}
+
+
+@dataclass(frozen=True, eq=False)
+class _SetLikeness:
+    """Similarity of sets of conditions: identical sets are counted, and only sets that share a condition compared.
+
+    ``counts`` (n_cases, n_sets) says how often each set was given on each case; ``members`` (n_sets, K) which
+    conditions it holds. Both are sparse.
+    """
+
+    counts: Matrix
+    members: Matrix
+    similarity: Similarity
+    within: FloatArray
+    blocks: tuple[slice, ...]
+
+    @property
+    def width(self) -> int:
+        return int(self.counts.shape[1])
+
+    @classmethod
+    def of(cls, said: Annotations, offsets: IntArray, codes: IntArray, similarity: Similarity) -> _SetLikeness:
+        identity, different = _identical(offsets, codes)
+        set_offsets, elements = take_rows(offsets, different)
+        case = said.panel.case_of_opinion
+        counts = _matrix(np.ones(len(case)), case, identity, (said.n_cases, len(different)))
+        shape = (len(different), said.n_conditions)
+        members = _matrix(np.ones(len(elements)), row_of_each(set_offsets), codes[elements], shape)
+        return cls(counts, members, similarity, _within_cases(counts, members, similarity), _blocks(members))
+
+    def across(self, weights: FloatArray) -> FloatArray:
+        counts = weights @ self.counts
+        total = np.zeros(len(weights))
+        for block in self.blocks:
+            alike = _similarities(self.members[block], self.members, self.similarity)
+            alike = alike.toarray() if alike.nnz > DENSE * np.prod(alike.shape) else alike
+            total += np.einsum("ns,ns->n", (alike @ counts.T).T, counts[:, block])
+        return total
+
+
+def _within_cases(counts: Matrix, members: Matrix, similarity: Similarity) -> FloatArray:
+    """Compare the different sets of each case: conditions of different cases are different columns."""
+    counted = counts.tocoo()
+    case = counted.row.astype(np.int64)
+    offsets, elements = take_rows(members.indptr.astype(np.int64), counted.col.astype(np.int64))
+    group = row_of_each(offsets)
+    columns, column = np.unique(case[group] * members.shape[1] + members.indices[elements], return_inverse=True)
+    own = _matrix(np.ones(len(group)), group, column, (counted.nnz, len(columns)))
+    alike = _similarities(own, own, similarity).tocoo()
+    times = counted.data[alike.row] * counted.data[alike.col]
+    return weighted_counts(case[alike.row], times * alike.data, counts.shape[0])
+
+
+def _matrix(values: FloatArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:
+    """Build a sparse matrix; entries at the same place are added up."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((values, (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _similarities(one: Matrix, other: Matrix, similarity: Similarity) -> Matrix:
+    """Return the similarities of all pairs of sets that share a condition, sparse."""
+    common = (one @ other.T).tocsr()
+    sizes = np.asarray(one.sum(axis=1)), np.asarray(other.sum(axis=1))
+    row = np.repeat(np.arange(common.shape[0]), np.diff(common.indptr))
+    common.data = similarity(common.data, sizes[0][row], sizes[1][common.indices])
+    return common
+
+
+def _blocks(members: Matrix) -> tuple[slice, ...]:
+    """Cut the sets into blocks whose similarities to all sets fit into memory."""
+    popularity = np.asarray(members.sum(axis=0))
+    filled = np.cumsum(members @ popularity)
+    number = filled // PAIRS_AT_ONCE
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+    return tuple(slice(start, stop) for start, stop in pairwise(cuts))
+
+
+def _identical(offsets: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Tell the different rows of a ragged array apart: the number of each row, and the first row of each number."""
+    known: dict[bytes, int] = {}
+    keys = [codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist())]
+    identity = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+    return identity, np.unique(identity, return_index=True)[1].astype(np.int64)
+
+
+def _first_blocks(said: Annotations) -> tuple[IntArray, IntArray]:
+    """Return the first choices of every ranking: offsets and codes, ascending within a ranking."""
+    offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
+    return offsets, said.codes[mentions]
+
+
+def _mentioned_sets(said: Annotations) -> tuple[IntArray, IntArray]:
+    """Return the conditions that every ranking mentions: offsets and codes, ascending within a ranking."""
+    offsets = offsets_from_lengths(said.mentions_per_ranking)
+    first_key = said.ranking_of_mention * said.n_conditions
+    return offsets, np.sort(first_key + said.codes) - first_key

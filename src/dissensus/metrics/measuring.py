@@ -1,0 +1,263 @@
+"""What a metric is: a small frozen dataclass that compares every draw of a case with what a model said about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dissensus.annotations.panel import case_positions
+from dissensus.annotations.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.errors import DissensusError
+from dissensus.plausibilities import Batch
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dissensus.kernels.standings import Standings
+
+
+class Metric(ABC):
+    """Compare draws with predictions.
+
+    A new metric is a frozen dataclass with a :attr:`name`, an orientation and :meth:`values`. Ties, in a draw or in
+    what a model said, are broken at random, and unmentioned conditions are exchangeable in a draw: a metric is the
+    exact expectation over both.
+    """
+
+    higher_is_better: ClassVar[bool] = True
+    """Whether a better model has a higher value."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the metric is called, in plain words; parameters are part of the name."""
+
+    @property
+    def depth(self) -> int:
+        """How many places of the rankings it looks at; zero if the order of conditions does not matter."""
+        return 0
+
+    def check(self, predictions: Predictions) -> None:  # noqa: B027 - most metrics have something to refuse, not all
+        """Refuse predictions that the metric cannot be computed for."""
+
+    @abstractmethod
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the metric of every case and draw, shape (n_cases, n_draws)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Hold a batch of draws and where conditions stand in them.
+
+    Attributes
+    ----------
+    batch
+        The draws.
+    depth
+        How many places matter: at least the depth of every metric that will be computed.
+    """
+
+    batch: Batch
+    depth: int
+
+    @cached_property
+    def standings(self) -> Standings:
+        """Standings of the mentioned conditions in every draw, shape (n_draws * sum of U,)."""
+        from dissensus.kernels.standings import draw_standings
+
+        return draw_standings(self.batch.layout(), self.batch.values, max(1, self.depth))
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Hold what a model said about the cases of a batch, as far as it concerns the mentioned conditions.
+
+    Attributes
+    ----------
+    predictions
+        What the model said, about the cases of the batch or more; conditions in the order of the study.
+    batch
+        The draws to compare with.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
+    >>> [batch] = MajorityVote().sample(said)
+    >>> model = Predictions.from_scores([[0.5, 0.3, 0.2]], ["a", "b", "c"])
+    >>> Predicted(model, batch).top_shares(2)
+    (array([1.]), array([0.5]))
+    """
+
+    predictions: Predictions
+    batch: Batch
+
+    def __post_init__(self) -> None:
+        if self.predictions.n_conditions != self.batch.n_conditions:
+            raise DissensusError(
+                "the model and the draws have different conditions",
+                expected=str(self.batch.n_conditions),
+                got=str(self.predictions.n_conditions),
+                where=f"model {self.predictions.name!r}",
+                advice="align the predictions to the conditions of the study: predictions.align(...)",
+            )
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Position of each case of the batch among the cases of the predictions, shape (n_cases,)."""
+        names = self.batch.case_names
+        if self.predictions.case_names == names:
+            return np.arange(len(names), dtype=np.int64)
+        return case_positions(list(names), self.predictions._positions)
+
+    @cached_property
+    def entries(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Offsets, codes and values of the listed conditions of each case, best first."""
+        offsets, chosen = take_rows(self.predictions.offsets, self.rows)
+        return offsets, self.predictions.codes[chosen], self.predictions.values[chosen]
+
+    @cached_property
+    def listed(self) -> IntArray:
+        """Number of listed conditions of each case, shape (n_cases,)."""
+        return np.diff(self.entries[0])
+
+    @cached_property
+    def case_of_member(self) -> IntArray:
+        """Position of the case of each mentioned condition, shape (sum of U,)."""
+        return row_of_each(self.batch.support_offsets)
+
+    @cached_property
+    def _looked_up(self) -> tuple[Standings, FloatArray]:
+        from dissensus.kernels.standings import predicted_standings
+
+        return predicted_standings(*self.entries, *plain_support(self.batch), self.batch.n_conditions)
+
+    @property
+    def standings(self) -> Standings:
+        """Standings of the mentioned conditions in the predictions, shape (sum of U,)."""
+        return self._looked_up[0]
+
+    @property
+    def scores(self) -> FloatArray:
+        """Values of the mentioned conditions in the predictions, shape (sum of U,); zero if not listed."""
+        return self._looked_up[1]
+
+    def blocks(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return the blocks that begin within the first k places, and how many of each nobody mentioned.
+
+        Both have shape (n_cases, k): column ``a`` is the block with ``a`` conditions above it.
+        """
+        from dissensus.kernels.standings import predicted_blocks
+
+        offsets, _, values = self.entries
+        support_offsets, _ = plain_support(self.batch)
+        return predicted_blocks(offsets, values, support_offsets, self.standings.above, self.batch.n_conditions, k)
+
+    def sums(self, of_members: FloatArray) -> FloatArray:
+        """Add up numbers of the mentioned conditions by case, shape (n_cases,)."""
+        return weighted_counts(self.case_of_member, of_members, self.batch.n_cases)
+
+    def rest_means(self, totals: FloatArray, of_members: FloatArray) -> FloatArray:
+        """Average over the unmentioned conditions what they have, given the totals of each case, shape (n_cases,)."""
+        left = np.maximum(0.0, totals - self.sums(of_members))
+        return np.where(self.batch.rest_sizes > 0, left / np.maximum(1, self.batch.rest_sizes), 0.0)
+
+    def top_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Return the probability of being in the top k.
+
+        Returns
+        -------
+        (sum of U,), (n_cases,)
+            Of each mentioned condition, and of an unmentioned one on average.
+        """
+        above, tied = self.standings
+        shares = np.clip((k - above) / tied, 0.0, 1.0)
+        return shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+
+
+def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
+    """Return offsets and codes of the support as kernels take them."""
+    from dissensus.kernels.compiling import plain
+
+    return plain(batch.support_offsets), plain(batch.support)
+
+
+def expected_worth(drawn: Drawn, predicted: Predicted, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
+    """Average over the top condition of each draw what a condition is worth, shape (n_cases, n_draws).
+
+    ``shares`` (sum of U,) holds the worth of the mentioned conditions and ``rest_shares`` (n_cases,) the mean worth of
+    the others.
+    """
+    return mean_worth(drawn, predicted, np.ones(1), shares[None], rest_shares[None])
+
+
+def mean_worth(
+    drawn: Drawn, predicted: Predicted, weights: FloatArray, shares: FloatArray, rest_shares: FloatArray
+) -> FloatArray:
+    """Average over the first conditions of each draw what a condition is worth, for several depths at once.
+
+    Parameters
+    ----------
+    weights : (depth,)
+        Weight of the first condition, of the first two together, of the first three together and so on.
+    shares : (depth, sum of U)
+        Worth of the mentioned conditions, for each of these depths.
+    rest_shares : (depth, n_cases)
+        Mean worth of the others.
+    """
+    from dissensus.kernels.metrics import expected_gains
+
+    depth = len(weights)
+    shared = (weights / weights.sum())[:, None]
+    parts = shared / np.arange(1, depth + 1)[:, None]
+    gains = np.zeros((shares.shape[1], depth + 1))
+    # a condition in one place counts at this depth and at all below
+    gains[:, :depth] = np.cumsum((parts * (shares - rest_shares[:, predicted.case_of_member]))[::-1], axis=0)[::-1].T
+    bases = np.cumsum(shared * rest_shares, axis=0)[-1]  # in order, so that a case gives the same bits in any company
+    return expected_gains(drawn.batch.layout(), drawn.standings, bases, gains)
+
+
+# Checks --------------------------------------------------------------------------------------------------
+
+
+def check_depth(metric: Metric, depth: int, most: int, predictions: Predictions) -> None:
+    """Refuse to look deeper than there are conditions."""
+    if depth > most:
+        raise DissensusError(
+            f"{metric.name} looks at {depth} conditions of {predictions.n_conditions}",
+            expected=f"1 to {most}",
+            got=str(depth),
+            where=f"model {predictions.name!r}",
+            advice="choose a smaller number" if most else "there must be at least two conditions",
+        )
+
+
+def check_fewer(metric: Metric, k: int, predictions: Predictions) -> None:
+    """Refuse to look at as many conditions as there are, which says nothing."""
+    check_depth(metric, k, predictions.n_conditions - 1, predictions)
+
+
+def check_ordered(metric: Metric, predictions: Predictions) -> None:
+    """Refuse sets, which have no order."""
+    if predictions.kind == "set":
+        raise DissensusError(
+            f"{metric.name} needs scores or rankings",
+            got="sets of conditions",
+            where=f"model {predictions.name!r}",
+            advice="sets have coverage, expected-coverage and set-size; or give the scores behind the sets",
+        )
+
+
+def check_sets(metric: Metric, predictions: Predictions) -> None:
+    """Refuse anything but sets."""
+    if predictions.kind != "set":
+        raise DissensusError(
+            f"{metric.name} needs sets of conditions",
+            got=predictions.kind if predictions.kind == "scores" else f"a {predictions.kind} per case",
+            where=f"model {predictions.name!r}",
+            advice="build them with Predictions.from_sets, or use top-k-accuracy",
+        )

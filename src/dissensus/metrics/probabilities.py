@@ -1,0 +1,156 @@
+"""Scores of the model's probabilities against a label drawn from the plausibilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dissensus.annotations.ragged import row_of_each, weighted_counts
+from dissensus.errors import DissensusError
+from dissensus.metrics.measuring import Drawn, Metric, Predicted
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class LogScore(Metric):
+    """Expected log of the model's probability of a label drawn from the plausibilities; at most 0.
+
+    Scores must not be negative; those of a case are divided by their sum. A model that gives no probability to a
+    condition with some plausibility scores minus infinity, unless there is a floor.
+
+    Parameters
+    ----------
+    floor
+        Smaller probabilities are raised to this, without taking anything from the others.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> [batch] = MajorityVote().sample(said)
+    >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
+    >>> LogScore().values(Drawn(batch, 0), Predicted(model, batch)).round(3)
+    array([[-0.693]])
+    """
+
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.floor, int | float) or not 0 <= self.floor < 1:
+            raise DissensusError("floor must be at least 0 and below 1", got=repr(self.floor))
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return f"log score, floor {self.floor:g}" if self.floor else "log score"
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but probabilities."""
+        check_probabilities(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the expected log probability under each draw."""
+        from dissensus.kernels.metrics import expected_values
+
+        logs = floored_logs(predicted.scores / score_sums(predicted)[predicted.case_of_member], self.floor)
+        return expected_values(drawn.batch.layout(), drawn.batch.values, logs, self._rest_logs(predicted, logs))
+
+    def _rest_logs(self, predicted: Predicted, logs: FloatArray) -> FloatArray:
+        """Average the log probabilities of the unmentioned conditions, shape (n_cases,)."""
+        offsets, _, values = predicted.entries
+        case, n_cases = row_of_each(offsets), predicted.batch.n_cases
+        listed = floored_logs(values / score_sums(predicted)[case], self.floor)
+        unlisted = predicted.batch.n_conditions - predicted.listed
+        sums, zeros = (weighted_counts(case, part, n_cases) for part in finite_and_zero(listed))
+        if self.floor > 0:
+            sums += unlisted * np.log(self.floor)
+        else:
+            zeros += unlisted
+        own_sums, own_zeros = (predicted.sums(part) for part in finite_and_zero(logs))
+        means = (sums - own_sums) / np.maximum(1, predicted.batch.rest_sizes)
+        return np.where(zeros > own_zeros, -np.inf, means)
+
+
+@dataclass(frozen=True)
+class BrierScore(Metric):
+    """Expected squared distance of the model's probabilities from a label drawn from the plausibilities; 0 to 2.
+
+    Scores must not be negative; those of a case are divided by their sum. The distance is summed over all conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> [batch] = MajorityVote().sample(said)
+    >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
+    >>> BrierScore().values(Drawn(batch, 0), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    higher_is_better: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return "Brier score"
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but probabilities."""
+        check_probabilities(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the expected squared distance under each draw."""
+        from dissensus.kernels.metrics import expected_values
+
+        offsets, _, values = predicted.entries
+        sums, n_cases = score_sums(predicted), predicted.batch.n_cases
+        members = predicted.scores / sums[predicted.case_of_member]
+        rest = predicted.rest_means(np.ones(n_cases), members)
+        hit = expected_values(drawn.batch.layout(), drawn.batch.values, members, rest)
+        squares = weighted_counts(row_of_each(offsets), values * values, n_cases) / (sums * sums)
+        return 1.0 - 2.0 * hit + squares[:, None]
+
+
+def score_sums(predicted: Predicted) -> FloatArray:
+    """Add up the scores of each case, shape (n_cases,)."""
+    offsets, _, values = predicted.entries
+    return weighted_counts(row_of_each(offsets), values, predicted.batch.n_cases)
+
+
+def floored_logs(probabilities: FloatArray, floor: float) -> FloatArray:
+    """Take logarithms; that of zero is minus infinity."""
+    raised = np.maximum(probabilities, floor)
+    return np.log(raised, out=np.full(len(raised), -np.inf), where=raised > 0)
+
+
+def finite_and_zero(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return logarithms of positive numbers, 0 elsewhere, and a 1 for each logarithm of zero."""
+    is_finite = np.isfinite(logs)
+    return np.where(is_finite, logs, 0.0), (~is_finite).astype(np.float64)
+
+
+def check_probabilities(metric: Metric, predictions: Predictions) -> None:
+    """Refuse predictions that cannot be probabilities."""
+    place = f"model {predictions.name!r}"
+    if predictions.kind != "scores":
+        raise DissensusError(f"{metric.name} needs probabilities", got=f"a {predictions.kind} per case", where=place)
+    case = predictions.case_of_entry
+    negative = np.flatnonzero(predictions.values < 0)
+    if len(negative):
+        raise DissensusError(
+            f"{metric.name} needs probabilities",
+            expected="scores of 0 and more",
+            got=f"{predictions.values[negative[0]]:g}",
+            where=f"{place}, case {predictions.case_names[case[negative[0]]]!r}",
+            advice="turn logits into probabilities with a softmax",
+        )
+    empty = np.flatnonzero(weighted_counts(case, predictions.values, predictions.n_cases) == 0)
+    if len(empty):
+        raise DissensusError(
+            f"{metric.name} needs probabilities",
+            expected="at least one score above 0 for every case",
+            where=f"{place}, case {predictions.case_names[empty[0]]!r}",
+        )

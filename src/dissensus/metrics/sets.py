@@ -1,0 +1,165 @@
+"""Sets of conditions: the top k of a model, and predictions that are sets of any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dissensus.aggregation.opinions import check_count
+from dissensus.metrics.measuring import (
+    Drawn,
+    Metric,
+    Predicted,
+    check_fewer,
+    check_ordered,
+    check_sets,
+    expected_worth,
+)
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class SetAccuracy(Metric):
+    """Probability that the top-k set of a draw is the top-k set of the model.
+
+    Parameters
+    ----------
+    k
+        Size of the sets, smaller than the number of conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, InverseRank
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_scores([[0.2, 0.6, 0.2]], ["a", "b", "c"])
+    >>> SetAccuracy(2).values(Drawn(batch, 2), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_count(k=self.k)
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return f"top-{self.k} set accuracy"
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+        return self.k
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse sets, whose sizes differ, and a k that holds all conditions."""
+        check_ordered(self, predictions)
+        check_fewer(self, self.k, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the probability that the sets are the same."""
+        from dissensus.kernels.metrics import same_sets
+
+        return same_sets(drawn.batch.layout(), drawn.standings, predicted.standings, self.k)
+
+
+@dataclass(frozen=True)
+class Coverage(Metric):
+    """Probability that the best condition of a draw is in the predicted set.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> [batch] = MajorityVote().sample(said)
+    >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
+    >>> Coverage().values(Drawn(batch, 1), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return "coverage"
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+        return 1
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but sets."""
+        check_sets(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the probability that the set holds the best condition of each draw."""
+        return expected_worth(drawn, predicted, *inside(predicted))
+
+
+@dataclass(frozen=True)
+class ExpectedCoverage(Metric):
+    """Plausibility that a draw gives to the predicted set: its coverage of a label drawn from the plausibilities.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> [batch] = MajorityVote().sample(said)
+    >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
+    >>> ExpectedCoverage().values(Drawn(batch, 0), Predicted(model, batch))
+    array([[0.25]])
+    """
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return "expected coverage"
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but sets."""
+        check_sets(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the plausibility of the set in each draw."""
+        from dissensus.kernels.metrics import expected_values
+
+        return expected_values(drawn.batch.layout(), drawn.batch.values, *inside(predicted))
+
+
+@dataclass(frozen=True)
+class SetSize(Metric):
+    """Number of conditions in the predicted set, whatever the draw; of two sets that cover, the smaller is better.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["a"]]]], ["a", "b", "c"]))
+    >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
+    >>> SetSize().values(Drawn(batch, 0), Predicted(model, batch))
+    array([[2.]])
+    """
+
+    higher_is_better: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return "set size"
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but sets."""
+        check_sets(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the size of the set, once per draw."""
+        return np.repeat(predicted.listed.astype(np.float64)[:, None], drawn.batch.n_draws, axis=1)
+
+
+def inside(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
+    """Return whether each mentioned condition is in the set (sum of U,), and the share of the others (n_cases,)."""
+    is_inside = (predicted.scores > 0).astype(np.float64)
+    return is_inside, predicted.rest_means(predicted.listed.astype(np.float64), is_inside)

@@ -1,0 +1,208 @@
+"""Agreement of each annotator with all the others, and of each with each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_agreement as naive
+from dissensus import Annotations, DissensusError, PlackettLuce, Ratings, read_annotations
+from dissensus.evaluation.agreement import Agreement, annotator_agreement, pairwise_agreement
+from shared_data import SHARED, needs_shared
+from strategies import rankings
+
+WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.0])
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Annotations:
+    """Draw a study of named and nameless annotators, with weights whose sums are exact."""
+    n_conditions = draw(st.integers(2, 6))
+    nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=5), min_size=1, max_size=4))
+    people = st.sampled_from([None, "Ada", "Bo", "Cy"])
+    return Annotations.from_rankings(
+        nested,
+        n_conditions,
+        annotator_names=[[draw(people) for _ in case] for case in nested],
+        weights=[[draw(WEIGHTS) for _ in case] for case in nested],
+        case_weights=[draw(WEIGHTS) for _ in nested],
+    )
+
+
+@given(studies(), st.sampled_from(["shared", "each"]), st.sampled_from(["ranking", "first-block"]))
+def test_it_equals_dictionaries_of_fractions(said: Annotations, ties: Any, within: Any) -> None:
+    expected = naive.annotator_agreement(said, ties, within)
+    agreement = annotator_agreement(said, ties=ties, within=within)
+    np.testing.assert_allclose(agreement.values, expected, atol=1e-12, rtol=0)
+    np.testing.assert_array_equal(agreement.is_defined, ~np.isnan(expected))
+
+
+@given(studies())
+def test_every_value_is_between_zero_and_one_and_grows_with_what_counts(said: Annotations) -> None:
+    anywhere, first = (annotator_agreement(said, within=within) for within in ("ranking", "first-block"))
+    defined = anywhere.is_defined
+    assert ((first.values >= 0) & (anywhere.values <= 1))[defined].all()
+    assert (first.values <= anywhere.values)[defined].all()
+
+
+@given(studies(), st.randoms(use_true_random=False))
+def test_the_order_of_rankings_makes_no_difference(said: Annotations, random: Any) -> None:
+    cases = [list(range(*said.ranking_offsets[i : i + 2])) for i in range(said.n_cases)]
+    order = [random.sample(case, len(case)) for case in cases]
+    flat = [ranking for case in said.to_rankings() for ranking in case]
+    names = [*said.annotator_names, None]
+    shuffled = Annotations.from_rankings(
+        [[flat[r] for r in case] for case in order],
+        said.conditions,
+        annotator_names=[[names[said.annotators[r]] for r in case] for case in order],
+        weights=[[said.weights[r] for r in case] for case in order],
+    )
+    np.testing.assert_allclose(annotator_agreement(shuffled).values, annotator_agreement(said).values, atol=1e-12)
+
+
+def test_unanimous_annotators_agree_and_strangers_do_not() -> None:
+    said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]], [["b"]], [["c"]]]])
+    np.testing.assert_array_equal(annotator_agreement(said).values, [1, 0])
+
+
+def test_a_shared_top_counts_by_expectation() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["b"]], [["b"]]]])
+    # without the first: b, not mentioned; without either of the others: a and b share the top, one of them named
+    assert annotator_agreement(said).values[0] == pytest.approx((0 + 1 / 2 + 1 / 2) / 3)
+
+
+def test_ties_up_to_rounding_are_ties() -> None:
+    thirds = [[["b"], ["c"], ["a"]]] * 3
+    said = Annotations.from_rankings([[*thirds, [["a"]], [["x"], ["a"]]]])
+    assert annotator_agreement(said).values[0] == pytest.approx(naive.annotator_agreement(said, "shared", "ranking")[0])
+
+
+def test_all_opinions_of_an_annotator_are_left_out_together() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], annotator_names=["Ada", "Ada", "Bo"])
+    agreement = annotator_agreement(said)
+    assert agreement.values[0] == 0
+    assert agreement.n_annotators[0] == 2
+    alone = Annotations.from_rankings([[[["a"]], [["a"]]]], annotator_names=["Ada", "Ada"], conditions=["a", "b"])
+    assert np.isnan(annotator_agreement(alone).values[0])
+
+
+def test_cases_without_two_annotators_are_counted_and_left_out_of_the_mean() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]]], [], [[["a"]], []]], case_weights=[1, 5, 5, 5])
+    agreement = annotator_agreement(said)
+    np.testing.assert_array_equal(agreement.n_annotators, [2, 1, 0, 1])
+    assert agreement.n_undefined == 3
+    assert agreement.mean == 1
+    assert "mean 1.000 over 1 of 4 cases; 3 with fewer than two annotators left out" in repr(agreement)
+
+
+def test_the_mean_is_by_case_weight() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_weights=[3, 1])
+    assert annotator_agreement(said).mean == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("nested", [[], [[]], [[[], []]]])
+def test_a_study_without_opinions_has_no_agreement(nested: Any) -> None:
+    agreement = annotator_agreement(Annotations.from_rankings(nested, 3))
+    assert np.isnan(agreement.values).all()
+    assert np.isnan(agreement.mean)
+
+
+def test_the_frame_has_a_row_per_case() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]]]], case_names=["x", "y"])
+    frame = annotator_agreement(said).to_frame()
+    assert frame.columns == ["case", "agreement", "n_annotators"]
+    assert frame["case"].to_list() == ["x", "y"]
+    assert frame["agreement"].is_nan().to_list() == [False, True]
+
+
+def agreement_of(values: list[float]) -> Agreement:
+    names = tuple(f"case {i}" for i in range(len(values)))
+    defined = np.where(np.isnan(values), 1, 2)
+    return Agreement(names, np.array(values), defined, np.ones(len(values)))
+
+
+def test_the_correlation_is_by_name_and_leaves_missing_numbers_out() -> None:
+    agreement = agreement_of([0.0, 0.5, 1.0, np.nan, 0.3])
+    other = {"case 4": np.nan, "case 2": 0.9, "case 1": 0.7, "case 0": 0.2, "case 3": 0.4, "another": 7.0}
+    expected = np.corrcoef([0.0, 0.5, 1.0], [0.2, 0.7, 0.9])[0, 1]
+    assert agreement.correlation(other) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("other", [{"case 0": 1.0}, {"case 0": 0.5, "case 1": 0.5}])
+def test_a_correlation_without_variation_is_undefined(other: dict[str, float]) -> None:
+    assert np.isnan(agreement_of([0.0, 0.5]).correlation(other))
+
+
+def test_a_correlation_without_a_common_case_is_refused() -> None:
+    with pytest.raises(DissensusError, match="no case has both") as caught:
+        agreement_of([0.0, 0.5]).correlation({"Case 0": 1.0})
+    assert "did you mean 'case 0'?" in str(caught.value)
+    with pytest.raises(DissensusError, match="values must have case names"):
+        agreement_of([0.0, 0.5]).correlation([0.1, 0.2])  # type: ignore[arg-type]
+
+
+def test_wrong_words_and_ratings_are_refused() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["b"]]]])
+    with pytest.raises(DissensusError, match="ties is not understood"):
+        annotator_agreement(said, ties="broken")  # type: ignore[arg-type]
+    with pytest.raises(DissensusError, match="within is not understood"):
+        annotator_agreement(said, within="anything")  # type: ignore[arg-type]
+    ratings = Ratings.from_long(pl.DataFrame({"case": ["x"], "annotator": ["Ada"], "score": [1.0]}))
+    with pytest.raises(DissensusError, match="agreement needs rankings"):
+        annotator_agreement(ratings)  # type: ignore[arg-type]
+
+
+@given(studies(), st.integers(1, 2))
+def test_pairs_equal_the_comparison_ranking_by_ranking(said: Annotations, depth: int) -> None:
+    if not said.annotator_names:
+        return
+    found = pairwise_agreement(said, depth=depth).rows()
+    expected = naive.pairwise_agreement(said, depth)
+    assert sorted(row[:3] for row in found) == sorted(row[:3] for row in expected)
+    for one, other in zip(sorted(found), sorted(expected), strict=True):
+        np.testing.assert_allclose(one[3:], other[3:], atol=1e-12, rtol=0)
+
+
+def test_pairs_without_a_common_case_have_no_row() -> None:
+    said = Annotations.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=[["Ada"], ["Bo"]])
+    frame = pairwise_agreement(said, depth=1)
+    assert frame.shape == (0, 5)
+    assert frame.columns == ["annotator_a", "annotator_b", "n_cases", "overlap", "same_first"]
+
+
+def test_pairs_need_names_and_a_depth() -> None:
+    nameless = Annotations.from_rankings([[[["a"]], [["b"]]]])
+    with pytest.raises(DissensusError, match="the annotators have no names") as caught:
+        pairwise_agreement(nameless, depth=1)
+    assert "annotator_names" in caught.value.advice
+    with pytest.raises(DissensusError, match="depth is larger than the number of conditions"):
+        pairwise_agreement(nameless, depth=3)
+
+
+def test_pairs_are_the_same_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Annotations.from_rankings(
+        [[[["a"], ["b"]], [["b"]], [["c", "a"]]], [[["a"]], [["b"]], [["a"]]]], annotator_names=["Ada", "Bo", "Cy"]
+    )
+    whole = pairwise_agreement(said)
+    monkeypatch.setattr("dissensus.evaluation.agreement.PAIRS_AT_ONCE", 2)
+    assert pairwise_agreement(said).equals(whole)
+
+
+@needs_shared
+def test_certainty_correlates_with_agreement_as_published() -> None:
+    folder = SHARED / "dermatology_ddx"
+    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    summary = PlackettLuce(reliability=3).sample(said, draws=1000).summary()
+    certainty = dict(summary.group_by("case").agg(pl.col("top").max()).iter_rows())
+    agreement = annotator_agreement(said)
+    np.testing.assert_allclose(agreement.values, naive.annotator_agreement(said, "shared", "ranking"), atol=1e-12)
+    assert agreement.n_undefined == 25
+    assert agreement.mean == pytest.approx(0.658, abs=0.001)
+    assert 0.80 < agreement.correlation(certainty) < 0.89  # published: 0.85
+    assert 0.80 < annotator_agreement(said, ties="each").correlation(certainty) < 0.89

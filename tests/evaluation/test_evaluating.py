@@ -1,0 +1,281 @@
+"""Evaluating: the pieces together, from annotations and predictions to results on disk."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus import (
+    Annotations,
+    Dirichlet,
+    DissensusError,
+    Evaluation,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    Predictions,
+    ProbabilisticInverseRank,
+    evaluate,
+    load_evaluation,
+    simulate_study,
+)
+from dissensus.evaluation import evaluating
+from dissensus.metrics import AverageOverlap, Coverage, Metric, SetAccuracy, TopKAccuracy
+from dissensus.typing import FloatArray
+
+SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
+SAID = SIMULATED.annotations
+METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), AverageOverlap(3))
+AGGREGATIONS = (PlackettLuce(reliability=3), ProbabilisticInverseRank(reliability=30))
+
+
+def scores(quality: float, seed: int) -> FloatArray:
+    noise = np.random.default_rng(seed).gumbel(size=SIMULATED.theta.shape)
+    return np.asarray(np.exp(quality * np.log(SIMULATED.theta) + noise))
+
+
+MODELS = {"good": scores(2.0, 1), "fair": scores(0.4, 2), "same": scores(0.4, 3)}
+
+
+@pytest.fixture(scope="module")
+def result() -> Evaluation:
+    return evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1)
+
+
+def test_the_table_has_a_row_for_everything(result: Evaluation) -> None:
+    table = result.to_frame()
+    assert len(table) == 2 * 3 * 4
+    fields = {"aggregation", "reliability", "model", "metric", "mean", "sd", "low", "high", "point_estimate"}
+    assert fields | {"optimism", "mc_error", "n_cases", "n_draws", "case_sd"} <= set(table.columns)
+    assert (table["low"] < table["mean"]).all()
+    assert (table["mean"] < table["high"]).all()
+    assert (table["n_cases"] == 90).all()
+
+
+def test_means_are_means_of_metrics_over_cases_and_draws(result: Evaluation) -> None:
+    """By another route: dense draws, plain NumPy."""
+    dense = AGGREGATIONS[0].sample(SAID, draws=200, seed=1).dense()
+    best = dense.argmax(axis=2)
+    top = np.argsort(-MODELS["good"], axis=1)[:, :3]
+    plain = (best[:, :, None] == top[:, None]).any(axis=2)
+    row = result.to_frame().row(1, named=True)
+    assert (row["model"], row["metric"]) == ("good", "top-3 accuracy")
+    assert row["mean"] == pytest.approx(plain.mean(), abs=0.01)
+    assert row["sd"] == pytest.approx(plain.mean(axis=0).std(), abs=0.01)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_do_not_change_a_bit(result: Evaluation, threads: int) -> None:
+    again = evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1, threads=threads)
+    assert again == result
+
+
+def test_merging_parts_is_evaluating_the_whole(result: Evaluation) -> None:
+    parts = [
+        evaluate(
+            SAID.select(chosen),
+            {name: matrix[chosen] for name, matrix in MODELS.items()},
+            aggregations=AGGREGATIONS,
+            metrics=METRICS,
+            draws=200,
+            seed=1,
+        )
+        for chosen in (slice(0, 20), slice(20, 90))
+    ]
+    merged = parts[0].merge(parts[1])
+    assert merged.case_names == result.case_names
+    np.testing.assert_array_equal(merged.case_means, result.case_means)
+    for one, other in zip(merged.tallies, result.tallies, strict=True):
+        np.testing.assert_allclose(one.resampled_means, other.resampled_means, rtol=1e-12)
+
+
+def test_what_cannot_be_merged_says_why(result: Evaluation) -> None:
+    with pytest.raises(DissensusError, match="case names must all be different"):
+        result.merge(result)
+    other = evaluate(SAID, MODELS, aggregations=AGGREGATIONS[:1], metrics=METRICS, draws=200, seed=1)
+    with pytest.raises(DissensusError, match="different runs cannot be merged"):
+        result.merge(other)
+
+
+def test_results_come_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+    rows = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert len(rows) == len(result.to_frame())
+    assert rows[0]["interval"] == [rows[0]["low"], rows[0]["high"]]
+    run = json.loads((tmp_path / "results" / "run.json").read_text())
+    assert run["seed"] == 1
+    assert "dissensus" in run["versions"]
+
+
+def test_the_same_seed_gives_the_same_bytes(result: Evaluation, tmp_path: Path) -> None:
+    result.save(tmp_path / "one")
+    evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1, threads=1).save(
+        tmp_path / "two"
+    )
+    for name in ("summary.json", "per_case.parquet", "per_draw.parquet", "run.json", "tally.npz"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_an_existing_directory_is_kept_unless_told_otherwise(result: Evaluation, tmp_path: Path) -> None:
+    target = tmp_path / "results"
+    target.mkdir()
+    (target / "precious.txt").write_text("keep me")
+    with pytest.raises(DissensusError, match="exists already"):
+        result.save(target)
+    assert (target / "precious.txt").read_text() == "keep me"
+    result.save(target, overwrite=True)
+    assert not (target / "precious.txt").exists()
+    assert sorted(tmp_path.iterdir()) == [target]
+
+
+def test_a_failing_disk_leaves_the_old_results(
+    result: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "results"
+    result.save(target)
+    before = (target / "summary.json").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(DissensusError, match="No space left on device"):
+        result.save(target, overwrite=True)
+    assert (target / "summary.json").read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [target]
+
+
+def test_other_directories_are_not_results(tmp_path: Path) -> None:
+    with pytest.raises(DissensusError, match="not a directory of results"):
+        load_evaluation(tmp_path)
+
+
+def test_results_survive_pickling(result: Evaluation) -> None:
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(result: Evaluation) -> None:
+    found = {(d.first, d.second): d for d in result.compare().differences if d.metric == "top-3 accuracy"}
+    assert found["good", "fair"].is_distinguishable
+    assert found["good", "fair"].verdict == "good is better than fair"
+    assert found["good", "fair"].probability_better > 0.99
+    assert found["fair", "same"].verdict == "fair and same are not distinguishable"
+
+
+def test_rank_probabilities_add_up(result: Evaluation) -> None:
+    ranks = result.compare().ranks
+    np.testing.assert_allclose(ranks.sum(axis=2), 1)
+    np.testing.assert_allclose(ranks.sum(axis=3), 1)
+
+
+def test_point_estimates_are_the_limit_of_high_reliability() -> None:
+    sharp = evaluate(
+        SAID, MODELS, aggregations=[ProbabilisticInverseRank(reliability=1e9)], metrics=[TopKAccuracy(1)], draws=50
+    )
+    # IRN values that are exactly tied are split at random by draws and by expectation by the point estimate
+    np.testing.assert_allclose(sharp.to_frame()["optimism"], 0, atol=0.01)
+
+
+def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
+    table = evaluate(SAID, MODELS, aggregations=[MajorityVote()], metrics=[TopKAccuracy(1)], draws=300).to_frame()
+    assert (table["sd"] < 1e-12).all()
+    assert (table["low"] < table["high"]).all()
+    np.testing.assert_allclose(table["optimism"], 0, atol=1e-12)
+
+
+def test_strata_add_up_and_show_their_size() -> None:
+    sites = ["north" if case % 3 else "south" for case in range(90)]
+    result = evaluate(
+        SAID, MODELS, aggregations=[Dirichlet()], metrics=[TopKAccuracy(1)], draws=100, strata={"site": sites}
+    )
+    table = result.by_group("site")
+    sizes = dict(zip(table["stratum"], table["n_cases"], strict=True))
+    assert sizes == {"north": 60, "south": 30}
+    overall = result.to_frame()["mean"][0]
+    good = table.filter(table["model"] == "good").sort("stratum")["mean"]
+    assert overall == pytest.approx((60 * good[0] + 30 * good[1]) / 90)
+    with pytest.raises(DissensusError, match="no column 'sites'"):
+        result.by_group("sites")
+
+
+def test_groups_share_their_weights() -> None:
+    """Cases that come in identical pairs of one patient are worth as much as one of each."""
+    single = Annotations.from_counts([[3, 1], [1, 3], [2, 2], [4, 0]], ["a", "b"])
+    names = [f"{case}{twin}" for case in single.case_names for twin in "xy"]
+    double = Annotations.from_counts(
+        np.repeat([[3, 1], [1, 3], [2, 2], [4, 0]], 2, axis=0),
+        ["a", "b"],
+        case_names=names,
+        groups=[name[0] for name in names],
+    )
+    lonely = Annotations.from_counts(
+        np.repeat([[3, 1], [1, 3], [2, 2], [4, 0]], 2, axis=0), ["a", "b"], case_names=names
+    )
+    model = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
+    spread = {}
+    for label, said, matrix in (
+        ("single", single, model),
+        ("double", double, np.repeat(model, 2, axis=0)),
+        ("lonely", lonely, np.repeat(model, 2, axis=0)),
+    ):
+        table = evaluate(said, {"m": matrix}, aggregations=[MajorityVote()], metrics=[TopKAccuracy(1)], draws=4000)
+        spread[label] = table.to_frame()["case_sd"][0]
+    assert spread["double"] == pytest.approx(spread["single"], rel=0.05)
+    assert spread["lonely"] < 0.8 * spread["single"]
+
+
+def test_only_cases_that_all_models_have_are_evaluated_when_allowed() -> None:
+    whole = Predictions.from_scores(MODELS["good"], SAID.conditions, case_names=SAID.case_names)
+    part = whole.select(slice(0, 50))
+    with pytest.raises(DissensusError, match=r"missing|lack"):
+        evaluate(SAID, {"whole": whole, "part": part}, aggregations=[Dirichlet()], metrics=METRICS, draws=20)
+    result = evaluate(
+        SAID, {"whole": whole, "part": part}, aggregations=[Dirichlet()], metrics=METRICS, draws=20, allow_missing=True
+    )
+    assert result.n_cases == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"aggregations": []}, "nothing to evaluate"),
+        ({"metrics": []}, "nothing to evaluate"),
+        ({"metrics": [TopKAccuracy(1), TopKAccuracy(1)]}, "metric names must all be different"),
+        ({"level": 1.5}, "level must be between 0 and 1"),
+        ({"strata": {"site": ["a"]}}, "number of site labels does not fit"),
+        ({"metrics": [TopKAccuracy(12)]}, "12"),
+        ({"metrics": [Coverage()]}, "set"),
+        ({"draws": 0}, "draws must be a whole number"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_is_drawn(change: dict[str, object], problem: str) -> None:
+    request: dict[str, object] = {"aggregations": [Dirichlet()], "metrics": METRICS, "draws": 10, **change}
+    with pytest.raises(DissensusError, match=problem):
+        evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
+
+
+def test_models_without_common_cases_and_no_models_at_all_are_refused() -> None:
+    with pytest.raises(DissensusError, match="no model to evaluate"):
+        evaluate(SAID, {})
+    whole = Predictions.from_scores(MODELS["good"], SAID.conditions, case_names=SAID.case_names)
+    halves = {"a": whole.select(slice(0, 40)), "b": whole.select(slice(40, 90))}
+    with pytest.raises(DissensusError, match="no case in common"):
+        evaluate(SAID, halves, allow_missing=True)
+
+
+def test_every_aggregation_knows_its_limit() -> None:
+    assert evaluating.limit_of(PlackettLuce()) == PlackettLuceML()
+    assert evaluating.limit_of(ProbabilisticInverseRank(ties="each")) == InverseRank("each")
+    assert evaluating.limit_of(Dirichlet()) == MajorityVote()
+
+
+def test_the_repr_tells_the_story(result: Evaluation) -> None:
+    text = repr(result)
+    assert "3 models, 90 cases" in text
+    assert "usual practice overstates" in text or "not distinguishable" in text

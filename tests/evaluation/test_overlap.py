@@ -1,0 +1,128 @@
+"""Mean average overlap is the published formula, without its matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_agreement as naive
+from dissensus import Annotations, DissensusError
+from dissensus.evaluation.overlap import mean_average_overlap, soft_rankings
+from strategies import rankings
+
+Blocks = list[list[int]]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Blocks, Blocks, int, int]:
+    """Draw two rankings of up to 12 conditions, and a depth."""
+    n_conditions = draw(st.integers(1, 12))
+    depth = draw(st.integers(1, n_conditions))
+    return draw(rankings(n_conditions)), draw(rankings(n_conditions)), depth, n_conditions
+
+
+@given(problems())
+def test_it_equals_the_trace_of_soft_permutation_matrices(problem: tuple[Blocks, Blocks, int, int]) -> None:
+    a, b, depth, n_conditions = problem
+    expected = naive.mean_average_overlap(a, b, depth, n_conditions)
+    assert mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions) == pytest.approx(expected, abs=1e-12)
+
+
+@given(problems())
+def test_it_is_symmetric_between_zero_and_one_and_one_with_itself(problem: tuple[Blocks, Blocks, int, int]) -> None:
+    a, b, depth, n_conditions = problem
+    value = mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions)
+    assert 0 <= value <= 1
+    assert value == mean_average_overlap(b, a, depth=depth, n_conditions=n_conditions)
+    assert mean_average_overlap(a, a, depth=depth, n_conditions=n_conditions) == 1
+
+
+@given(problems(), st.randoms(use_true_random=False))
+def test_the_order_within_a_block_and_an_explicit_last_block_make_no_difference(
+    problem: tuple[Blocks, Blocks, int, int], random: Any
+) -> None:
+    a, b, depth, n_conditions = problem
+    shuffled = [random.sample(block, len(block)) for block in naive.completed(a, n_conditions)]
+    value = mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions)
+    assert mean_average_overlap(shuffled, b, depth=depth, n_conditions=n_conditions) == pytest.approx(value, abs=1e-12)
+
+
+@given(st.integers(1, 12).flatmap(lambda k: st.tuples(*[st.permutations(range(k))] * 2, st.integers(1, k))))
+def test_full_rankings_have_the_plain_average_overlap(problem: tuple[list[int], list[int], int]) -> None:
+    a, b, depth = problem
+    one, other = [[code] for code in a], [[code] for code in b]
+    expected = naive.average_overlap(a, b, depth)
+    assert mean_average_overlap(one, other, depth=depth, n_conditions=len(a)) == pytest.approx(expected, abs=1e-12)
+
+
+@given(problems())
+def test_names_work_like_codes(problem: tuple[Blocks, Blocks, int, int]) -> None:
+    a, b, depth, n_conditions = problem
+    one, other = ([[f"condition {code}" for code in block] for block in ranking] for ranking in (a, b))
+    value = mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions)
+    assert mean_average_overlap(one, other, depth=depth, n_conditions=n_conditions) == pytest.approx(value, abs=1e-12)
+
+
+@given(problems())
+def test_vectors_of_a_study_have_the_same_overlaps(problem: tuple[Blocks, Blocks, int, int]) -> None:
+    a, b, depth, n_conditions = problem
+    soft = soft_rankings(Annotations.from_rankings([[a, b]], n_conditions), depth)
+    value = float(soft.take(np.array([0])).inner(soft.take(np.array([1])))[0])
+    assert value == pytest.approx(naive.mean_average_overlap(a, b, depth, n_conditions), abs=1e-12)
+
+
+def test_the_published_example_of_a_soft_permutation_matrix() -> None:
+    expected = [[0, 0, 0, 1], [0.5, 0, 0.5, 0], [0.5, 0, 0.5, 0], [0, 1, 0, 0]]
+    np.testing.assert_array_equal(naive.soft_permutation([[3], [2, 0], [1]], 4), expected)
+
+
+def test_rankings_that_share_nothing_above_the_depth_have_no_overlap() -> None:
+    assert mean_average_overlap([[0], [1]], [[2], [3]], depth=2, n_conditions=10) == 0
+
+
+def test_abstentions_are_ties_of_everything() -> None:
+    assert mean_average_overlap([], [], depth=3, n_conditions=5) == 1
+    assert mean_average_overlap([], [[0, 1, 2, 3, 4]], depth=3, n_conditions=5) == pytest.approx(1)
+
+
+def test_blocks_may_be_arrays_and_tuples() -> None:
+    value = mean_average_overlap(((0,), (1, 2)), [np.array([0]), np.array([2, 1])], depth=2, n_conditions=4)
+    assert value == pytest.approx(1)
+
+
+def test_many_conditions_cost_nothing() -> None:
+    a, b = [[7], [1_000_000]], [[7], [999_999_999]]
+    expected = naive.mean_average_overlap([[0], [1]], [[0], [2]], 2, 10)
+    assert mean_average_overlap(a, b, depth=2, n_conditions=1_000_000_000) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "depth", "n_conditions", "message"),
+    [
+        ([[0]], [[1]], 0, 3, "depth must be a whole number"),
+        ([[0]], [[1]], 1.5, 3, "depth must be a whole number"),
+        ([[0]], [[1]], 4, 3, "depth is larger than the number of conditions"),
+        ([[0]], [[1]], 1, 0, "n_conditions must be a whole number"),
+        ([[0], [1, 0]], [[1]], 1, 3, "condition 0 is mentioned twice"),
+        ([[0]], [["a", "a"]], 1, 3, "condition 'a' is mentioned twice"),
+        ([["a"], ["b"]], [["c"]], 1, 2, "more conditions than there are"),
+        ([[0]], [[3]], 1, 3, "a condition code is out of range"),
+        ([[-1]], [[0]], 1, 3, "a condition code is out of range"),
+        ([[0]], [["a"]], 1, 3, "names and codes of conditions are mixed"),
+        ([[0.5]], [[0]], 1, 3, "neither a name nor a code"),
+        ([[True]], [[0]], 1, 3, "neither a name nor a code"),
+        ([[["a"]]], [["a"]], 1, 3, "neither a name nor a code"),
+        (["Eczema"], [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
+        ("Eczema", [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
+        ([0, 1], [[0]], 1, 3, "a ranking must be a list of blocks"),
+        (None, [[0]], 1, 3, "a ranking must be a list of blocks"),
+        ([[0], []], [[0]], 1, 3, "a block is empty"),
+    ],
+)
+def test_what_is_no_ranking_is_refused(a: Any, b: Any, depth: Any, n_conditions: int, message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions)

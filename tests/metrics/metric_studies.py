@@ -1,0 +1,123 @@
+"""Small studies and predictions for the tests of metrics, and every metric with the parameters that fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dissensus.aggregation import (
+    Aggregation,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+)
+from dissensus.annotations.rankings import Annotations
+from dissensus.metrics import METRICS, CategoryAccuracy, Coverage, Drawn, ExpectedCoverage, Metric, Predicted, SetSize
+from dissensus.metrics import BrierScore as Brier
+from dissensus.metrics import LogScore as Log
+from dissensus.plausibilities import Batch, Plausibilities
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import FloatArray
+from strategies import rankings
+
+AGGREGATIONS: tuple[Aggregation, ...] = (
+    PlackettLuce(reliability=2),
+    PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
+    Dirichlet(alpha=0.5),
+    Dirichlet(reliability=0.3, alpha=2.0),
+    ProbabilisticInverseRank(reliability=5),
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+)
+
+OF_SETS = (Coverage, ExpectedCoverage, SetSize)
+OF_PROBABILITIES = (Log, Brier)
+
+
+def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:
+    """Give every metric with some numbers of places, or with all that K conditions allow."""
+    wanted = range(1, n_conditions + 1) if some is None else some
+    found: list[Metric] = []
+    for kind in METRICS.values():
+        names = kind.__dataclass_fields__  # type: ignore[attr-defined]
+        fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is CategoryAccuracy else {}
+        if "k" in names:
+            last = n_conditions if kind.__name__ in ("KendallTau", "SpearmanFootrule") else n_conditions - 1
+            found += [kind(**fixed, k=k) for k in wanted if k <= last]  # type: ignore[call-arg]
+        elif "depth" in names:
+            found += [kind(depth=depth) for depth in wanted]  # type: ignore[call-arg]
+        else:
+            found.append(kind())
+    return [*found, Log(floor=0.01)]
+
+
+def fits(metric: Metric, predictions: Predictions) -> bool:
+    """Tell whether a metric is made for such predictions."""
+    if isinstance(metric, OF_SETS):
+        return predictions.kind == "set"
+    return predictions.kind == "scores" if isinstance(metric, OF_PROBABILITIES) else predictions.kind != "set"
+
+
+def measured(metric: Metric, batch: Batch, predictions: Predictions) -> FloatArray:
+    metric.check(predictions)
+    return metric.values(Drawn(batch, metric.depth), Predicted(predictions, batch))
+
+
+def all_values(metric: Metric, drawn: Plausibilities, predictions: Predictions) -> FloatArray:
+    return np.concatenate([measured(metric, batch, predictions) for batch in drawn])
+
+
+def one_batch(drawn: Plausibilities) -> Batch:
+    """Draw all cases at once."""
+    return drawn.sampler(np.arange(drawn.n_cases))
+
+
+def names_of(n: int) -> list[str]:
+    return [f"c{i}" for i in range(n)]
+
+
+@st.composite
+def small_studies(draw: st.DrawFn, *, most: int = 5) -> Annotations:
+    """Draw a few cases over 2 to 5 conditions, each with at least one opinion."""
+    n_conditions = draw(st.integers(2, most))
+    opinion = rankings(n_conditions).filter(bool)
+    nested = draw(st.lists(st.lists(opinion, min_size=1, max_size=3), min_size=1, max_size=2))
+    return Annotations.from_rankings(nested, names_of(n_conditions))
+
+
+@st.composite
+def predictions_for(draw: st.DrawFn, study: Annotations) -> Predictions:
+    """Draw what a model says: scores, short lists of scores, rankings or sets, with many ties."""
+    conditions, cases = study.conditions, study.case_names
+    kind = draw(st.sampled_from(("scores", "list", "ranking", "set")))
+    if kind == "set":
+        members = st.lists(st.sampled_from(conditions), unique=True)
+        return Predictions.from_sets([draw(members) for _ in cases], conditions, case_names=cases)
+    if kind == "ranking":
+        ranked: list[Sequence[Sequence[int]]] = [draw(rankings(len(conditions))) for _ in cases]
+        return Predictions.from_rankings(ranked, conditions, case_names=cases)
+    row = st.lists(st.integers(0, 3), min_size=len(conditions), max_size=len(conditions)).filter(any)
+    scores = np.array([draw(row) for _ in cases], dtype=np.float64)
+    if kind == "scores":
+        return Predictions.from_scores(scores, conditions, case_names=cases)
+    return short_lists(Predictions.from_scores(scores, conditions, case_names=cases))
+
+
+def short_lists(complete: Predictions) -> Predictions:
+    """Leave out the scores of zero."""
+    kept = complete.values > 0
+    counts = np.bincount(complete.case_of_entry[kept], minlength=complete.n_cases)
+    return Predictions(
+        complete.name,
+        "scores",
+        complete.conditions,
+        complete.case_names,
+        np.concatenate([[0], np.cumsum(counts)]),
+        complete.codes[kept],
+        complete.values[kept],
+    )

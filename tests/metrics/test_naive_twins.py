@@ -1,0 +1,87 @@
+"""Every metric against enumeration of all tie-breaks and all identities of unmentioned conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_metrics as naive
+from dissensus.aggregation import Aggregation
+from dissensus.metrics import (
+    METRICS,
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    KendallTau,
+    LogScore,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+)
+from metrics.metric_studies import AGGREGATIONS, fits, measured, metrics_for, one_batch, predictions_for, small_studies
+
+DRAWS = 3
+
+
+def size(_: Sequence[float], scores: Sequence[float], __: Sequence[int]) -> float:
+    return float(sum(score > 0 for score in scores))
+
+
+TWINS: dict[type[Metric], Callable[..., float]] = {
+    TopKAccuracy: naive.top_k_accuracy,
+    SetAccuracy: naive.set_accuracy,
+    Overlap: naive.overlap,
+    AverageOverlap: naive.average_overlap,
+    RankBiasedOverlap: naive.rank_biased_overlap,
+    CategoryAccuracy: naive.category_accuracy,
+    KendallTau: partial(naive.list_similarity, distance=naive.pair_distance),
+    SpearmanFootrule: partial(naive.list_similarity, distance=naive.place_distance),
+    ExpectedAccuracy: naive.expected_accuracy,
+    LogScore: naive.log_score,
+    BrierScore: naive.brier_score,
+    Coverage: naive.coverage,
+    ExpectedCoverage: naive.expected_coverage,
+    SetSize: size,
+}
+
+
+def test_every_metric_has_a_twin() -> None:
+    assert set(TWINS) == set(METRICS.values())
+
+
+def twin(metric: Metric, draw: Iterable[float], scores: Iterable[float], mentioned: Iterable[int]) -> float:
+    """Compute a metric of one case and one draw the slow way; its parameters are those of the twin."""
+    parameters = {part.name: getattr(metric, part.name) for part in fields(metric)}  # type: ignore[arg-type]
+    return TWINS[type(metric)](tuple(draw), tuple(scores), tuple(mentioned), **parameters)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_metrics_are_exact_expectations(aggregation: Aggregation, data: st.DataObject) -> None:
+    study = data.draw(small_studies())
+    predictions = data.draw(predictions_for(study))
+    batch = one_batch(aggregation.sample(study, draws=DRAWS, seed=data.draw(st.integers(0, 99))))
+    dense, scores = batch.dense(), predictions.to_scores()
+    for metric in metrics_for(study.n_conditions):
+        if fits(metric, predictions):
+            found = measured(metric, batch, predictions)
+            assert found.shape == (batch.n_cases, batch.n_draws)
+            expected = [
+                [twin(metric, draw, scores[case].tolist(), batch.support_of(case).tolist()) for draw in draws.tolist()]
+                for case, draws in enumerate(dense)
+            ]
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=repr(metric))

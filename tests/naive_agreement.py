@@ -1,0 +1,202 @@
+"""Agreement by other routes: full K x K matrices, dictionaries with exact fractions, and every pair written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus import Annotations
+
+Ranking = Sequence[Sequence[int]]
+Array = npt.NDArray[np.float64]
+
+
+# Mean average overlap ------------------------------------------------------------------------------------
+
+
+def completed(ranking: Ranking, n_conditions: int) -> list[list[int]]:
+    """Write the block of the unmentioned conditions out."""
+    mentioned = {code for block in ranking for code in block}
+    rest = [code for code in range(n_conditions) if code not in mentioned]
+    return [list(block) for block in ranking] + ([rest] if rest else [])
+
+
+def soft_permutation(ranking: Ranking, n_conditions: int) -> Array:
+    """P_sigma B^T diag(1 / c) B, for any order sigma that the ranking allows."""
+    blocks = completed(ranking, n_conditions)
+    b = np.zeros((len(blocks), n_conditions))
+    for row, block in enumerate(blocks):
+        b[row, block] = 1
+    order = [code for block in blocks for code in block]
+    p_sigma = np.eye(n_conditions)[order]
+    return np.asarray(p_sigma @ b.T @ np.diag(1 / b.sum(axis=1)) @ b)
+
+
+def unnormalised_overlap(a: Ranking, b: Ranking, depth: int, n_conditions: int) -> float:
+    """UAO@L: the trace of (T P')^T D_L (T P)."""
+    t = np.tril(np.ones((n_conditions, n_conditions)))
+    places = np.arange(1, n_conditions + 1)
+    d = np.diag(np.where(places <= depth, 1 / (places * depth), 0.0))
+    return float(np.trace((t @ soft_permutation(b, n_conditions)).T @ d @ (t @ soft_permutation(a, n_conditions))))
+
+
+def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_conditions: int) -> float:
+    """UAO over the geometric mean of each ranking's own."""
+    own = unnormalised_overlap(a, a, depth, n_conditions) * unnormalised_overlap(b, b, depth, n_conditions)
+    return unnormalised_overlap(a, b, depth, n_conditions) / float(np.sqrt(own))
+
+
+def average_overlap(a: Sequence[int], b: Sequence[int], depth: int) -> float:
+    """The average overlap of two full rankings."""
+    return float(np.mean([len(set(a[:k]) & set(b[:k])) / k for k in range(1, depth + 1)]))
+
+
+# Leave one annotator out ---------------------------------------------------------------------------------
+
+
+class Opinion:
+    """One ranking that counts: who gave it (a number of its own if nobody in particular), its weight, its blocks."""
+
+    def __init__(self, annotator: object, weight: float, blocks: list[list[int]]) -> None:
+        self.annotator = annotator
+        self.weight = Fraction(weight)
+        self.blocks = [set(block) for block in blocks]
+
+
+def opinions_by_case(said: Annotations) -> list[list[Opinion]]:
+    """Take the study apart into rankings that say something and weigh something."""
+    codes = {name: code for code, name in enumerate(said.conditions)}
+    cases, position = [], 0
+    for rankings in said.to_rankings():
+        opinions = []
+        for ranking in rankings:
+            annotator = int(said.annotators[position])
+            who = ("nobody", position) if annotator == -1 else ("named", annotator)
+            if ranking and said.weights[position] > 0:
+                blocks = [[codes[name] for name in block] for block in ranking]
+                opinions.append(Opinion(who, float(said.weights[position]), blocks))
+            position += 1
+        cases.append(opinions)
+    return cases
+
+
+def inverse_ranks(opinions: list[Opinion], ties: str) -> dict[int, Fraction]:
+    """Sum the inverse ranks, exactly."""
+    sums: dict[int, Fraction] = {}
+    for opinion in opinions:
+        for rank, block in enumerate(opinion.blocks, start=1):
+            for code in block:
+                share = Fraction(1, len(block) if ties == "shared" else 1)
+                sums[code] = sums.get(code, Fraction(0)) + opinion.weight * share / rank
+    return sums
+
+
+def case_agreement(opinions: list[Opinion], ties: str, within: str) -> float:
+    """The agreement of one case."""
+    people = list(dict.fromkeys(opinion.annotator for opinion in opinions))
+    if len(people) < 2:
+        return float("nan")
+    top, bottom = Fraction(0), Fraction(0)
+    for person in people:
+        own = [opinion for opinion in opinions if opinion.annotator == person]
+        sums = inverse_ranks([opinion for opinion in opinions if opinion.annotator != person], ties)
+        winners = [code for code, value in sums.items() if value == max(sums.values())]
+        hits = Fraction(0)
+        for opinion in own:
+            named = set().union(*opinion.blocks) if within == "ranking" else opinion.blocks[0]
+            hits += opinion.weight * Fraction(sum(code in named for code in winners), len(winners))
+        total = sum((opinion.weight for opinion in own), Fraction(0))
+        weight = total / len(own)
+        top, bottom = top + weight * hits / total, bottom + weight
+    return float(top / bottom)
+
+
+def annotator_agreement(said: Annotations, ties: str, within: str) -> list[float]:
+    """The agreement of every case."""
+    return [case_agreement(opinions, ties, within) for opinions in opinions_by_case(said)]
+
+
+# Each with each ------------------------------------------------------------------------------------------
+
+
+def pairwise_agreement(said: Annotations, depth: int) -> list[tuple[str, str, int, float, float]]:
+    """Compare every two annotators, ranking by ranking."""
+    rows = []
+    cases = opinions_by_case(said)
+    for a, b in combinations(range(len(said.annotator_names)), 2):
+        overlaps, same, weights = [], [], []
+        for opinions, weight in zip(cases, said.case_weights, strict=True):
+            pairs = [
+                ([sorted(block) for block in one.blocks], [sorted(block) for block in other.blocks])
+                for one in opinions
+                for other in opinions
+                if one.annotator == ("named", a) and other.annotator == ("named", b)
+            ]
+            if pairs:
+                overlaps.append(np.mean([mean_average_overlap(*pair, depth, said.n_conditions) for pair in pairs]))
+                same.append(np.mean([len({*x[0]} & {*y[0]}) / (len(x[0]) * len(y[0])) for x, y in pairs]))
+                weights.append(float(weight))
+        if weights:
+            w = np.array(weights) / (sum(weights) or np.nan)
+            names = said.annotator_names
+            rows.append((names[a], names[b], len(weights), float(w @ overlaps), float(w @ same)))
+    return rows
+
+
+# Krippendorff's alpha ------------------------------------------------------------------------------------
+
+Blocks = list[set[int]]
+Distance = Callable[[Blocks, Blocks], float]
+
+
+def first_choice_distance(a: Blocks, b: Blocks) -> float:
+    """Half the sum of the absolute differences between two shared votes."""
+    codes = a[0] | b[0]
+    return sum(abs((k in a[0]) / len(a[0]) - (k in b[0]) / len(b[0])) for k in codes) / 2
+
+
+def jaccard_distance(a: Blocks, b: Blocks) -> float:
+    one, other = set().union(*a), set().union(*b)
+    return 1 - len(one & other) / len(one | other)
+
+
+def masi_distance(a: Blocks, b: Blocks) -> float:
+    one, other = set().union(*a), set().union(*b)
+    if one == other:
+        monotonicity = 1.0
+    elif one < other or other < one:
+        monotonicity = 2 / 3
+    else:
+        monotonicity = 1 / 3
+    return 1 - (1 - jaccard_distance(a, b)) * monotonicity
+
+
+def overlap_distance(depth: int, n_conditions: int) -> Distance:
+    def distance(a: Blocks, b: Blocks) -> float:
+        one, other = ([sorted(block) for block in ranking] for ranking in (a, b))
+        return 1 - mean_average_overlap(one, other, depth, n_conditions)
+
+    return distance
+
+
+def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
+    """One minus observed over expected disagreement, over all ordered pairs of different rankings."""
+    units = [unit for unit in cases if len(unit) > 1]
+    n = sum(len(unit) for unit in units)
+    observed = 0.0
+    for unit in units:
+        pairs = sum(distance(unit[i], unit[j]) for i in range(len(unit)) for j in range(len(unit)) if i != j)
+        observed += pairs / (len(unit) - 1) / n
+    pooled = [ranking for unit in units for ranking in unit]
+    total = sum(distance(pooled[i], pooled[j]) for i in range(n) for j in range(n) if i != j)
+    expected = total / (n * (n - 1)) if n else 0.0
+    return 1 - observed / expected if expected > 1e-12 else float("nan")
+
+
+def blocks_by_case(said: Annotations) -> list[list[Blocks]]:
+    """The rankings that count, case by case."""
+    return [[opinion.blocks for opinion in opinions] for opinions in opinions_by_case(said)]

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from dissensus.errors import DissensusWarning as DissensusWarning
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.categories import Categories as Categories
+    from dissensus.evaluation.categories import expected_risk as expected_risk
+    from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
+    from dissensus.evaluation.certainty import certainty_of as certainty_of
     from dissensus.evaluation.evaluating import evaluate as evaluate
     from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
     from dissensus.evaluation.overlap import mean_average_overlap as mean_average_overlap
@@ -60,10 +64,14 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation",
     "Ratings": "annotations.ratings",
+    "Categories": "evaluation.categories",
+    "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
+    "certainty_of": "evaluation.certainty",
     "diagnose": "annotations.checking",
     "evaluate": "evaluation.evaluating",
     "examine_annotations": "annotations.reading",
+    "expected_risk": "evaluation.categories",
     "krippendorff_alpha": "evaluation.krippendorff",
     "load_evaluation": "evaluation.storing",
     "mean_average_overlap": "evaluation.overlap",

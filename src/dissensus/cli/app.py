@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli.aggregating import aggregate
+from dissensus.cli.certifying import certainty
 from dissensus.cli.converting import convert
 from dissensus.cli.demonstrating import demo
 from dissensus.cli.evaluating import compare, evaluate
@@ -43,5 +44,6 @@ app.command()(demo)
 app.command()(validate)
 app.command()(convert)
 app.command()(aggregate)
+app.command()(certainty)
 app.command()(evaluate)
 app.command()(compare)

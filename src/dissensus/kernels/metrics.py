@@ -230,7 +230,7 @@ def place(above: int, tied: int, k: int) -> float:
 
 @inner
 def drawn_blocks(above: IntArray, tied: IntArray, rest: float, n_rest: int, sizes: IntArray, counts: IntArray) -> None:
-    """Find the blocks of one draw that begin within the list, as ``predicted_blocks`` does for a model.
+    """Find the blocks of one draw that begin within the list, as ``Predicted.blocks`` does for a model.
 
     Unmentioned conditions with some mass are never tied with each other; without any they all are.
     """
@@ -327,7 +327,8 @@ def kendall_distances(
     layout, values, drawn
         The draws and their standings.
     predicted, predicted_sizes, predicted_counts
-        Standings and blocks of the model, see ``predicted_blocks``; their width is the length of the lists.
+        Standings of the model, and the blocks that begin within the list, (n_cases, k): column ``a`` is the block with
+        ``a`` conditions above it, how many conditions it has, and how many of them nobody mentioned.
 
     Returns
     -------

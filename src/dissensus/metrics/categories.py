@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.aggregation.opinions import check_count
 from dissensus.annotations.panel import check_length
-from dissensus.annotations.ragged import begins_run, row_of_each
+from dissensus.annotations.ragged import row_of_each
 from dissensus.metrics.measuring import Drawn, Metric, Predicted, check_fewer, check_ordered, expected_worth
 from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray, IntArray
@@ -72,14 +72,9 @@ class CategoryAccuracy(Metric):
 def found_categories(predicted: Predicted, codes: IntArray, n_categories: int, k: int) -> FloatArray:
     """Return the probability that each category has a condition in the model's top k, shape (n_cases, n_categories)."""
     n_cases, n_conditions = predicted.batch.n_cases, predicted.batch.n_conditions
-    offsets, conditions, values = predicted.entries
-    case = row_of_each(offsets)
-    begins = begins_run(case, values)
-    block = np.cumsum(begins) - 1
-    above = np.arange(len(case))[begins][block] - offsets[case]
-    tied = np.bincount(block)[block] if len(block) else block
+    above, tied = predicted.entry_standings
     is_sure, is_cut = above + tied <= k, (above < k) & (above + tied > k)
-    key = case * n_categories + codes[conditions]
+    key = row_of_each(predicted.entries[0]) * n_categories + codes[predicted.entries[1]]
     sure, cut, listed = (_counts(key[mask], n_cases, n_categories) for mask in (is_sure, is_cut, slice(None)))
     size, before = cut.sum(axis=1), sure.sum(axis=1)
     is_short = predicted.listed < k  # the cut is among the conditions that are not listed

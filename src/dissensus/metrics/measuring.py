@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dissensus.annotations.panel import case_positions
-from dissensus.annotations.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.annotations.ragged import begins_run, row_of_each, take_rows, weighted_counts
 from dissensus.errors import DissensusError
 from dissensus.plausibilities import Batch
 from dissensus.predictions.lists import Predictions
@@ -146,16 +146,30 @@ class Predicted:
         """Values of the mentioned conditions in the predictions, shape (sum of U,); zero if not listed."""
         return self._looked_up[1]
 
+    @cached_property
+    def entry_standings(self) -> tuple[IntArray, IntArray]:
+        """How many conditions are above each listed one, and how many are tied with it, shape (n_entries,)."""
+        offsets, _, values = self.entries
+        case = row_of_each(offsets)
+        begins = begins_run(case, values)
+        block = np.cumsum(begins) - 1
+        above = np.flatnonzero(begins)[block] - offsets[case]
+        return above, np.bincount(block)[block] if len(block) else block
+
     def blocks(self, k: int) -> tuple[IntArray, IntArray]:
         """Return the blocks that begin within the first k places, and how many of each nobody mentioned.
 
-        Both have shape (n_cases, k): column ``a`` is the block with ``a`` conditions above it.
+        Both have shape (n_cases, k): column ``a`` is the block with ``a`` conditions above it, zero if there is none.
         """
-        from dissensus.kernels.standings import predicted_blocks
-
-        offsets, _, values = self.entries
-        support_offsets, _ = plain_support(self.batch)
-        return predicted_blocks(offsets, values, support_offsets, self.standings.above, self.batch.n_conditions, k)
+        above, tied = self.entry_standings
+        n_conditions, is_early = self.batch.n_conditions, above < k
+        sizes = np.zeros((self.batch.n_cases, k), dtype=np.int64)
+        sizes[row_of_each(self.entries[0])[is_early], above[is_early]] = tied[is_early]
+        short = np.flatnonzero(self.listed < min(k, n_conditions))
+        sizes[short, self.listed[short]] = n_conditions - self.listed[short]
+        counts, is_early = sizes.copy(), self.standings.above < k
+        np.subtract.at(counts, (self.case_of_member[is_early], self.standings.above[is_early]), 1)
+        return sizes, counts
 
     def sums(self, of_members: FloatArray) -> FloatArray:
         """Add up numbers of the mentioned conditions by case, shape (n_cases,)."""

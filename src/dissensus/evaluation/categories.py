@@ -1,0 +1,364 @@
+"""Groups of conditions, such as levels of risk: what they are, and what the draws say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from dissensus.annotations.panel import check_length, check_names, equal_fields
+from dissensus.annotations.ragged import frozen_integers
+from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.plausibilities import Batch, Plausibilities
+from dissensus.typing import FloatArray, IntArray, Path
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dissensus.kernels.standings import Standings
+
+Via: TypeAlias = Literal["top", "mass"]
+VIA: tuple[Via, ...] = ("top", "mass")
+
+RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
+"""Levels of categories that are called so."""
+
+NEAR = 1e-12
+"""Masses of categories that differ by no more than this are tied: they are sums, and rounded."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Put every condition into one category.
+
+    Build them with :meth:`from_mapping`, :meth:`from_labels` or :meth:`from_file`.
+
+    Attributes
+    ----------
+    conditions
+        Names of the K conditions.
+    names
+        Names of the categories.
+    codes : (K,)
+        Category of each condition, as a position in ``names``.
+    levels
+        A number per category where they are ordered, for example the risk; empty where they are not.
+
+    Examples
+    --------
+    >>> risks = Categories.from_mapping({"acne": "low", "eczema": "low", "melanoma": "high"})
+    >>> risks
+    Categories: low 2, high 1 of 3 conditions; levels 0, 2
+    """
+
+    conditions: tuple[str, ...]
+    names: tuple[str, ...]
+    codes: IntArray
+    levels: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", frozen_integers(self.codes))
+        object.__setattr__(self, "levels", tuple(float(level) for level in self.levels))
+        check_names("condition", self.conditions)
+        check_names("category", self.names)
+        check_length("category code", len(self.codes), len(self.conditions))
+        if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.names):
+            raise DissensusError("a category code has no name", expected=f"0 to {len(self.names) - 1}")
+        if self.levels:
+            check_length("level", len(self.levels), len(self.names))
+            if not np.isfinite(self.levels).all():
+                raise DissensusError("levels of categories must be finite", got=str(self.levels))
+
+    @staticmethod
+    def from_mapping(
+        categories: Mapping[str, str],
+        conditions: Sequence[str] | None = None,
+        *,
+        levels: Mapping[str, float] | None = None,
+    ) -> Categories:
+        """Build categories from the category of each condition, by name.
+
+        Parameters
+        ----------
+        categories
+            Condition to category.
+        conditions
+            All conditions, in order; by default those of the mapping. Each must have a category.
+        levels
+            Category to number. By default the numbers themselves if all categories are numbers, 0, 1 and 2 if they
+            are called low, medium and high, otherwise none.
+        """
+        known = tuple(categories) if conditions is None else tuple(conditions)
+        unknown = [name for name in categories if name not in set(known)]
+        if unknown:
+            raise DissensusError(f"unknown condition {unknown[0]!r}", advice=suggestion(unknown[0], known))
+        missing = [name for name in known if name not in categories]
+        if missing:
+            raise DissensusError(
+                "every condition needs a category", got=f"{len(missing)} conditions without one: {listing(missing)}"
+            )
+        return Categories.from_labels([categories[name] for name in known], known, levels=levels)
+
+    @staticmethod
+    def from_labels(
+        labels: Sequence[str], conditions: Sequence[str], *, levels: Mapping[str, float] | None = None
+    ) -> Categories:
+        """Build categories from one category per condition, in the order of conditions.
+
+        >>> Categories.from_labels(["b", "a", "b"], ["x", "y", "z"]).codes
+        array([0, 1, 0])
+        """
+        if len(labels) != len(conditions):
+            raise DissensusError(
+                "the number of categories does not fit",
+                expected=f"{len(conditions)}, one per condition, in their order",
+                got=str(len(labels)),
+            )
+        texts = [str(label) for label in labels]
+        numbers = _levels(dict.fromkeys(texts), levels)
+        names = tuple(sorted(numbers, key=numbers.__getitem__) if numbers else dict.fromkeys(texts))
+        position = {name: code for code, name in enumerate(names)}
+        codes = np.array([position[text] for text in texts], dtype=np.int64)
+        return Categories(tuple(conditions), names, codes, tuple(numbers[name] for name in names if numbers))
+
+    @staticmethod
+    def from_file(path: Path, conditions: Sequence[str], *, levels: Mapping[str, float] | None = None) -> Categories:
+        """Read categories: one per line in the order of conditions, or a table with columns condition and category.
+
+        Tables end in ``.csv``, ``.tsv`` or ``.parquet``.
+        """
+        from dissensus.files import open_source
+
+        source = open_source(path)
+        try:
+            if source.is_table:
+                return Categories.from_mapping(_table_mapping(source.table), conditions, levels=levels)
+            if source.kind != "text":
+                raise DissensusError("these are not categories", expected="text, CSV or Parquet", got=source.kind)
+            lines = source.content.rstrip().splitlines()
+            return Categories.from_labels([line.strip() for line in lines], conditions, levels=levels)
+        except DissensusError as error:
+            raise error.at(str(FilePath(path))) from None
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories."""
+        return len(self.names)
+
+    def renamed(self, names: Mapping[str, str]) -> Categories:
+        """Give categories other names.
+
+        >>> numbered = Categories.from_labels(["0", "2"], ["acne", "melanoma"])
+        >>> numbered.renamed({"0": "low", "2": "high"}).names
+        ('low', 'high')
+        """
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise DissensusError(f"unknown category {unknown[0]!r}", advice=suggestion(unknown[0], self.names))
+        new = tuple(names.get(name, name) for name in self.names)
+        return Categories(self.conditions, new, self.codes, self.levels)
+
+    def aligned(self, conditions: Sequence[str]) -> Categories:
+        """Put the conditions in another order, by name; they must be the same ones."""
+        if tuple(conditions) == self.conditions:
+            return self
+        if len(conditions) != len(self.conditions):
+            raise DissensusError(
+                "the categories are about other conditions",
+                expected=f"{len(conditions)} conditions",
+                got=str(len(self.conditions)),
+            )
+        labels = {name: self.names[code] for name, code in zip(self.conditions, self.codes, strict=True)}
+        unknown = [name for name in conditions if name not in labels]
+        if unknown:
+            raise DissensusError(
+                "every condition needs a category", got=repr(unknown[0]), advice=suggestion(unknown[0], labels)
+            )
+        position = {name: code for code, name in enumerate(self.names)}
+        codes = np.array([position[labels[name]] for name in conditions])
+        return Categories(tuple(conditions), self.names, codes, self.levels)
+
+    @cached_property
+    def one_hot(self) -> FloatArray:
+        """One where a condition belongs to a category, shape (K, n_categories)."""
+        return np.asarray(np.eye(self.n_categories)[self.codes])
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Number of conditions of each category, shape (n_categories,)."""
+        return np.asarray(self.one_hot.sum(axis=0))
+
+    def rest_shares(self, support: IntArray) -> FloatArray:
+        """Return which share of the conditions outside a support each category has, shape (n_categories,)."""
+        n_rest = len(self.codes) - len(support)
+        return np.asarray((self.sizes - self.one_hot[support].sum(axis=0)) / max(n_rest, 1))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Categories) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {size:.0f}" for name, size in zip(self.names, self.sizes, strict=True))
+        levels = f"; levels {', '.join(f'{level:g}' for level in self.levels)}" if self.levels else ""
+        return f"Categories: {counts} of {len(self.conditions)} conditions{levels}"
+
+
+def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[str, float]:
+    """Return the level of each category, or nothing if there are no levels."""
+    if given is not None:
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise DissensusError(
+                f"category {missing[0]!r} has no level",
+                expected=f"one of {listing(given)}",
+                advice=suggestion(missing[0], given),
+            )
+        return {name: float(given[name]) for name in names}
+    if all(name.casefold() in RISKS for name in names):
+        return {name: RISKS[name.casefold()] for name in names}
+    try:
+        numbers = {name: float(name) for name in names}
+    except ValueError:
+        return {}
+    return numbers if np.isfinite(list(numbers.values())).all() else {}
+
+
+def _table_mapping(table: pl.DataFrame) -> dict[str, str]:
+    """Read condition and category from the columns of these names."""
+    absent = [name for name in ("condition", "category") if name not in table.columns]
+    if absent:
+        raise DissensusError(
+            f"the table has no column {absent[0]!r}", expected="condition and category", got=listing(table.columns)
+        )
+    rows = table.select("condition", "category").cast(dict.fromkeys(("condition", "category"), str)).drop_nulls()
+    check_names("condition", rows["condition"].to_list())
+    return dict(rows.iter_rows())
+
+
+def collected(
+    plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Callable[[int], None] | None
+) -> list[Result]:
+    """Apply a function to every batch and tell ``advance`` the number of cases done."""
+
+    def counted(batch: Batch) -> tuple[int, Result]:
+        return batch.n_cases, function(batch)
+
+    results = []
+    for n_cases, result in plausibilities.map(counted):
+        results.append(result)
+        if advance is not None:
+            advance(n_cases)
+    return results
+
+
+def category_certainty(
+    batch: Batch, categories: Categories, via: Via = "top", *, standings: Standings | None = None
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Find the category that most draws of each case of a batch agree on.
+
+    ``standings`` are those of the draws, if they are known already.
+
+    Returns
+    -------
+    certainties, errors, winners : (n_cases,)
+        Share of draws, its Monte Carlo standard error, and the category.
+    """
+    from dissensus.kernels.certainty import standard_errors
+    from dissensus.kernels.standings import draw_standings
+
+    if via == "top":
+        known = standings or draw_standings(batch.layout(), batch.values, 1)
+        chances = [_top_chances(batch, case, categories, known) for case in range(batch.n_cases)]
+    else:
+        chances = [_mass_chances(batch, case, categories) for case in range(batch.n_cases)]
+    winners = np.array([chance.sum(axis=0).argmax() for chance in chances], dtype=np.int64)
+    marks = np.stack([chance[:, winner] for chance, winner in zip(chances, winners, strict=True)])
+    errors = np.empty(batch.n_cases)
+    standard_errors(marks, batch.n_chains, errors)
+    return marks.mean(axis=1), errors, winners
+
+
+def _top_chances(batch: Batch, case: int, categories: Categories, standings: Standings) -> FloatArray:
+    """Return the probability that each category has the first condition of each draw, (n_draws, n_categories)."""
+    support = batch.support_of(case)
+    start, stop = batch.n_draws * batch.support_offsets[case : case + 2]
+    above, tied = (counts[start:stop].reshape(batch.n_draws, -1) for counts in standings)
+    shares = (above == 0) / tied
+    left = 1.0 - shares.sum(axis=1, keepdims=True)
+    left[left < NEAR] = 0.0
+    return np.asarray(shares @ categories.one_hot[support] + left * categories.rest_shares(support))
+
+
+def _mass_chances(batch: Batch, case: int, categories: Categories) -> FloatArray:
+    """Return the probability that each category has the most mass in each draw, (n_draws, n_categories)."""
+    support, draws = batch.support_of(case), batch.of_case(case)
+    masses = draws[:, :-1] @ categories.one_hot[support] + draws[:, -1:] * categories.rest_shares(support)
+    is_best = masses >= masses.max(axis=1, keepdims=True) - NEAR
+    return np.asarray(is_best / is_best.sum(axis=1, keepdims=True))
+
+
+def expected_risk(
+    plausibilities: Plausibilities, categories: Categories, *, advance: Callable[[int], None] | None = None
+) -> pl.DataFrame:
+    """Average the levels of the conditions of each case by their plausibilities: mean and range over draws.
+
+    Unmentioned conditions contribute their mean level, weighted by the rest mass.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of every case.
+    categories
+        Categories with levels.
+    advance
+        Is told the number of cases of each batch done.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per case: ``case``, ``mean``, ``min``, ``max``.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, InverseRank
+    >>> said = Annotations.from_rankings([[[["acne"], ["melanoma"]]]], ["acne", "eczema", "melanoma"])
+    >>> risks = Categories.from_labels(["low", "low", "high"], said.conditions)
+    >>> expected_risk(InverseRank().sample(said), risks)["mean"].round(6).to_list()
+    [0.666667]
+    """
+    import polars as pl
+
+    if not categories.levels:
+        raise DissensusError(
+            "these categories have no levels",
+            expected="a number per category",
+            got=listing(categories.names),
+            advice="give them: Categories.from_mapping(..., levels={'benign': 0, 'malignant': 1})",
+        )
+    aligned = categories.aligned(plausibilities.conditions)
+    parts = collected(plausibilities, lambda batch: _risks(batch, aligned), advance)
+    rows = np.concatenate([np.empty((0, 3)), *parts])
+    columns = dict(zip(("mean", "min", "max"), rows.T, strict=True))
+    return pl.DataFrame({"case": pl.Series(plausibilities.case_names, dtype=pl.String), **columns})
+
+
+def _risks(batch: Batch, categories: Categories) -> FloatArray:
+    """Return mean, least and greatest risk over the draws of each case, shape (n_cases, 3)."""
+    levels = np.array(categories.levels)
+    of_condition = levels[categories.codes]
+    result = np.empty((batch.n_cases, 3))
+    for case in range(batch.n_cases):
+        support = batch.support_of(case)
+        risks = batch.of_case(case) @ np.append(of_condition[support], categories.rest_shares(support) @ levels)
+        result[case] = risks.mean(), risks.min(), risks.max()
+    return result

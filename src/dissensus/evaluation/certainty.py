@@ -1,0 +1,396 @@
+"""How certain the annotations of a case are: how often the draws agree on the first conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.aggregation.opinions import check_choice, check_count
+from dissensus.annotations.panel import check_length
+from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.evaluation.categories import NEAR, VIA, Categories, Via, category_certainty, collected
+from dissensus.plausibilities import Batch, Plausibilities
+from dissensus.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dissensus.kernels.standings import Standings
+
+Unmentioned: TypeAlias = Literal["identify", "pool"]
+UNMENTIONED: tuple[Unmentioned, ...] = ("identify", "pool")
+
+Sets: TypeAlias = "str | Sequence[str | Collection[str]] | Mapping[str, str | Collection[str]]"
+"""A label for all cases, or one label or set of labels per case, in their order or by name of the case."""
+
+ANY_OTHER = "any other"
+"""Stands for a condition that nobody mentioned."""
+
+CERTAIN = 0.99
+"""Cases below this certainty count as uncertain."""
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certainty:
+    """Hold the certainty of every case.
+
+    Attributes
+    ----------
+    case_names
+        The cases that have draws.
+    top
+        How many first places were compared; missing where the sets differ in size.
+    values : (n_cases,)
+        Share of draws that agree on the set, between 0 and 1.
+    errors : (n_cases,)
+        Monte Carlo standard errors of the values, from the effective sample size of the draws.
+    winners
+        The set of each case, as names; ``"any other"`` stands for a condition that nobody mentioned.
+    n_draws
+        Draws per case.
+    """
+
+    case_names: tuple[str, ...]
+    top: int | None
+    values: FloatArray
+    errors: FloatArray
+    winners: tuple[tuple[str, ...], ...]
+    n_draws: int
+
+    @property
+    def mean(self) -> float:
+        """Average over cases: the certainty of the data set; nan without cases."""
+        return float(self.values.mean()) if len(self.values) else float("nan")
+
+    @property
+    def mean_error(self) -> float:
+        """Monte Carlo standard error of the mean; cases are drawn independently."""
+        return float(np.sqrt((self.errors**2).sum()) / len(self.errors)) if len(self.errors) else float("nan")
+
+    def share_below(self, threshold: float = CERTAIN) -> float:
+        """Return the share of cases whose certainty is below a threshold; nan without cases."""
+        return float((self.values < threshold - NEAR).mean()) if len(self.values) else float("nan")
+
+    def quantiles(self, probabilities: Sequence[float] = QUANTILES) -> dict[float, float]:
+        """Return quantiles of the certainty over cases, by probability."""
+        if not all(0 <= p <= 1 for p in probabilities):
+            raise DissensusError("probabilities of quantiles are from 0 to 1", got=str(tuple(probabilities)))
+        found = np.quantile(self.values, probabilities) if len(self.values) else np.full(len(probabilities), np.nan)
+        return dict(zip(map(float, probabilities), found.tolist(), strict=True))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row per case, the most uncertain first: ``case``, ``certainty``, ``error``, ``winner``.
+
+        The members of a winning set are joined by ``" + "``. Equally certain cases keep their order.
+        """
+        import polars as pl
+
+        order = np.argsort(self.values, kind="stable")
+        joined = [" + ".join(self.winners[i]) for i in order]
+        return pl.DataFrame(
+            {
+                "case": pl.Series([self.case_names[i] for i in order], dtype=pl.String),
+                "certainty": self.values[order],
+                "error": self.errors[order],
+                "winner": pl.Series(joined, dtype=pl.String),
+            }
+        )
+
+    def __repr__(self) -> str:
+        top = "" if self.top is None else f" of the top {self.top}"
+        return (
+            f"Certainty{top}: mean {self.mean:.3f}, {self.share_below():.1%} of {len(self.case_names)} cases "
+            f"below {CERTAIN}; {self.n_draws} draws"
+        )
+
+
+class BatchCertainty(NamedTuple):
+    """Hold the certainty of the cases of a batch for several numbers of first places.
+
+    Attributes
+    ----------
+    values, errors : (n_tops, n_cases)
+        Certainties and their Monte Carlo standard errors.
+    is_member : (n_tops, sum of U)
+        One for the mentioned conditions that belong to the winning set of their case, zero for the others.
+    """
+
+    values: FloatArray
+    errors: FloatArray
+    is_member: IntArray
+
+
+def annotation_certainty(
+    plausibilities: Plausibilities,
+    *,
+    top: int = 1,
+    unranked: Unmentioned = "identify",
+    categories: Categories | None = None,
+    via: Via = "top",
+    advance: Callable[[int], None] | None = None,
+) -> Certainty:
+    """Find, for each case, the set of first conditions that most draws agree on, and how many do ([stutz]).
+
+    Exact ties within a draw count by expectation over random tie-breaking.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of every case.
+    top
+        How many first places are compared.
+    unranked
+        What a first condition counts as that nobody mentioned. ``"identify"``: itself; it could be any of them, so no
+        set that has one is certain. ``"pool"``: one outcome, "any other".
+    categories
+        Compare categories of conditions, for example levels of risk, instead of conditions; needs ``top=1``.
+    via
+        The category of a draw: that of its first condition (``"top"``; an unmentioned one has the category of a random
+        one of them) or the one with the most mass (``"mass"``; unmentioned conditions share the rest mass equally).
+    advance
+        Is told the number of cases of each batch done.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, Dirichlet
+    >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+    >>> certainty = annotation_certainty(Dirichlet(alpha=1).sample(said, draws=2000))
+    >>> certainty.winners[0], certainty.values.round(1)
+    (('cat',), array([1. , 0.5]))
+    """
+    if categories is not None:
+        return _by_category(plausibilities, categories, via, top, advance)
+    return certainty_profile(plausibilities, tops=(top,), unranked=unranked, advance=advance)[0]
+
+
+def certainty_profile(
+    plausibilities: Plausibilities,
+    *,
+    tops: Sequence[int] = (1, 2, 3),
+    unranked: Unmentioned = "identify",
+    advance: Callable[[int], None] | None = None,
+) -> tuple[Certainty, ...]:
+    """Find the certainty for several numbers of first places in one pass; see :func:`annotation_certainty`.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, InverseRank
+    >>> said = Annotations.from_rankings([[[["a"], ["b", "c"], ["d"]]]], ["a", "b", "c", "d", "e"])
+    >>> [one.values[0] for one in certainty_profile(InverseRank(ties="each").sample(said))]
+    [np.float64(1.0), np.float64(0.5), np.float64(1.0)]
+    """
+    check_choice("unranked", unranked, UNMENTIONED)
+    for top in tops:
+        check_top(top, plausibilities.n_conditions)
+    chosen = np.array(tops, dtype=np.int64)
+    parts = collected(plausibilities, lambda batch: batch_certainty(batch, chosen, unranked), advance)
+    values, errors, is_member = _joined(parts, plausibilities, len(chosen))
+    names, n_draws = plausibilities.case_names, plausibilities.n_draws
+    return tuple(
+        Certainty(names, int(top), values[i], errors[i], _winners(plausibilities, is_member[i], int(top)), n_draws)
+        for i, top in enumerate(chosen)
+    )
+
+
+def check_top(top: int, n_conditions: int) -> None:
+    """Refuse numbers of first places that are below one, or that leave no condition out."""
+    check_count(top=top)
+    if top >= n_conditions:
+        raise DissensusError(
+            "top must be smaller than the number of conditions",
+            expected=f"1 to {n_conditions - 1}" if n_conditions > 1 else "at least two conditions",
+            got=str(top),
+        )
+
+
+def batch_certainty(
+    batch: Batch, tops: IntArray, unranked: Unmentioned = "identify", *, standings: Standings | None = None
+) -> BatchCertainty:
+    """Find the certainty of the cases of a batch for several numbers of first places.
+
+    ``standings`` are those of the draws down to the largest of them, if they are known already.
+    """
+    from dissensus.kernels.certainty import common_sets, new_outcomes, search_sets
+    from dissensus.kernels.standings import draw_standings
+
+    layout, is_pooled = batch.layout(), unranked == "pool"
+    standings = standings or draw_standings(layout, batch.values, int(tops.max()))
+    is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
+    is_left = np.zeros((len(tops), batch.n_cases), dtype=np.int64)
+    outcomes = new_outcomes(layout)
+    common_sets(layout, standings, tops, is_pooled, outcomes, is_member, is_left)
+    if is_left.any():
+        search_sets(layout, standings, tops, is_pooled, outcomes, is_member, is_left)
+    judged = [
+        _judged(batch, standings, np.full(batch.n_cases, top), members, is_pooled)
+        for top, members in zip(tops, is_member, strict=True)
+    ]
+    values, errors = np.stack(judged, axis=1)
+    return BatchCertainty(values, errors, is_member)
+
+
+def _judged(
+    batch: Batch, standings: Standings, sizes: IntArray, is_member: IntArray, is_pooled: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the certainty of one set per case, and its Monte Carlo standard error."""
+    from dissensus.kernels.certainty import mark_draws, standard_errors
+
+    marks, errors = np.empty((batch.n_cases, batch.n_draws)), np.empty(batch.n_cases)
+    mark_draws(batch.layout(), standings, sizes, is_pooled, is_member, marks)
+    standard_errors(marks, batch.n_chains, errors)
+    return marks.mean(axis=1), errors
+
+
+def _joined(parts: Sequence[BatchCertainty], plausibilities: Plausibilities, n_tops: int) -> BatchCertainty:
+    """Put the results of batches side by side."""
+    if not parts:
+        nothing = np.empty((n_tops, 0))
+        return BatchCertainty(nothing, nothing, np.empty((n_tops, len(plausibilities.support)), dtype=np.int64))
+    values, errors, is_member = zip(*parts, strict=True)
+    return BatchCertainty(
+        np.concatenate(values, axis=1), np.concatenate(errors, axis=1), np.concatenate(is_member, axis=1)
+    )
+
+
+def _winners(plausibilities: Plausibilities, is_member: IntArray, top: int) -> tuple[tuple[str, ...], ...]:
+    """Name the members of the winning set of every case."""
+    conditions, offsets = plausibilities.conditions, plausibilities.support_offsets
+    chosen = np.flatnonzero(is_member)
+    bounds = np.searchsorted(chosen, offsets)
+    named = [conditions[code] for code in plausibilities.support[chosen]]
+    members = (tuple(named[bounds[i] : bounds[i + 1]]) for i in range(plausibilities.n_cases))
+    return tuple(mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in members)
+
+
+def _by_category(
+    plausibilities: Plausibilities,
+    categories: Categories,
+    via: Via,
+    top: int,
+    advance: Callable[[int], None] | None,
+) -> Certainty:
+    """Find the category of every case that most draws agree on."""
+    check_choice("via", via, VIA)
+    check_count(top=top)
+    if top != 1:
+        raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
+    aligned = categories.aligned(plausibilities.conditions)
+    parts = collected(plausibilities, lambda batch: category_certainty(batch, aligned, via), advance)
+    values, errors, codes = _side_by_side(parts, 3)
+    winners = tuple((aligned.names[int(code)],) for code in codes)
+    return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws)
+
+
+def _side_by_side(parts: Sequence[Sequence[npt.NDArray[Any]]], n_columns: int) -> list[FloatArray]:
+    """Put the columns of the results of batches one after the other; there may be no batch."""
+    return [np.concatenate([np.empty(0), *(part[column] for part in parts)]) for column in range(n_columns)]
+
+
+def certainty_of(
+    plausibilities: Plausibilities,
+    sets: Sets,
+    *,
+    top: int | None = None,
+    unranked: Unmentioned = "identify",
+    advance: Callable[[int], None] | None = None,
+) -> Certainty:
+    """Find how certain a given label, or set of labels, of each case is: the share of draws that have it on top.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of every case.
+    sets
+        One label for all cases; or a label or set of labels per case, in the order of cases or by name of the case.
+        Sets may differ in size.
+    top
+        How many labels each set must have, if they should not differ.
+    unranked
+        See :func:`annotation_certainty`; with ``"pool"`` an unmentioned member stands for any other one.
+    advance
+        Is told the number of cases of each batch done.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
+    >>> draws = MajorityVote().sample(said)
+    >>> certainty_of(draws, "cat").values
+    array([1. , 0.5])
+    >>> certainty_of(draws, {"x": "dog", "y": {"cat", "dog"}}).values
+    array([0., 1.])
+    """
+    check_choice("unranked", unranked, UNMENTIONED)
+    given = _codes_of_sets(plausibilities, sets, top)
+    parts = collected(plausibilities, lambda batch: _certainty_of_batch(batch, given, unranked), advance)
+    values, errors = _side_by_side(parts, 2)
+    conditions = plausibilities.conditions
+    winners = tuple(tuple(conditions[code] for code in given[case]) for case in plausibilities.case_names)
+    sizes = {len(members) for members in winners}
+    common = top if top is not None or len(sizes) != 1 else sizes.pop()
+    return Certainty(plausibilities.case_names, common, values, errors, winners, plausibilities.n_draws)
+
+
+def _certainty_of_batch(
+    batch: Batch, given: Mapping[str, IntArray], unranked: Unmentioned
+) -> tuple[FloatArray, FloatArray]:
+    from dissensus.kernels.standings import draw_standings
+
+    sets = [given[case] for case in batch.case_names]
+    sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
+    members = [np.isin(batch.support_of(case), codes) for case, codes in enumerate(sets)]
+    standings = draw_standings(batch.layout(), batch.values, int(sizes.max()))
+    return _judged(batch, standings, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
+
+
+def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) -> dict[str, IntArray]:
+    """Turn the names of given sets into codes, by name of the case."""
+    if top is not None:
+        check_top(top, plausibilities.n_conditions)
+    known = {name: code for code, name in enumerate(plausibilities.conditions)}
+    by_case = _sets_by_case(plausibilities, sets)
+    return {case: _codes_of_set(by_case[case], known, case, top) for case in plausibilities.case_names}
+
+
+def _sets_by_case(plausibilities: Plausibilities, sets: Sets) -> Mapping[str, str | Collection[str]]:
+    cases = plausibilities.case_names
+    if isinstance(sets, str):
+        return dict.fromkeys(cases, sets)
+    if not isinstance(sets, Mapping):
+        check_length("set", len(sets), len(cases))
+        return dict(zip(cases, sets, strict=True))
+    unknown = [name for name in sets if name not in set(cases)]
+    if unknown:
+        raise DissensusError(
+            f"no draws of case {unknown[0]!r}", advice=suggestion(unknown[0], cases) or "is it annotated?"
+        )
+    missing = [name for name in cases if name not in sets]
+    if missing:
+        raise DissensusError(
+            "every case needs a set",
+            got=f"{len(missing)} cases without one: {listing(missing)}",
+            advice="select the others first: plausibilities.select([...])",
+        )
+    return sets
+
+
+def _codes_of_set(members: str | Collection[str], known: Mapping[str, int], case: str, top: int | None) -> IntArray:
+    """Return the codes of the members of a set, ascending, or say what is wrong with it."""
+    names = [members] if isinstance(members, str) else list(members)
+    where = f"case {case!r}"
+    for name in names:
+        if name not in known:
+            raise DissensusError(f"unknown condition {name!r}", where=where, advice=suggestion(str(name), known))
+    codes = np.unique(np.array([known[name] for name in names], dtype=np.int64))
+    if len(codes) < len(names):
+        raise DissensusError("a set has a condition twice", got=listing(names), where=where)
+    if not 1 <= len(codes) < len(known) or (top is not None and len(codes) != top):
+        expected = f"1 to {len(known) - 1} conditions" if top is None else f"{top} conditions"
+        raise DissensusError("a set has the wrong size", expected=expected, got=str(len(codes)), where=where)
+    return codes

@@ -1,0 +1,464 @@
+"""How often the draws of a case agree on their first conditions, ties and unmentioned conditions by expectation.
+
+For a given number of first places, ``top``, the outcome of a draw is which mentioned conditions are surely among them
+and which are tied for the last of these places, together with unmentioned conditions or not. Draws with one outcome
+are counted together, so all that follows costs by the number of different outcomes. An outcome is a row of numbers:
+the sure members as a set of bits, the tied ones as another, how many unmentioned conditions are sure, and how many are
+tied. A set of mentioned conditions *fits* an outcome if it has all sure members and otherwise tied ones only; the
+unmentioned conditions that complete it are exchangeable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.compiling import compiled, inlined, inner
+from dissensus.kernels.diagnostics import effective_size
+from dissensus.kernels.standings import Standings
+from dissensus.typing import FloatArray, IntArray
+
+BITS = 64
+"""Conditions per number."""
+
+SHORTEST = 4
+"""Draws per chain below which they count as independent."""
+
+SLACK = 1.0 + 1e-14
+"""Improvements below rounding are not worth a search."""
+
+
+class Question(NamedTuple):
+    """Say what is asked about a case.
+
+    Attributes
+    ----------
+    top
+        How many first places.
+    n_rest
+        How many conditions nobody mentioned.
+    is_pooled
+        Whether all unmentioned conditions count as one.
+    n_words
+        How many numbers a set of mentioned conditions takes.
+    """
+
+    top: int
+    n_rest: int
+    is_pooled: bool
+    n_words: int
+
+
+class Outcomes(NamedTuple):
+    """Count the different outcomes of the draws of a case.
+
+    Attributes
+    ----------
+    rows : (n_draws + 1, 2 * n_words + 2)
+        The outcomes, in the order of their first draw, and room for one more.
+    counts : (n_draws,)
+        How many draws have each outcome.
+    slots : (a power of two,)
+        Hash table: where an outcome stands, or -1.
+    """
+
+    rows: IntArray
+    counts: IntArray
+    slots: IntArray
+
+
+@inlined
+def add_outcome(outcomes: Outcomes, width: int, n_found: int) -> int:
+    """Count the row behind the outcomes so far: as one of them, or as a new one; return how many there are then."""
+    rows, slots = outcomes.rows, outcomes.slots
+    code = np.int64(0)
+    for i in range(width):
+        code = (code ^ rows[n_found, i]) * 0x2545F4914F6CDD1D
+        code ^= code >> 29
+    mask = len(slots) - 1
+    slot = code & mask
+    while slots[slot] >= 0:
+        place, same = slots[slot], True
+        for i in range(width):
+            same &= rows[place, i] == rows[n_found, i]
+        if same:
+            outcomes.counts[place] += 1
+            return n_found
+        slot = (slot + 1) & mask
+    slots[slot] = n_found
+    outcomes.counts[n_found] = 1
+    return n_found + 1
+
+
+@inner
+def count_sets(standings: Standings, n_draws: int, first: int, size: int, top: int, outcomes: Outcomes) -> int:
+    """Count the sets of sure members as outcomes, see :func:`count_outcomes`; none if any draw has ties."""
+    words, rows = row_words(size), outcomes.rows
+    for slot in range(len(outcomes.slots)):
+        outcomes.slots[slot] = -1
+    n_found, place = 0, n_draws * first
+    for _ in range(n_draws):
+        for i in range(words):
+            rows[n_found, i] = 0
+        for k in range(size):
+            above = standings.above[place + k]
+            if above < top:
+                if above + standings.tied[place + k] > top:
+                    return 0
+                rows[n_found, k >> 6] |= 1 << (k & 63)
+        n_found = add_outcome(outcomes, words, n_found)
+        place += size
+    return n_found
+
+
+@inner
+def count_outcomes(standings: Standings, n_draws: int, first: int, size: int, top: int, outcomes: Outcomes) -> int:
+    """Count the outcomes of a case with ``size`` mentioned conditions that begin at ``first``; return how many."""
+    words, rows = row_words(size), outcomes.rows
+    for slot in range(len(outcomes.slots)):
+        outcomes.slots[slot] = -1
+    n_found, place = 0, n_draws * first
+    for _ in range(n_draws):
+        for i in range(2 * words + 2):
+            rows[n_found, i] = 0
+        n_sure, n_tied, above_tie, tie = 0, 0, 0, 0
+        for k in range(size):
+            above, tied = standings.above[place + k], standings.tied[place + k]
+            if above + tied <= top:
+                rows[n_found, k >> 6] |= 1 << (k & 63)
+                n_sure += 1
+            elif above < top:
+                rows[n_found, words + (k >> 6)] |= 1 << (k & 63)
+                n_tied, above_tie, tie = n_tied + 1, above, tied
+        if n_tied > 0:
+            rows[n_found, 2 * words], rows[n_found, 2 * words + 1] = above_tie - n_sure, tie - n_tied
+        n_found = add_outcome(outcomes, 2 * words + 2, n_found)
+        place += size
+    return n_found
+
+
+@inlined
+def row_words(size: int) -> int:
+    """Count the numbers that hold a set of mentioned conditions."""
+    return max(1, (size + BITS - 1) // BITS)
+
+
+@inner
+def set_size(row: IntArray, start: int, stop: int) -> int:
+    """Count the members of a set."""
+    total = 0
+    for i in range(start, stop):
+        word = row[i]
+        while word != 0:
+            word &= word - 1
+            total += 1
+    return total
+
+
+@inner
+def one_in_choices(n: int, k: int) -> float:
+    """Return one divided by the number of ways to choose k of n."""
+    result = 1.0
+    for i in range(min(k, n - k)):
+        result *= (i + 1) / (n - i)
+    return result
+
+
+@inner
+def tie_chance(n_tied: int, n_others: int, places: int, others: int) -> float:
+    """Return the probability that a certain part of the tied mentioned conditions wins the places left.
+
+    ``places`` go to ``n_tied`` mentioned and ``n_others`` unmentioned conditions at random; ``others`` of them should
+    go to any unmentioned ones. Every factor is at most one, so nothing overflows.
+    """
+    n = n_tied + n_others
+    if others < 0 or others > n_others:
+        return 0.0
+    if 2 * places > n:
+        places, others = n - places, n_others - others
+    result = 1.0
+    for i in range(others):
+        result *= (n_others - i) / (n - i)
+    for i in range(others, places):
+        result *= (i + 1) / (n - i)
+    return result
+
+
+@inner
+def chance(row: IntArray, size: int, question: Question) -> float:
+    """Return the probability of a set given an outcome that it fits; ``size`` of its members are mentioned ones."""
+    words, others = question.n_words, question.top - size
+    result = 1.0 if question.is_pooled else one_in_choices(question.n_rest, others)
+    n_tied = set_size(row, words, 2 * words)
+    if n_tied == 0:
+        return result
+    n_sure, other_sure, other_tied = set_size(row, 0, words), row[2 * words], row[2 * words + 1]
+    places = question.top - n_sure - other_sure
+    return result * tie_chance(n_tied, other_tied, places, others - other_sure)
+
+
+@inner
+def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
+    """Find the most probable outcome when none has ties; the first one of several."""
+    best, winner = -1.0, 0
+    for i in range(n_found):
+        value = float(outcomes.counts[i])
+        if not question.is_pooled:
+            size = set_size(outcomes.rows[i], 0, question.n_words)
+            value *= one_in_choices(question.n_rest, question.top - size)
+        if value > best:
+            best, winner = value, i
+    return winner
+
+
+@inner
+def joined(
+    row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, question: Question
+) -> bool:
+    """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any is left."""
+    words = question.n_words
+    for i in range(words):
+        next_low[i] = low[i] | row[i]
+        next_high[i] = high[i] & (row[i] | row[words + i])
+        if next_low[i] & ~next_high[i]:
+            return False
+    return set_size(next_low, 0, words) <= question.top
+
+
+@inner
+def best_chance(row: IntArray, question: Question) -> float:
+    """Return the largest probability of any set given an outcome."""
+    n_sure = set_size(row, 0, question.n_words)
+    n_tied = set_size(row, question.n_words, 2 * question.n_words)
+    best = 0.0
+    for size in range(n_sure, min(n_sure + n_tied, question.top) + 1):
+        best = max(best, chance(row, size, question))
+    return best
+
+
+@inner
+def weightiest_first(outcomes: Outcomes, n_found: int, question: Question, bounds: FloatArray) -> IntArray:
+    """Write down how much each outcome can add to the count of a set, and sort by it."""
+    order = np.empty(n_found, dtype=np.int64)
+    for i in range(n_found):
+        bounds[i] = outcomes.counts[i] * best_chance(outcomes.rows[i], question)
+        place = i
+        while place > 0 and bounds[order[place - 1]] < bounds[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+    return order
+
+
+@inner
+def search_set(outcomes: Outcomes, n_found: int, question: Question, members: IntArray) -> None:
+    """Find the most probable set when outcomes have ties.
+
+    The sets that fit an outcome are those between its sure members and these with all its tied ones. Outcomes are
+    taken together as long as some set fits them all, the weightiest first; a branch is left when all that could still
+    be taken would not make it better than the best set so far.
+    """
+    words = question.n_words
+    bounds = np.empty(n_found)
+    order = weightiest_first(outcomes, n_found, question, bounds)
+    lows, highs = np.zeros((n_found + 2, words), dtype=np.int64), np.zeros((n_found + 2, words), dtype=np.int64)
+    chosen, following = np.empty(n_found, dtype=np.int64), np.zeros(n_found + 1, dtype=np.int64)
+    for i in range(words):
+        highs[0, i] = -1
+    best, depth = -1.0, 0
+    while depth >= 0:
+        low, high, next_low, next_high = lows[depth], highs[depth], lows[depth + 1], highs[depth + 1]
+        limit, found = 0.0, -1
+        for d in range(depth):
+            limit += bounds[chosen[d]]
+        for i in range(n_found - 1, following[depth] - 1, -1):
+            if joined(outcomes.rows[order[i]], low, high, next_low, next_high, question):
+                limit += bounds[order[i]]
+                found = i
+        if found < 0 or limit <= best * SLACK:
+            depth -= 1
+            continue
+        joined(outcomes.rows[order[found]], low, high, next_low, next_high, question)
+        chosen[depth] = order[found]
+        following[depth] = found + 1
+        depth += 1
+        following[depth] = found + 1
+        for size in range(set_size(next_low, 0, words), min(set_size(next_high, 0, words), question.top) + 1):
+            value = 0.0
+            for d in range(depth):
+                value += outcomes.counts[chosen[d]] * chance(outcomes.rows[chosen[d]], size, question)
+            if value > best:
+                best = value
+                fill_set(next_low, next_high, size, members, words)
+
+
+@inner
+def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray, words: int) -> None:
+    """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
+    missing = size - set_size(low, 0, words)
+    for i in range(words):
+        members[i] = low[i]
+        others = high[i] & ~low[i]
+        while missing > 0 and others != 0:
+            members[i] |= others & -others
+            others &= others - 1
+            missing -= 1
+
+
+def new_outcomes(layout: Layout) -> Outcomes:
+    """Make room for the outcomes of any case."""
+    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
+    return Outcomes(
+        np.empty((layout.n_draws + 1, 2 * words + 2), dtype=np.int64),
+        np.empty(layout.n_draws, dtype=np.int64),
+        np.empty(1 << (2 * layout.n_draws - 1).bit_length(), dtype=np.int64),
+    )
+
+
+@compiled
+def common_sets(
+    layout: Layout,
+    standings: Standings,
+    tops: IntArray,
+    is_pooled: bool,
+    outcomes: Outcomes,
+    is_member: IntArray,
+    is_left: IntArray,
+) -> None:
+    """Find the set that most draws of a case agree on, unless some draws have ties.
+
+    Parameters
+    ----------
+    layout, standings
+        The draws, and where the mentioned conditions stand in them, down to a depth of the largest top.
+    tops : (n_tops,)
+        Numbers of first places.
+    is_pooled
+        Whether all unmentioned conditions count as one.
+    outcomes
+        Room to work in.
+    is_member : (n_tops, sum of U)
+        Receives one for the mentioned conditions that belong to the set of their case, zero for the others. As many
+        unmentioned conditions as are missing to the top complete the set.
+    is_left : (n_tops, n_cases)
+        Receives one where draws have ties, otherwise zero: these cases are left to :func:`search_sets`.
+    """
+    for case in range(len(layout.rest_shapes)):
+        first = layout.support_offsets[case]
+        size = layout.support_offsets[case + 1] - first
+        for t in range(len(tops)):
+            question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
+            n_found = count_sets(standings, layout.n_draws, first, size, tops[t], outcomes)
+            winner = commonest(outcomes, n_found, question)
+            is_left[t, case] = n_found == 0
+            for k in range(size):
+                is_member[t, first + k] = outcomes.rows[winner, k >> 6] >> (k & 63) & 1
+
+
+@compiled
+def search_sets(
+    layout: Layout,
+    standings: Standings,
+    tops: IntArray,
+    is_pooled: bool,
+    outcomes: Outcomes,
+    is_member: IntArray,
+    is_left: IntArray,
+) -> None:
+    """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`."""
+    members = np.empty(outcomes.rows.shape[1], dtype=np.int64)
+    for case in range(len(layout.rest_shapes)):
+        first = layout.support_offsets[case]
+        size = layout.support_offsets[case + 1] - first
+        for t in range(len(tops)):
+            if is_left[t, case]:
+                question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
+                n_found = count_outcomes(standings, layout.n_draws, first, size, tops[t], outcomes)
+                search_set(outcomes, n_found, question, members)
+                for k in range(size):
+                    is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
+
+
+@compiled
+def mark_draws(
+    layout: Layout, standings: Standings, tops: IntArray, is_pooled: bool, is_member: IntArray, marks: FloatArray
+) -> None:
+    """Mark the draws that agree on one set per case.
+
+    Parameters
+    ----------
+    layout, standings, is_pooled
+        See :func:`common_sets`.
+    tops : (n_cases,)
+        Number of members of each set, mentioned or not.
+    is_member : (sum of U,)
+        One for the mentioned conditions that belong to the set of their case, zero for the others.
+    marks : (n_cases, n_draws)
+        Receives the probability that the set is the one of the draw: zero or one without ties and unmentioned ones.
+    """
+    n_draws = layout.n_draws
+    for case in range(len(layout.rest_shapes)):
+        first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
+        others = top
+        for member in range(first, end):
+            others -= is_member[member]
+        share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
+        place = n_draws * first
+        for draw in range(n_draws):
+            n_sure, n_tied, above_tie, tie, is_fitting = 0, 0, 0, 0, True
+            for member in range(first, end):
+                above, tied = standings.above[place], standings.tied[place]
+                place += 1
+                if above + tied <= top:
+                    n_sure += 1
+                    is_fitting &= is_member[member] == 1
+                elif above < top:
+                    n_tied, above_tie, tie = n_tied + 1, above, tied
+                else:
+                    is_fitting &= is_member[member] == 0
+            marks[case, draw] = share if is_fitting else 0.0
+            if is_fitting and n_tied > 0:
+                left = others - (above_tie - n_sure)
+                marks[case, draw] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+
+
+@compiled
+def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> None:
+    """Return the Monte Carlo standard error of the mean of each series, from its effective sample size.
+
+    Parameters
+    ----------
+    series : (n, n_draws)
+        Chain after chain; the first chains have a draw more when the draws do not divide evenly.
+    n_chains
+        Number of chains.
+    errors : (n,)
+        Receives the errors; zero where nothing varies.
+    """
+    n_draws = series.shape[1]
+    length, longer = n_draws // n_chains, n_draws % n_chains
+    half = max(1, length // 2)
+    size = 2 * n_chains * half
+    halves, means, rho = np.empty((2 * n_chains, half)), np.empty(2 * n_chains), np.empty(half + 3)
+    for s in range(len(series)):
+        low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
+        for draw in range(n_draws):
+            value = series[s, draw]
+            low, high, total = min(low, value), max(high, value), total + value
+        errors[s] = 0.0
+        if low == high:
+            continue
+        for draw in range(n_draws):
+            squares += (series[s, draw] - total / n_draws) ** 2
+        effective = float(n_draws)
+        if length >= SHORTEST:
+            for chain in range(n_chains):
+                begin = chain * length + min(chain, longer)
+                for i in range(half):
+                    halves[2 * chain, i] = series[s, begin + i]
+                    halves[2 * chain + 1, i] = series[s, begin + length - half + i]
+            effective = effective_size(halves, means, rho) * n_draws / size
+        errors[s] = math.sqrt(squares / (n_draws - 1) / effective)

@@ -1,0 +1,144 @@
+"""``dissensus certainty`` as a person meets it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus import PlackettLuce, read_annotations, simulate_study, write_annotations
+from dissensus.cli import main
+from dissensus.evaluation.categories import Categories, expected_risk
+from dissensus.evaluation.certainty import annotation_certainty, certainty_profile
+
+OPINIONS = (
+    "case,annotator,condition,rank\n"
+    "c1,Ann,Eczema,1\nc1,Ann,Tinea,2\nc1,Bo,Eczema,1\nc1,Bo,Lupus,1\nc2,Bo,,\nc4,Bo,Acne,1\nc4,Cy,Lupus,1\n"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "240")
+    Path("opinions.csv").write_text(OPINIONS, encoding="utf-8")
+
+    def call(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["dissensus", "certainty", *words])
+        code: object = 0
+        try:
+            main()
+        except SystemExit as leaving:
+            code = leaving.code or 0
+        assert isinstance(code, int)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+def test_the_summary_and_the_most_uncertain_cases_are_printed(run: Any) -> None:
+    outcome = run("opinions.csv", "--draws", "200")
+    assert outcome.code == 0
+    assert "PlackettLuce(reliability=1.0" in outcome.out
+    assert "! without any opinion, left out: 'c2'" in outcome.out
+    for words in ("top 1", "top 2", "top 3", "below 0.99", "the 2 most uncertain of 2 cases"):
+        assert words in outcome.out
+    assert [path.name for path in Path().iterdir()] == ["opinions.csv"]
+
+
+def test_the_table_has_a_row_per_case_the_most_uncertain_first(run: Any) -> None:
+    study = simulate_study(n_cases=15, n_conditions=20, seed=1).annotations
+    write_annotations(study, "study.parquet")
+    words = ("--aggregation", "plackett-luce", "--reliability", "3", "--top", "2", "--draws", "150", "--seed", "7")
+    outcome = run("study.parquet", *words, "--threads", "1", "--out", "table.csv")
+    assert outcome.code == 0
+    assert "-> table.csv" in outcome.out
+    table = pl.read_csv("table.csv", schema_overrides={"case": pl.String})
+    assert table.columns == [
+        *("case", "certainty", "error", "winner"),
+        *("certainty_top2", "error_top2", "winner_top2"),
+    ]
+    assert table["certainty"].is_sorted()
+    draws = PlackettLuce(reliability=3).sample(read_annotations("study.parquet"), draws=150, seed=7)
+    one, two = certainty_profile(draws, tops=(1, 2))
+    assert table.sort("case")["certainty"].to_list() == pytest.approx(
+        one.to_frame().sort("case")["certainty"].to_list()
+    )
+    assert table.sort("case")["winner_top2"].to_list() == two.to_frame().sort("case")["winner"].to_list()
+
+
+def test_categories_add_their_certainty_and_the_risk(run: Any) -> None:
+    study = read_annotations("opinions.csv")
+    labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
+    lines = "".join(f"{name},{label}\n" for name, label in labels.items())
+    Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
+    outcome = run("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
+    assert outcome.code == 0
+    table = pl.read_parquet("table.parquet").sort("case")
+    draws = PlackettLuce().sample(study, draws=200)
+    risks = Categories.from_mapping(labels, study.conditions)
+    expected = annotation_certainty(draws, categories=risks).to_frame().sort("case")
+    assert table["category_certainty"].to_list() == expected["certainty"].to_list()
+    assert table["category"].to_list() == expected["winner"].to_list()
+    assert table["risk_max"].to_list() == expected_risk(draws, risks).sort("case")["max"].to_list()
+
+
+def test_categories_without_levels_have_no_risk(run: Any) -> None:
+    Path("groups.txt").write_text("red\nred\nblue\nblue\n", encoding="utf-8")
+    outcome = run(
+        *("opinions.csv", "--categories", "groups.txt", "--via", "mass", "--aggregation", "inverse-rank"),
+        *("--unmentioned", "pool", "--out", "table.jsonl"),
+    )
+    assert outcome.code == 0
+    assert "risk_mean" not in pl.read_ndjson("table.jsonl").columns
+
+
+def test_two_conditions_are_compared_by_the_first_place(run: Any) -> None:
+    Path("votes.csv").write_text("case,annotator,condition\nx,A,cat\nx,B,dog\ny,A,cat\n", encoding="utf-8")
+    outcome = run("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
+    assert outcome.code == 0
+    assert "top 1" in outcome.out
+    assert "top 2" not in outcome.out
+
+
+def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
+    rows = "x,A,1\nx,B,2\nx,C,-1\ny,A,-2\ny,B,-3\n"
+    Path("ratings.csv").write_text("case,annotator,score\n" + rows, encoding="utf-8")
+    words = ("--aggregation", "normal-inverse-gamma", "--thresholds", "-1,1", "--draws", "50")
+    assert run("ratings.csv", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("--top", "0"), ("top must be a whole number, one or more", "0")),
+        (("--top", "4"), ("top must be smaller than the number of conditions", "1 to 3")),
+        (("--unmentioned", "drop"), ("--unmentioned is not understood", "'identify' or 'pool'", "'drop'")),
+        (("--via", "vote"), ("--via is not understood", "'top' or 'mass'", "'vote'")),
+        (("--categories", "absent.txt"), ("there is no such file", "absent.txt")),
+        (("--categories", "opinions.csv"), ("the table has no column 'category'", "opinions.csv")),
+        (("--aggregation", "placket-luce"), ("did you mean 'plackett-luce'",)),
+        (("--out", "table.docx"), ("the ending of the output file is not understood",)),
+        (("--out", "absent/table.csv"), ("the directory to write into does not exist",)),
+    ],
+)
+def test_bad_input_is_refused(run: Any, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    outcome = run("opinions.csv", "--draws", "20", *words)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert "Traceback" not in outcome.err
+    for part in parts:
+        assert part in outcome.err

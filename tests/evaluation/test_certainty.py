@@ -1,0 +1,408 @@
+"""Certainty against its naive twin, its properties, published numbers, and bad input."""
+
+from __future__ import annotations
+
+import pickle
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_certainty as naive
+from dissensus import (
+    Annotations,
+    AnnotatorBootstrap,
+    Dirichlet,
+    DissensusError,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    PlackettLuce,
+    PlackettLuceML,
+    Plausibilities,
+    ProbabilisticInverseRank,
+    Ratings,
+    read_annotations,
+    simulate_study,
+)
+from dissensus.aggregation import Aggregation
+from dissensus.aggregation.diagnostics import sampling_diagnostics
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.certainty import (
+    UNMENTIONED,
+    Certainty,
+    Unmentioned,
+    annotation_certainty,
+    certainty_of,
+    certainty_profile,
+)
+from dissensus.kernels.diagnostics import diagnose
+from dissensus.plausibilities import Batch
+from dissensus.typing import FloatArray, IntArray
+from naive_certainty import small_studies, supports
+from shared_data import SHARED, needs_shared
+
+AGGREGATIONS: list[Aggregation] = [
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+    PlackettLuceML(),
+    AnnotatorBootstrap(),
+    AnnotatorBootstrap(MajorityVote()),
+    PlackettLuce(reliability=1),
+    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
+    ProbabilisticInverseRank(reliability=10),
+    ProbabilisticInverseRank(reliability=0.01),
+    ProbabilisticInverseRank(reliability=5, alpha=0.3),
+    Dirichlet(reliability=1, alpha=1),
+]
+RULES = pytest.mark.parametrize("unranked", UNMENTIONED)
+
+
+def agrees(plausibilities: Plausibilities, unranked: Unmentioned) -> None:
+    """Compare all numbers of places with the naive twin; the winners must be worth what is said."""
+    dense, known = plausibilities.dense(), supports(plausibilities)
+    tops = range(1, plausibilities.n_conditions)
+    for one in certainty_profile(plausibilities, tops=tops, unranked=unranked):
+        assert one.top is not None
+        expected = [
+            naive.certainty(draws, support, one.top, pool=unranked == "pool")
+            for draws, support in zip(dense, known, strict=True)
+        ]
+        np.testing.assert_allclose(one.values, expected, rtol=0, atol=1e-12)
+        worth = certainty_of(plausibilities, completed(one, plausibilities), top=one.top, unranked=unranked)
+        np.testing.assert_allclose(worth.values, one.values, rtol=0, atol=1e-15)
+        np.testing.assert_array_equal(worth.errors, one.errors)
+
+
+def completed(certainty: Certainty, plausibilities: Plausibilities) -> list[list[str]]:
+    """Put unmentioned conditions in the place of "any other"."""
+    sets = []
+    for winners, support in zip(certainty.winners, supports(plausibilities), strict=True):
+        others = [name for code, name in enumerate(plausibilities.conditions) if code not in support]
+        mentioned = [name for name in winners if name != "any other"]
+        sets.append([*mentioned, *others[: len(winners) - len(mentioned)]])
+    return sets
+
+
+class Fixed:
+    """Give the same draws to every question: (cases, draws, U + 1), the rest last."""
+
+    def __init__(self, values: FloatArray, n_conditions: int) -> None:
+        self.values, self.n_conditions = values, n_conditions
+
+    def __call__(self, cases: IntArray) -> Batch:
+        size = self.values.shape[2] - 1
+        return Batch(
+            case_names=tuple(f"case {i}" for i in cases),
+            n_conditions=self.n_conditions,
+            n_draws=self.values.shape[1],
+            n_chains=1,
+            support_offsets=np.arange(len(cases) + 1) * size,
+            support=np.tile(np.arange(size), len(cases)),
+            values=self.values[cases].ravel(),
+            rest_shapes=np.full(len(cases), 0.7),
+            rest_keys=cases.astype(np.uint64),
+        )
+
+
+def fixed(values: FloatArray, n_conditions: int, *, threads: int = 1) -> Plausibilities:
+    n_cases, n_draws, columns = values.shape
+    return Plausibilities(
+        conditions=tuple(f"k{i}" for i in range(n_conditions)),
+        case_names=tuple(f"case {i}" for i in range(n_cases)),
+        excluded=(),
+        n_draws=n_draws,
+        n_chains=1,
+        support_offsets=np.arange(n_cases + 1) * (columns - 1),
+        support=np.tile(np.arange(columns - 1), n_cases),
+        sampler=Fixed(values, n_conditions),
+        threads=threads,
+    )
+
+
+# Against the naive twin -----------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_every_aggregation_agrees_with_the_naive_twin(data: st.DataObject) -> None:
+    study = data.draw(small_studies())
+    aggregation = data.draw(st.sampled_from(AGGREGATIONS))
+    agrees(aggregation.sample(study, draws=7, threads=1), data.draw(st.sampled_from(UNMENTIONED)))
+
+
+@given(st.data())
+def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> None:
+    size, n_rest = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 3))
+    n_draws = data.draw(st.integers(1, 12))
+    seed, most = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.integers(1, 4))
+    values = np.random.default_rng(seed).integers(0, most + 1, size=(2, n_draws, size + 1)).astype(float)
+    values[:, :, -1] *= n_rest > 0
+    values[:, :, 0] += values.sum(axis=2) == 0
+    if size + n_rest > 1:
+        agrees(
+            fixed(values / values.sum(axis=2, keepdims=True), size + n_rest), data.draw(st.sampled_from(UNMENTIONED))
+        )
+
+
+@RULES
+def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> None:
+    study = simulate_study(n_cases=6, n_conditions=9, seed=2).annotations
+    for aggregation in AGGREGATIONS:
+        agrees(aggregation.sample(study, draws=30, threads=2), unranked)
+
+
+def test_ratings_have_a_certainty_too() -> None:
+    said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    agrees(NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
+def test_large_supports_agree_with_the_naive_twin(size: int) -> None:
+    rng = np.random.default_rng(size)
+    weights = np.concatenate([rng.choice([0.1, 5.0], size=(3, 1, size)), np.full((3, 1, 1), 9.0)], axis=2)
+    values = rng.gamma(np.tile(weights, (1, 40, 1)))
+    plausibilities = fixed(values / values.sum(axis=2, keepdims=True), size + 4)
+    dense, known = plausibilities.dense(), supports(plausibilities)
+    for one in certainty_profile(plausibilities, tops=(1, 2, size - 1, size + 1)):
+        assert one.top is not None
+        expected = [naive.certainty(d, s, one.top, pool=False) for d, s in zip(dense, known, strict=True)]
+        np.testing.assert_allclose(one.values, expected, rtol=0, atol=1e-12)
+
+
+def test_the_last_member_of_a_full_word_is_found() -> None:
+    values = np.zeros((1, 3, 65))
+    values[0, :, 63] = 1.0
+    assert annotation_certainty(fixed(values, 70)).winners == (("k63",),)
+    assert annotation_certainty(fixed(values, 70), top=64).values[0] == pytest.approx(1 / comb(69, 63))
+
+
+def test_many_tied_conditions_are_counted_not_written_out() -> None:
+    names = [f"k{i}" for i in range(300)]
+    draws = InverseRank().sample(Annotations.from_rankings([[[names[:200]]]], names))
+    for top in (1, 100, 199):
+        assert annotation_certainty(draws, top=top).values[0] == pytest.approx(1 / comb(200, top), rel=1e-10)
+    assert annotation_certainty(draws, top=200).values[0] == 1.0
+    assert annotation_certainty(draws, top=299).values[0] == pytest.approx(1 / 100, rel=1e-10)
+    assert annotation_certainty(draws, top=299, unranked="pool").values[0] == 1.0
+
+
+def test_resampled_large_ties_take_no_time() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"k{i}" for i in range(80)]
+    rankings = [[[str(name) for name in rng.choice(names[:60], size=9, replace=False)]] for _ in range(8)]
+    draws = AnnotatorBootstrap(MajorityVote()).sample(Annotations.from_rankings([rankings], names), draws=300)
+    for one in certainty_profile(draws, tops=(1, 3, 6, 12)):
+        assert 0 < one.values[0] <= 1
+
+
+# Properties -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
+def test_certainty_is_a_share_and_pooling_never_lowers_it(aggregation: Aggregation) -> None:
+    draws = aggregation.sample(simulate_study(n_cases=20, seed=4).annotations, draws=100)
+    identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
+    for one, other in zip(identified, pooled, strict=True):
+        assert ((one.values > 0) & (one.values <= 1)).all()
+        assert (other.values >= one.values).all()
+        assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
+
+
+def test_deterministic_aggregations_without_ties_are_certain() -> None:
+    said = Annotations.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
+    for one in certainty_profile(InverseRank().sample(said)):
+        np.testing.assert_array_equal(one.values, 1.0)
+        np.testing.assert_array_equal(one.errors, 0.0)
+
+
+def test_the_top_one_is_the_largest_share_of_draws() -> None:
+    draws = PlackettLuce(alpha=0.5).sample(simulate_study(n_cases=30, seed=6).annotations, draws=400)
+    certainty = annotation_certainty(draws, unranked="pool")
+    shares = draws.summary().group_by("case", maintain_order=True).agg(top=pl.col("top").max())
+    np.testing.assert_allclose(certainty.values, shares["top"], atol=1e-15)
+    np.testing.assert_allclose(certainty.errors, sampling_diagnostics(draws).certainty_mcse, atol=1e-15)
+
+
+def test_errors_are_those_of_the_effective_sample_size() -> None:
+    draws = PlackettLuce(chains=3).sample(simulate_study(n_cases=15, seed=6).annotations, draws=300)
+    certainty = annotation_certainty(draws, top=2, unranked="pool")
+    dense, known = draws.dense(), supports(draws)
+    marks = np.empty((15, 300))
+    for case, names in enumerate(completed(certainty, draws)):
+        codes = {draws.conditions.index(name) for name in names}
+        for i, theta in enumerate(dense[case]):
+            marks[case, i] = naive.certainty_of(theta[None], known[case], codes, pool=True)
+    expected = diagnose(marks.reshape(15, 3, 100)).standard_error
+    np.testing.assert_allclose(certainty.errors, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_results_do_not_depend_on_threads_batches_or_company() -> None:
+    study = simulate_study(n_cases=40, seed=8).annotations
+    one = annotation_certainty(PlackettLuce().sample(study, draws=101, threads=1), top=2)
+    two = annotation_certainty(PlackettLuce().sample(study, draws=101, threads=3), top=2)
+    few = annotation_certainty(PlackettLuce().sample(study, draws=101).select(slice(5, 9)), top=2)
+    np.testing.assert_array_equal(one.values, two.values)
+    np.testing.assert_array_equal(one.errors, two.errors)
+    np.testing.assert_array_equal(one.values[5:9], few.values)
+    assert one.winners[5:9] == few.winners
+
+
+@given(small_studies(), st.sampled_from(AGGREGATIONS), st.randoms(use_true_random=False))
+def test_given_sets_agree_with_the_naive_twin(study: Annotations, aggregation: Aggregation, random: object) -> None:
+    draws = aggregation.sample(study, draws=5, threads=1)
+    dense, known = draws.dense(), supports(draws)
+    for pool in (False, True):
+        sets = [random.sample(range(draws.n_conditions), random.randint(1, draws.n_conditions - 1)) for _ in known]  # type: ignore[attr-defined]
+        named = {case: {draws.conditions[k] for k in codes} for case, codes in zip(draws.case_names, sets, strict=True)}
+        expected = [
+            naive.certainty_of(d, s, set(codes), pool=pool) for d, s, codes in zip(dense, known, sets, strict=True)
+        ]
+        found = certainty_of(draws, named, unranked="pool" if pool else "identify")
+        np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
+
+
+def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
+    said = Annotations.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
+    draws = Dirichlet().sample(said, draws=500)
+    every, listed = certainty_of(draws, "cat"), certainty_of(draws, ["cat", ["cat", "dog"]])
+    assert every.values[0] == listed.values[0]
+    assert (every.top, listed.top) == (1, None)
+    assert listed.winners == (("cat",), ("cat", "dog"))
+
+
+# The result -----------------------------------------------------------------------------------------------
+
+
+def test_the_summary_counts_cases() -> None:
+    certainty = Certainty(("a", "b", "c"), 1, np.array([0.99, 0.5, 1.0]), np.zeros(3), (("x",), ("y",), ("x",)), 10)
+    assert certainty.mean == pytest.approx(0.83)
+    assert certainty.share_below() == pytest.approx(1 / 3)
+    assert certainty.share_below(0.995) == pytest.approx(2 / 3)
+    assert certainty.quantiles((0, 0.5, 1)) == {0.0: 0.5, 0.5: 0.99, 1.0: 1.0}
+    assert repr(certainty) == "Certainty of the top 1: mean 0.830, 33.3% of 3 cases below 0.99; 10 draws"
+    frame = certainty.to_frame()
+    assert frame.columns == ["case", "certainty", "error", "winner"]
+    assert frame["case"].to_list() == ["b", "a", "c"]
+    assert pickle.loads(pickle.dumps(certainty)).winners == certainty.winners
+
+
+def test_no_cases_have_no_certainty() -> None:
+    draws = MajorityVote().sample(Annotations.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
+    risks = Categories.from_labels(["x", "y"], ["a", "b"])
+    for certainty in (
+        annotation_certainty(draws),
+        annotation_certainty(draws, categories=risks),
+        certainty_of(draws, "a"),
+    ):
+        assert np.isnan(certainty.mean)
+        assert np.isnan(certainty.share_below())
+        assert certainty.to_frame().height == 0
+
+
+def test_progress_is_told() -> None:
+    draws = PlackettLuce().sample(simulate_study(n_cases=9).annotations, draws=20)
+    done: list[int] = []
+    annotation_certainty(draws, advance=done.append)
+    certainty_of(draws, draws.conditions[0], advance=done.append)
+    assert sum(done) == 2 * draws.n_cases
+
+
+# Published numbers ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dermatology() -> Annotations:
+    folder = SHARED / "dermatology_ddx"
+    names = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").split("\n")
+    conditions = [name.strip() for name in names if name.strip()]
+    return read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+
+
+@needs_shared
+def test_certainty_of_the_dermatology_annotations(dermatology: Annotations) -> None:
+    ranked = PlackettLuce(reliability=3).sample(dermatology, draws=1000)
+    risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", dermatology.conditions)
+    certainty = annotation_certainty(ranked)
+    by_risk = annotation_certainty(ranked, categories=risks)
+    inverse = ProbabilisticInverseRank(reliability=30, ties="each").sample(dermatology, draws=1000)
+    correlation = np.corrcoef(certainty.values, annotation_certainty(inverse).values)[0, 1]
+    assert certainty.share_below(0.99) == pytest.approx(0.59, abs=0.02)
+    assert by_risk.share_below(0.99) == pytest.approx(0.382, abs=0.02)
+    assert correlation == pytest.approx(0.90, abs=0.03)
+
+
+@needs_shared
+def test_certainty_of_crowd_labels() -> None:
+    counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
+    said = Annotations.from_counts(counts, [f"class {k}" for k in range(10)])
+    certainty = annotation_certainty(Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
+    assert abs((certainty.values < 0.99).sum() - 178) <= 8
+
+
+# Bad input ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def animals() -> Plausibilities:
+    said = Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
+    return MajorityVote().sample(said)
+
+
+@pytest.mark.parametrize("top", [0, -1, 1.5, True, "2"])
+def test_top_must_be_a_positive_whole_number(animals: Plausibilities, top: int) -> None:
+    with pytest.raises(DissensusError, match="top must be a whole number, one or more"):
+        annotation_certainty(animals, top=top)
+
+
+@pytest.mark.parametrize("top", [3, 4])
+def test_top_must_leave_a_condition_out(animals: Plausibilities, top: int) -> None:
+    with pytest.raises(
+        DissensusError, match=r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
+    ):
+        annotation_certainty(animals, top=top)
+
+
+def test_a_single_condition_cannot_be_compared() -> None:
+    with pytest.raises(DissensusError, match="at least two conditions"):
+        annotation_certainty(MajorityVote().sample(Annotations.from_rankings([[[["a"]]]])))
+
+
+def test_unknown_words_are_refused(animals: Plausibilities) -> None:
+    risks = Categories.from_labels(["x", "y", "y"], animals.conditions)
+    with pytest.raises(DissensusError, match="unranked is not understood"):
+        annotation_certainty(animals, unranked="drop")  # type: ignore[arg-type]
+    with pytest.raises(DissensusError, match="unranked is not understood"):
+        certainty_of(animals, "cat", unranked="drop")  # type: ignore[arg-type]
+    with pytest.raises(DissensusError, match="via is not understood"):
+        annotation_certainty(animals, categories=risks, via="votes")  # type: ignore[arg-type]
+    with pytest.raises(DissensusError, match="categories are compared by the first place only"):
+        annotation_certainty(animals, categories=risks, top=2)
+    with pytest.raises(DissensusError, match="from 0 to 1"):
+        annotation_certainty(animals).quantiles((0.5, 1.5))
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        (["cat", "hrose"], "unknown condition 'hrose'\n.*case 'second'\n.*did you mean 'horse'"),
+        (["cat"], "the number of sets does not fit"),
+        (["cat", []], "a set has the wrong size\n.*1 to 2 conditions\n.*0\n.*case 'second'"),
+        (["cat", ["cat", "horse", "cow"]], "a set has the wrong size"),
+        (["cat", ["cat", "cat"]], "a set has a condition twice"),
+        ({"first": "cat"}, "every case needs a set\n.*'second'"),
+        ({"first": "cat", "secnd": "horse"}, "no draws of case 'secnd'\n.*did you mean 'second'"),
+        (["cat", [0]], "unknown condition 0"),
+    ],
+)
+def test_sets_that_make_no_sense_are_refused(animals: Plausibilities, sets: object, message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        certainty_of(animals, sets)  # type: ignore[arg-type]
+
+
+def test_sets_must_have_the_size_that_was_announced(animals: Plausibilities) -> None:
+    with pytest.raises(DissensusError, match=r"a set has the wrong size\n.*2 conditions\n.*1"):
+        certainty_of(animals, [["cat", "horse"], "cat"], top=2)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,15 @@ from dissensus.kernels.randomness import stream_keys
 
 Nested = Sequence[Sequence[Sequence[Sequence[int]]]]
 Array = npt.NDArray[np.float64]
+
+
+def from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function that only kernels call a way in from Python."""
+
+    def called(*arguments: Any) -> Any:
+        return kernel(*arguments)
+
+    return cast(Callable[..., Any], numba.njit(called))
 
 
 def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -3,16 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.kernels.likelihood import (
-    LATTICE_MOST,
-    fill_lattice,
-    log_block_probability,
-    log_likelihood,
-    log_quadrature,
-)
+from dissensus.kernels import likelihood
+from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
 from dissensus.typing import FloatArray
-from kernels.kernel_studies import offsets
+from kernels.kernel_studies import from_python, offsets
 from naive_plackett_luce import Ranking, log_block_by_inclusion_exclusion, ranking_probability, rankings_of
+
+fill_lattice = from_python(likelihood.fill_lattice)
+log_block_probability = from_python(likelihood.log_block_probability)
+log_quadrature = from_python(likelihood.log_quadrature)
 
 
 def log_probabilities(

@@ -28,7 +28,7 @@ def assert_close(means: np.ndarray, expected: np.ndarray) -> None:
     assert (np.abs(error) <= 4 * standard_error + 1e-12).all(), error / standard_error
 
 
-@pytest.mark.parametrize("reliability", [0.4, 1.0, 2.5, 3.0])
+@pytest.mark.parametrize("reliability", [0.4, 1.0, 2.5, 3.0, 7.0])
 @pytest.mark.parametrize("rankings", STUDIES.values(), ids=STUDIES)
 def test_means_and_top_probabilities_are_those_of_quadrature_for_three_conditions(
     rankings: list[list[list[int]]], reliability: float

@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.kernels.randomness import (
-    beta,
-    binomial,
-    exponential,
-    gamma,
-    log_gamma,
-    new_streams,
-    raw_normal,
-    start,
-    stream_keys,
-    subkey,
-    tallies,
-    uniform,
-)
+from dissensus.kernels import randomness
+from dissensus.kernels.randomness import beta, new_streams, stream_keys
+from kernels.kernel_studies import from_python
+
+binomial, exponential, gamma = (from_python(f) for f in (randomness.binomial, randomness.exponential, randomness.gamma))
+log_gamma, raw_normal = from_python(randomness.log_gamma), from_python(randomness.raw_normal)
+start, subkey, tallies = (from_python(f) for f in (randomness.start, randomness.subkey, randomness.tallies))
+uniform = from_python(randomness.uniform)
 
 N = 40_000
 ALARM = 1e-5

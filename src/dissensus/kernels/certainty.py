@@ -215,89 +215,98 @@ def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
 
 
 @inner
-def joined(
-    row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, question: Question
-) -> bool:
-    """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any is left."""
-    words = question.n_words
+def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, size: int) -> bool:
+    """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any has this size."""
+    words = len(low)
     for i in range(words):
         next_low[i] = low[i] | row[i]
         next_high[i] = high[i] & (row[i] | row[words + i])
         if next_low[i] & ~next_high[i]:
             return False
-    return set_size(next_low, 0, words) <= question.top
+    return set_size(next_low, 0, words) <= size <= set_size(next_high, 0, words)
 
 
 @inner
-def best_chance(row: IntArray, question: Question) -> float:
-    """Return the largest probability of any set given an outcome."""
-    n_sure = set_size(row, 0, question.n_words)
-    n_tied = set_size(row, question.n_words, 2 * question.n_words)
-    best = 0.0
-    for size in range(n_sure, min(n_sure + n_tied, question.top) + 1):
-        best = max(best, chance(row, size, question))
-    return best
-
-
-@inner
-def weightiest_first(outcomes: Outcomes, n_found: int, question: Question, bounds: FloatArray) -> IntArray:
-    """Write down how much each outcome can add to the count of a set, and sort by it."""
-    order = np.empty(n_found, dtype=np.int64)
+def weightiest_first(
+    outcomes: Outcomes, n_found: int, question: Question, size: int, weights: FloatArray, order: IntArray
+) -> int:
+    """Write down what each outcome adds to a set with ``size`` mentioned members; sort those that add something."""
+    words, n_kept = question.n_words, 0
     for i in range(n_found):
-        bounds[i] = outcomes.counts[i] * best_chance(outcomes.rows[i], question)
-        place = i
-        while place > 0 and bounds[order[place - 1]] < bounds[i]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = i
-    return order
+        n_sure = set_size(outcomes.rows[i], 0, words)
+        weights[i] = 0.0
+        if n_sure <= size <= n_sure + set_size(outcomes.rows[i], words, 2 * words):
+            weights[i] = outcomes.counts[i] * chance(outcomes.rows[i], size, question)
+        if weights[i] > 0.0:
+            place = n_kept
+            while place > 0 and weights[order[place - 1]] < weights[i]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = i
+            n_kept += 1
+    return n_kept
 
 
 @inner
-def search_set(outcomes: Outcomes, n_found: int, question: Question, members: IntArray) -> None:
-    """Find the most probable set when outcomes have ties.
+def search_size(
+    rows: IntArray, order: IntArray, weights: FloatArray, size: int, best: float, members: IntArray
+) -> float:
+    """Find the most probable set with ``size`` mentioned members, if it is better than the best one so far.
 
     The sets that fit an outcome are those between its sure members and these with all its tied ones. Outcomes are
-    taken together as long as some set fits them all, the weightiest first; a branch is left when all that could still
-    be taken would not make it better than the best set so far.
+    taken together as long as some set fits them all, the weightiest first. A branch is left when all that could still
+    be taken would not make it better than the best one, or when only one set is left.
     """
-    words = question.n_words
-    bounds = np.empty(n_found)
-    order = weightiest_first(outcomes, n_found, question, bounds)
-    lows, highs = np.zeros((n_found + 2, words), dtype=np.int64), np.zeros((n_found + 2, words), dtype=np.int64)
-    chosen, following = np.empty(n_found, dtype=np.int64), np.zeros(n_found + 1, dtype=np.int64)
+    n, words = len(order), len(members)
+    lows, highs = np.zeros((n + 2, words), dtype=np.int64), np.zeros((n + 2, words), dtype=np.int64)
+    following, sums = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1)
+    spare_low, spare_high = lows[n + 1], highs[n + 1]
     for i in range(words):
         highs[0, i] = -1
-    best, depth = -1.0, 0
+    depth = 0
     while depth >= 0:
-        low, high, next_low, next_high = lows[depth], highs[depth], lows[depth + 1], highs[depth + 1]
-        limit, found = 0.0, -1
-        for d in range(depth):
-            limit += bounds[chosen[d]]
-        for i in range(n_found - 1, following[depth] - 1, -1):
-            if joined(outcomes.rows[order[i]], low, high, next_low, next_high, question):
-                limit += bounds[order[i]]
+        low, high, found = lows[depth], highs[depth], -1
+        limit = sums[depth]
+        for i in range(n - 1, following[depth] - 1, -1):
+            if joined(rows[order[i]], low, high, spare_low, spare_high, size):
+                limit += weights[order[i]]
                 found = i
         if found < 0 or limit <= best * SLACK:
             depth -= 1
             continue
-        joined(outcomes.rows[order[found]], low, high, next_low, next_high, question)
-        chosen[depth] = order[found]
         following[depth] = found + 1
-        depth += 1
-        following[depth] = found + 1
-        for size in range(set_size(next_low, 0, words), min(set_size(next_high, 0, words), question.top) + 1):
+        next_low, next_high = lows[depth + 1], highs[depth + 1]
+        joined(rows[order[found]], low, high, next_low, next_high, size)
+        value = sums[depth] + weights[order[found]]
+        if set_size(next_low, 0, words) == size or set_size(next_high, 0, words) == size:
+            only = next_low if set_size(next_low, 0, words) == size else next_high
             value = 0.0
-            for d in range(depth):
-                value += outcomes.counts[chosen[d]] * chance(outcomes.rows[chosen[d]], size, question)
-            if value > best:
-                best = value
-                fill_set(next_low, next_high, size, members, words)
+            for i in range(n):
+                if joined(rows[order[i]], only, only, spare_low, spare_high, size):
+                    value += weights[order[i]]
+        else:
+            depth += 1
+            following[depth], sums[depth] = found + 1, value
+        if value > best:
+            best = value
+            fill_set(next_low, next_high, size, members)
+    return best
 
 
 @inner
-def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray, words: int) -> None:
+def search_set(outcomes: Outcomes, n_found: int, question: Question, members: IntArray) -> None:
+    """Find the most probable set when outcomes have ties, one number of mentioned members after the other."""
+    weights, order = np.empty(n_found), np.empty(n_found, dtype=np.int64)
+    best = -1.0
+    for size in range(question.top + 1):
+        n_kept = weightiest_first(outcomes, n_found, question, size, weights, order)
+        best = search_size(outcomes.rows, order[:n_kept], weights, size, best, members[: question.n_words])
+
+
+@inner
+def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> None:
     """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
+    words = len(members)
     missing = size - set_size(low, 0, words)
     for i in range(words):
         members[i] = low[i]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled
+from dissensus.kernels.compiling import compiled, inner
 from dissensus.kernels.randomness import Keys
 from dissensus.kernels.rest import largest_unmentioned, split_rest
 from dissensus.typing import FloatArray, IntArray
@@ -44,20 +44,18 @@ def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -
     return split
 
 
-@compiled
-def top_one(
-    draws: FloatArray, draw: int, n_rest: int, rest_shape: float, rest_key: np.uint64, largest: FloatArray
-) -> tuple[float, int]:
+@inner
+def top_one(layout: Layout, case: int, draw: int, theta: FloatArray, largest: FloatArray) -> tuple[float, int]:
     """Find the greatest plausibility of a draw, and how many mentioned conditions have it (none: another one wins)."""
-    size = draws.shape[1] - 1
-    best, ties = draws[draw, 0], 1
+    size = len(theta) - 1
+    best, ties = theta[0], 1
     for k in range(1, size):
-        if draws[draw, k] > best:
-            best, ties = draws[draw, k], 1
-        elif draws[draw, k] == best:
+        if theta[k] > best:
+            best, ties = theta[k], 1
+        elif theta[k] == best:
             ties += 1
-    rest = draws[draw, size]
-    if rest > best and largest_unmentioned(rest, n_rest, rest_shape, rest_key, draw, best, largest) > 0:
+    rest, shape, key = theta[size], layout.rest_shapes[case], layout.rest_keys[case]
+    if rest > best and largest_unmentioned(rest, layout.n_conditions - size, shape, key, draw, best, largest) > 0:
         return largest[0], 0
     return best, ties
 
@@ -71,25 +69,25 @@ def top_one_shares(layout: Layout, values: FloatArray) -> FloatArray:
     (sum of (U + 1),)
         Shares of draws, case after case.
     """
-    n_cases = len(layout.rest_shapes)
+    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
     shares = np.zeros(layout.support_offsets[n_cases] + n_cases)
     largest = np.empty(1)
     for case in range(n_cases):
         column = layout.support_offsets[case] + case
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
-        draws = values[layout.n_draws * column : layout.n_draws * (column + size + 1)].reshape(
-            (layout.n_draws, size + 1)
-        )
-        key = layout.rest_keys[case]
-        for draw in range(layout.n_draws):
-            best, ties = top_one(draws, draw, layout.n_conditions - size, layout.rest_shapes[case], key, largest)
+        for draw in range(n_draws):
+            row = n_draws * column + draw * (size + 1)
+            theta = values[row : row + size + 1]
+            best, ties = top_one(layout, case, draw, theta, largest)
             if ties == 0:
                 shares[column + size] += 1.0
             else:
                 for k in range(size):
-                    if draws[draw, k] == best:
+                    if theta[k] == best:
                         shares[column + k] += 1.0 / ties
-    return shares / layout.n_draws
+    for j in range(len(shares)):
+        shares[j] /= n_draws
+    return shares
 
 
 @compiled
@@ -98,20 +96,18 @@ def top_one_indicators(layout: Layout, values: FloatArray, winners: IntArray) ->
 
     ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
     """
-    n_cases = len(layout.rest_shapes)
-    marks = np.zeros((n_cases, layout.n_draws))
+    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
+    marks = np.zeros((n_cases, n_draws))
     largest = np.empty(1)
     for case in range(n_cases):
         column = layout.support_offsets[case] + case
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
-        draws = values[layout.n_draws * column : layout.n_draws * (column + size + 1)].reshape(
-            (layout.n_draws, size + 1)
-        )
-        key = layout.rest_keys[case]
-        for draw in range(layout.n_draws):
-            best, ties = top_one(draws, draw, layout.n_conditions - size, layout.rest_shapes[case], key, largest)
+        for draw in range(n_draws):
+            row = n_draws * column + draw * (size + 1)
+            theta = values[row : row + size + 1]
+            best, ties = top_one(layout, case, draw, theta, largest)
             if ties == 0:
                 marks[case, draw] = 1.0 if winners[case] == size else 0.0
-            elif winners[case] < size and draws[draw, winners[case]] == best:
+            elif winners[case] < size and theta[winners[case]] == best:
                 marks[case, draw] = 1.0 / ties
     return marks

@@ -42,12 +42,7 @@ def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy it into its callers: no call, no counting of references to arrays."""
-    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
-
-
-def merged(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a large function as part of its only caller, which takes half the time."""
-    return cast(Callable[Parameters, Result], numba.njit(inline="always", **RULES)(function))
+    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **INNER_RULES)(function))
 
 
 def is_cached() -> bool:

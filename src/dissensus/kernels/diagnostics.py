@@ -93,7 +93,7 @@ def effective_size(series: FloatArray, means: FloatArray, rho: FloatArray) -> fl
     pooled = within * (n - 1) / n + between
     if pooled == 0.0:
         return float(size)
-    even, odd = 1.0, 1.0 - (within - autocovariance(series, means, 1)) / pooled
+    even, odd = 1.0, 1.0 - (within - autocovariance(series, means, np.int64(1))) / pooled
     rho[0], rho[1] = even, odd
     t = 1
     while t < n - 3 and even + odd > 0.0:
@@ -156,8 +156,9 @@ def diagnose_series(
         result[s, 0] = r_hat_of(ranked, means)
         result[s, 1] = effective_size(ranked, means, rho)
         result[s, 2] = effective_size(series, means, rho)
-        variance = 0.0
-        mean = np.mean(means)
+        mean, variance = 0.0, 0.0
+        for c in range(n_series):
+            mean += means[c] / n_series
         for j in range(size):
             variance += (values[j] - mean) ** 2
             folded[j] = abs(values[j] - median)

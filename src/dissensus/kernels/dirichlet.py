@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dissensus.kernels.compiling import compiled, inner
-from dissensus.kernels.randomness import STREAM, Keys, Stream, gamma, log_gamma, start, tallies
+from dissensus.kernels.randomness import STREAM, Keys, Stream, fill_gammas, log_gamma, spread, start, tallies
 from dissensus.typing import FloatArray, IntArray
 
 SMALL_SHAPE = 0.1
@@ -42,19 +42,20 @@ def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, th
 def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
     """Fill ``out``, (draws, U + 1) row by row, with independent draws from Dirichlet(shapes)."""
     columns = len(shapes)
-    if has_small_shape(shapes):
-        rates = np.ones(columns)
-        for first in range(0, len(out), columns):
-            draw_small_weights(stream, shapes, rates, out[first : first + columns])
-        return
+    rates, spreads, drawn = np.empty(columns), np.empty(columns), np.empty(columns)
+    for k in range(columns):
+        rates[k], spreads[k] = 1.0, spread(shapes[k])
+    in_logs = has_small_shape(shapes)
     for first in range(0, len(out), columns):
+        if in_logs:
+            draw_small_weights(stream, shapes, rates, drawn)
+        else:
+            fill_gammas(stream, shapes, spreads, drawn)
         total = 0.0
         for k in range(columns):
-            value = gamma(stream, shapes[k])
-            out[first + k] = value
-            total += value
+            total += drawn[k]
         for k in range(columns):
-            out[first + k] /= total
+            out[first + k] = drawn[k] / total
 
 
 @compiled

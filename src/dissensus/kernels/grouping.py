@@ -113,95 +113,78 @@ class Boundaries(NamedTuple):
 
 
 @inner
-def set_key(code: int, which: int) -> np.uint64:
-    """Give a condition a random-looking key; the keys of a set combine by exclusive or."""
-    return subkey(np.uint64(which), np.uint64(code))
+def with_or_without(keys: tuple[np.uint64, np.uint64], code: int) -> tuple[np.uint64, np.uint64]:
+    """Put a condition into a set, or take it out: its random-looking keys combine by exclusive or."""
+    return keys[0] ^ subkey(np.uint64(0), np.uint64(code)), keys[1] ^ subkey(np.uint64(1), np.uint64(code))
 
 
 @compiled
-def trace_boundaries(rankings: Rankings, below: int) -> tuple[Boundaries, int]:
-    """List the sets that each ranking passes through, leaving out those that nothing depends on."""
-    most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
-    found = Boundaries(
-        np.empty(most, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.empty((most, 2), dtype=np.uint64),
-        np.zeros(most, dtype=np.bool_),
-        np.zeros(most, dtype=np.bool_),
-    )
+def trace_boundaries(rankings: Rankings, below: int, found: Boundaries) -> int:
+    """List the sets that each ranking passes through, leaving out those that nothing depends on; return how many."""
+    support_offsets, ranking_offsets, block_offsets, code_offsets, codes, multiplicities, n_unmentioned = rankings
+    cases, rows, blocks, sizes, keys, stages, goes_on = found
     n = 0
-    for i in range(len(rankings.n_unmentioned)):
-        n_support = rankings.support_offsets[i + 1] - rankings.support_offsets[i]
-        rest = 1 if below and rankings.n_unmentioned[i] > 0 else 0
-        for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
-            first, last = rankings.block_offsets[r], rankings.block_offsets[r + 1]
-            if first == last or rankings.multiplicities[r] <= 0.0:
+    for i in range(len(n_unmentioned)):
+        n_running = support_offsets[i + 1] - support_offsets[i] + (1 if n_unmentioned[i] > 0 else 0)
+        for r in range(ranking_offsets[i], ranking_offsets[i + 1]):
+            first, last = block_offsets[r], block_offsets[r + 1]
+            if first == last or multiplicities[r] <= 0.0:
                 continue
-            size, key_0, key_1 = np.int64(0), np.uint64(0), np.uint64(0)
-            if below:
-                for k in range(n_support + rest):
-                    key_0 ^= set_key(k, 0)
-                    key_1 ^= set_key(k, 1)
-                size = n_support + rest
-            else:
-                for j in range(rankings.code_offsets[first], rankings.code_offsets[last]):
-                    key_0 ^= set_key(rankings.codes[j], 0)
-                    key_1 ^= set_key(rankings.codes[j], 1)
-                    size += 1
+            key = (np.uint64(0), np.uint64(0))
+            size = n_running if below else code_offsets[last] - code_offsets[first]
+            for j in range(size):
+                key = with_or_without(key, j if below else codes[code_offsets[first] + j])
             was_tied, previous_kept = False, False
             for b in range(first, last + 1):
-                block = rankings.code_offsets[b + 1] - rankings.code_offsets[b] if b < last else 0
-                is_stage = bool(b < last and size > block)
-                kept = bool(is_stage or (was_tied and size > 0))
+                block = code_offsets[b + 1] - code_offsets[b] if b < last else 0
+                is_stage = b < last and size > block
+                kept = is_stage or (was_tied and size > 0)
                 if kept:
-                    found.cases[n], found.rankings[n], found.blocks[n], found.sizes[n] = i, r, b, size
-                    found.keys[n, 0], found.keys[n, 1] = key_0, key_1
-                    found.is_stage[n] = is_stage
+                    cases[n], rows[n], blocks[n], sizes[n], stages[n] = i, r, b, size, is_stage
+                    keys[n, 0], keys[n, 1] = key
+                    goes_on[n] = False
                     if previous_kept:
-                        found.goes_on[n - 1] = True
+                        goes_on[n - 1] = True
                     n += 1
-                previous_kept, was_tied = kept, bool(block > 1)
-                if b < last:
-                    for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
-                        key_0 ^= set_key(rankings.codes[j], 0)
-                        key_1 ^= set_key(rankings.codes[j], 1)
-                    size -= block
-    return found, n
+                previous_kept, was_tied = kept, block > 1
+                for j in range(code_offsets[b], code_offsets[b] + block):
+                    key = with_or_without(key, codes[j])
+                size -= block
+    return n
 
 
 @compiled
 def fill_steps(
-    rankings: Rankings, boundaries: Boundaries, chosen: IntArray, step_offsets: IntArray, below: int
-) -> IntArray:
-    """Write out the step of each race, as its chosen boundary has it."""
-    steps = np.empty(step_offsets[-1], dtype=np.int64)
-    arrived = np.zeros(rankings.support_offsets[-1] + 1, dtype=np.int64)
-    for v in range(len(chosen)):
-        row = chosen[v]
+    rankings: Rankings, boundaries: Boundaries, chosen: IntArray, below: int, steps: IntArray, arrived: BoolArray
+) -> None:
+    """Write out the step of each race, as its chosen boundary has it; ``arrived`` is False before and after."""
+    support_offsets, _, block_offsets, code_offsets, codes, _, n_unmentioned = rankings
+    n = 0
+    for row in chosen:
         b, r, i = boundaries.blocks[row], boundaries.rankings[row], boundaries.cases[row]
-        n = step_offsets[v]
-        if boundaries.goes_on[row]:
-            for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
-                steps[n] = rankings.codes[j]
+        begin, end = code_offsets[block_offsets[r]], code_offsets[b]
+        if boundaries.goes_on[row] or not below:
+            last = b + 1 if boundaries.goes_on[row] else block_offsets[r + 1]
+            for j in range(end, code_offsets[last]):
+                steps[n] = codes[j]
                 n += 1
-        elif below:
-            begin, end = rankings.code_offsets[rankings.block_offsets[r]], rankings.code_offsets[b]
-            for j in range(begin, end):
-                arrived[rankings.codes[j]] = 1
-            rest = 1 if rankings.n_unmentioned[i] > 0 else 0
-            for k in range(rankings.support_offsets[i + 1] - rankings.support_offsets[i] + rest):
-                if not arrived[k]:
-                    steps[n] = k
-                    n += 1
-            for j in range(begin, end):
-                arrived[rankings.codes[j]] = 0
-        else:
-            for j in range(rankings.code_offsets[b], rankings.code_offsets[rankings.block_offsets[r + 1]]):
-                steps[n] = rankings.codes[j]
+            continue
+        for j in range(begin, end):
+            arrived[codes[j]] = True
+        for k in range(support_offsets[i + 1] - support_offsets[i] + (1 if n_unmentioned[i] > 0 else 0)):
+            if not arrived[k]:
+                steps[n] = k
                 n += 1
-    return steps
+        for j in range(begin, end):
+            arrived[codes[j]] = False
+
+
+def boundaries_room(rankings: Rankings) -> Boundaries:
+    """Make room for all the sets that the rankings may pass through."""
+    most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
+    cases, rows, blocks, sizes = np.empty((4, most), dtype=np.int64)
+    is_stage, goes_on = np.empty((2, most), dtype=np.bool_)
+    return Boundaries(cases, rows, blocks, sizes, np.empty((most, 2), dtype=np.uint64), is_stage, goes_on)
 
 
 def offsets_of(rows: IntArray, n_rows: int) -> IntArray:
@@ -237,7 +220,8 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     with a probability below 1e-25 even for a million of them.
     """
     rankings = plain_rankings(rankings)
-    found, n_rows = trace_boundaries(rankings, int(below))
+    found = boundaries_room(rankings)
+    n_rows = trace_boundaries(rankings, int(below), found)
     rows = Boundaries._make(column[:n_rows] for column in found)
     n_cases = len(rankings.n_unmentioned)
     race, chosen = identify_races(rows)
@@ -246,6 +230,9 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     block_sizes = np.append(np.diff(rankings.code_offsets), 0)
     goes_on = rows.goes_on[chosen]
     step_offsets = offsets_of_lengths(np.where(goes_on, block_sizes[rows.blocks[chosen]], rows.sizes[chosen]))
+    steps = np.empty(step_offsets[-1], dtype=np.int64)
+    arrived = np.zeros(rankings.support_offsets[-1] + 1, dtype=np.bool_)
+    fill_steps(rankings, rows, chosen, int(below), steps, arrived)
     column_offsets = rankings.support_offsets + np.arange(n_cases + 1)
     won = np.flatnonzero(rows.is_stage & (block_sizes[rows.blocks] == 1))
     winners = rankings.codes[rankings.code_offsets[rows.blocks[won]]] + column_offsets[rows.cases[won]]
@@ -257,7 +244,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
         counts=sums_by(race[won], multiplicities[won], len(chosen)),
         successors=local[np.where(goes_on, chosen + 1, -1)],
         step_offsets=step_offsets,
-        steps=fill_steps(rankings, rows, chosen, step_offsets, int(below)),
+        steps=steps,
         tie_offsets=offsets_of(rows.cases[tied], n_cases),
         tie_races=local[tied],
         tie_successors=local[tied + 1],

@@ -109,7 +109,7 @@ def mode(lam: FloatArray, z: float) -> tuple[float, float]:
     return x, 1.0 / math.sqrt(curvature)
 
 
-@compiled
+@inner
 def log_quadrature(lam: FloatArray, z: float) -> float:
     """Integrate exp(h) and return the logarithm: the probability of a block in O(size)."""
     centre, width = mode(lam, z)
@@ -127,7 +127,7 @@ def log_quadrature(lam: FloatArray, z: float) -> float:
     return top + math.log(total * step)
 
 
-@compiled
+@inner
 def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: FloatArray, mass: FloatArray) -> float:
     """Return the log-probability that a block comes before everything behind it.
 
@@ -180,7 +180,7 @@ def log_likelihoods(
     ranking_offsets, block_offsets, code_offsets = offsets
     n_conditions = weights.shape[1]
     mentioned = np.zeros(n_conditions, dtype=np.bool_)
-    table, mass = np.empty(1 << lattice_most), np.empty(1 << lattice_most)
+    table, mass, weights_of_block = np.empty(1 << lattice_most), np.empty(1 << lattice_most), np.empty(n_conditions)
     result = np.zeros(len(ranking_offsets) - 1)
     for i in range(len(result)):
         row = weights[i if len(weights) > 1 else 0]
@@ -191,7 +191,9 @@ def log_likelihoods(
             behind = unmentioned_mass(row, codes[blocks[0] : blocks[-1]], mentioned) if below else 0.0
             log_p = 0.0
             for b in range(len(blocks) - 2, -1, -1):
-                lam = row[codes[blocks[b] : blocks[b + 1]]]
+                lam = weights_of_block[: blocks[b + 1] - blocks[b]]
+                for k in range(len(lam)):
+                    lam[k] = row[codes[blocks[b] + k]]
                 log_p += log_block_probability(lam, behind, lattice_most, table, mass)
                 for k in range(len(lam)):
                     behind += lam[k]

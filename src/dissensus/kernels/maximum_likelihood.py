@@ -21,8 +21,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inner, merged
-from dissensus.kernels.grouping import Races, Rankings, group_rankings, offsets_of_lengths, plain_rankings, sums_by
+from dissensus.kernels.compiling import compiled, inner
+from dissensus.kernels.grouping import (
+    Races,
+    Rankings,
+    group_rankings,
+    mentions_of,
+    offsets_of_lengths,
+    plain_rankings,
+    sums_by,
+)
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
 from dissensus.typing import BoolArray, FloatArray, IntArray
 
@@ -115,19 +123,14 @@ def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
     )
 
 
-@compiled
 def first_votes(rankings: Rankings) -> FloatArray:
     """Count the votes for first blocks, each divided among its conditions; shape (sum of U,)."""
-    votes = np.zeros(rankings.support_offsets[-1])
-    for i in range(len(rankings.n_unmentioned)):
-        for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
-            if rankings.block_offsets[r] < rankings.block_offsets[r + 1]:
-                b = rankings.block_offsets[r]
-                size = rankings.code_offsets[b + 1] - rankings.code_offsets[b]
-                for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
-                    vote = rankings.multiplicities[r] / size
-                    votes[rankings.support_offsets[i] + rankings.codes[j]] += vote
-    return votes
+    voting = np.flatnonzero(np.diff(rankings.block_offsets))
+    offsets, mentions = mentions_of(rankings, rankings.block_offsets[voting])
+    sizes = np.diff(offsets)
+    case = np.searchsorted(rankings.ranking_offsets, voting, side="right") - 1
+    columns = np.repeat(rankings.support_offsets[case], sizes) + rankings.codes[mentions]
+    return sums_by(columns, np.repeat(rankings.multiplicities[voting] / sizes, sizes), rankings.support_offsets[-1])
 
 
 # The maximum within components ----------------------------------------------------------------------------
@@ -207,67 +210,74 @@ def expected_by_quadrature(count: float, lam: FloatArray, z: float, tau: FloatAr
 
 
 @inner
-def expect_exposure(races: Races, case: int, theta: FloatArray, room: Expected) -> float:  # noqa: C901
+def expect_exposure(races: Races, case: int, theta: FloatArray, room: Expected) -> float:
     """Compute the expected exposures given the weights, and return the log-likelihood."""
-    begin, n_races = races.race_offsets[case], races.race_offsets[case + 1] - races.race_offsets[case]
-    exposure, masses, pending, tau = room.exposure, room.masses, room.pending, room.tau
-    column = races.column_offsets[case]
+    begin, end, column = races.race_offsets[case], races.race_offsets[case + 1], races.column_offsets[case]
+    counts, successors, wins = races.counts[begin:end], races.successors[begin:end], races.wins[column:]
+    step_offsets, steps = races.step_offsets[begin : end + 1], races.steps
+    exposure, masses, pending, lam, tau = room.exposure, room.masses, room.pending, room.lam, room.tau
     log_likelihood = 0.0
     for k in range(len(theta)):
         exposure[k] = 0.0
-        if races.wins[column + k] > 0.0:
-            log_likelihood += races.wins[column + k] * math.log(theta[k])
-    for race in range(n_races - 1, -1, -1):
-        mass = masses[races.successors[begin + race]] if races.successors[begin + race] >= 0 else 0.0
-        for j in range(races.step_offsets[begin + race], races.step_offsets[begin + race + 1]):
-            mass += theta[races.steps[j]]
+        if wins[k] > 0.0:
+            log_likelihood += wins[k] * math.log(theta[k])
+    for race in range(len(counts) - 1, -1, -1):
+        mass = masses[successors[race]] if successors[race] >= 0 else 0.0
+        for j in range(step_offsets[race], step_offsets[race + 1]):
+            mass += theta[steps[j]]
         masses[race] = mass
-        pending[race] = races.counts[begin + race] / mass
-        log_likelihood -= races.counts[begin + race] * math.log(mass)
+        pending[race] = counts[race] / mass
+        log_likelihood -= counts[race] * math.log(mass)
     for tie in range(races.tie_offsets[case], races.tie_offsets[case + 1]):
         codes = races.tie_codes[races.tie_code_offsets[tie] : races.tie_code_offsets[tie + 1]]
-        count, size, z = races.tie_counts[tie], len(codes), masses[races.tie_successors[tie]]
+        before, behind = races.tie_races[tie], races.tie_successors[tie]
+        count, size, z = races.tie_counts[tie], len(codes), masses[behind]
         for k in range(size):
-            room.lam[k], tau[k] = theta[codes[k]], 0.0
-        probability = 0.0
-        if size <= LATTICE_MOST:
-            probability = fill_lattice(room.lam[:size], z, room.table, room.mass)
+            lam[k], tau[k] = theta[codes[k]], 0.0
+        probability = fill_lattice(lam[:size], z, room.table, room.mass) if size <= LATTICE_MOST else 0.0
         if probability > 1e-280:
             log_likelihood += count * math.log(probability)
-            pending[races.tie_races[tie]] += count / masses[races.tie_races[tie]]
-            pending[races.tie_successors[tie]] += expected_by_lattice(count, room, size)
+            pending[before] += count / masses[before]
+            pending[behind] += expected_by_lattice(count, room, size)
         else:
-            behind, log_p = expected_by_quadrature(count, room.lam[:size], z, tau)
+            wait, log_p = expected_by_quadrature(count, lam[:size], z, tau)
             log_likelihood += count * log_p
-            pending[races.tie_successors[tie]] += behind
+            pending[behind] += wait
         for k in range(size):
             exposure[codes[k]] += tau[k]
-    for race in range(n_races):
-        for j in range(races.step_offsets[begin + race], races.step_offsets[begin + race + 1]):
-            exposure[races.steps[j]] += pending[race]
-        if races.successors[begin + race] >= 0:
-            pending[races.successors[begin + race]] += pending[race]
+    for race in range(len(counts)):
+        for j in range(step_offsets[race], step_offsets[race + 1]):
+            exposure[steps[j]] += pending[race]
+        if successors[race] >= 0:
+            pending[successors[race]] += pending[race]
     return log_likelihood
+
+
+@inner
+def normalise(labels: IntArray, theta: FloatArray) -> None:
+    """Make the weights of each component sum to one."""
+    totals = np.zeros(len(theta))
+    for k in range(len(theta)):
+        totals[labels[k]] += theta[k]
+    for k in range(len(theta)):
+        theta[k] /= totals[labels[k]]
 
 
 @inner
 def improve(wins: FloatArray, exposure: FloatArray, labels: IntArray, theta: FloatArray, better: FloatArray) -> float:
     """Take one EM step, each component normalised, and return the largest relative gradient before it."""
     gradient, n_wins = 0.0, 0.0
-    totals = np.zeros(len(theta))
     for k in range(len(theta)):
         gradient = max(gradient, abs(wins[k] - theta[k] * exposure[k]))
         n_wins += wins[k]
         better[k] = wins[k] / exposure[k] if wins[k] > 0.0 else theta[k]
-        totals[labels[k]] += better[k]
-    for k in range(len(theta)):
-        better[k] /= totals[labels[k]]
+    normalise(labels, better)
     return gradient / max(n_wins, 1e-300)
 
 
 @inner
 def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray) -> None:
-    """Extrapolate three successive iterates, x (3, n), in logarithms; squared, steplength S3."""
+    """Extrapolate three successive iterates, the first rows of x, in logarithms; squared, steplength S3."""
     r_norm, v_norm = 0.0, 0.0
     for k in range(x.shape[1]):
         r = math.log(x[1, k] / x[0, k])
@@ -275,53 +285,11 @@ def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray) -> None:
         r_norm += r * r
         v_norm += v * v
     length = max(1.0, math.sqrt(r_norm / v_norm)) if v_norm > 0.0 else 1.0
-    totals = np.zeros(len(out))
-    for k in range(x.shape[1]):
+    for k in range(len(out)):
         r = math.log(x[1, k] / x[0, k])
         v = math.log(x[2, k] / x[1, k]) - r
         out[k] = math.exp(math.log(x[0, k]) + 2.0 * length * r + length * length * v)
-        totals[labels[k]] += out[k]
-    for k in range(x.shape[1]):
-        out[k] /= totals[labels[k]]
-
-
-@merged
-def maximise_case(
-    races: Races,
-    case: int,
-    wins: FloatArray,
-    labels: IntArray,
-    room: Expected,
-    limits: tuple[float, int],
-    theta: FloatArray,
-) -> tuple[float, int]:
-    """Iterate to the maximum, normalised within components; return the gradient and the EM steps taken."""
-    tolerance, most = limits
-    x = np.empty((3, len(wins)))
-    ahead, better = np.empty(len(wins)), np.empty(len(wins))
-    sizes = np.zeros(len(wins))
-    for k in range(len(wins)):
-        sizes[labels[k]] += 1.0
-    for k in range(len(wins)):
-        x[0, k] = 1.0 / sizes[labels[k]]
-    steps, gradient = 0, np.inf
-    while steps < most:
-        expect_exposure(races, case, x[0], room)
-        gradient = improve(wins, room.exposure, labels, x[0], x[1])
-        steps += 1
-        if gradient < tolerance:
-            break
-        height = expect_exposure(races, case, x[1], room)
-        improve(wins, room.exposure, labels, x[1], x[2])
-        extrapolate(x, labels, ahead)
-        far = expect_exposure(races, case, ahead, room)
-        improve(wins, room.exposure, labels, ahead, better)
-        steps += 2
-        for k in range(len(wins)):
-            x[0, k] = better[k] if far >= height else x[2, k]
-    for k in range(len(wins)):
-        theta[k] = x[0, k]
-    return gradient, steps
+    normalise(labels, out)
 
 
 @compiled
@@ -333,13 +301,39 @@ def maximise(
     estimate: Estimate,
     room: Expected,
 ) -> None:
-    """Find the maximum of each case; ``labels`` are those of :func:`top_components`, restricted."""
+    """Iterate each case to its maximum, normalised within components.
+
+    ``labels`` are those of :func:`top_components`, restricted. Rows of x: the iterate, what one and two EM steps
+    make of it, the extrapolation of the three, and what an EM step makes of that.
+    """
+    tolerance, most = limits
     for i in range(len(races.race_offsets) - 1):
         begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
-        theta = estimate.values[begin:end]
-        gradient, steps = maximise_case(races, i, wins[begin:end], labels[begin:end], room, limits, theta)
+        wins_here, labels_here, theta = wins[begin:end], labels[begin:end], estimate.values[begin:end]
+        x = np.empty((5, end - begin))
+        for k in range(len(theta)):
+            x[0, k] = 1.0
+        normalise(labels_here, x[0])
+        row, steps, gradient, height = 0, 0, np.inf, -np.inf
+        while row > 0 or steps < most:
+            before, height = height, expect_exposure(races, i, x[row], room)
+            change = improve(wins_here, room.exposure, labels_here, x[row], x[row + 1])
+            steps += 1
+            if row == 0:
+                row, gradient = 1, change
+                if gradient < tolerance:
+                    break
+            elif row == 1:
+                row = 3
+                extrapolate(x, labels_here, x[row])
+            else:
+                row = 0
+                for k in range(len(theta)):
+                    x[0, k] = x[4, k] if height >= before else x[2, k]
+        for k in range(len(theta)):
+            theta[k] = x[0, k]
         estimate.iterations[i], estimate.gradients[i] = steps, gradient
-        estimate.is_converged[i] = gradient < limits[0]
+        estimate.is_converged[i] = gradient < tolerance
 
 
 def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e-10, most: int = 100_000) -> Estimate:

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inlined, inner, merged, plain
-from dissensus.kernels.dirichlet import draw_small_weights, fill_dirichlet, has_small_shape
+from dissensus.kernels.compiling import compiled, inlined, inner, plain
+from dissensus.kernels.dirichlet import SMALL_SHAPE, draw_small_weights, fill_dirichlet
 from dissensus.kernels.grouping import Races, sums_by
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope
 from dissensus.kernels.randomness import (
@@ -34,7 +34,11 @@ from dissensus.kernels.randomness import (
     exponential,
     fill_gammas,
     gamma,
+    next_exponential,
+    next_uniform,
+    put_back,
     start,
+    state_of,
     tallies,
     uniform,
 )
@@ -42,6 +46,9 @@ from dissensus.typing import BoolArray, FloatArray, IntArray
 
 TINY = 1e-290
 """Weights and masses that are smaller relative to the total are taken to be this."""
+
+FEW_REPEATS = 4
+"""Up to this number of repeats a tied pair is held one by one, which spares the processor a choice it cannot guess."""
 
 LATTICE_MOST = 8
 """Largest tied block that is sent through the lattice by default, rather than raced: measured."""
@@ -60,8 +67,15 @@ class Posterior(NamedTuple):
         Its multiplicity minus the repeats, -0.5 to 0.5.
     shapes : (sum of U + 1,)
         Prior shape plus number of wins of each condition; rest last, zero when it has no members.
-    prior_totals : (n_cases,)
-        Sum of the prior shapes of each case.
+    demand : (sum of 1 + n_races + U + 1,)
+        Shapes of the gamma variates of every sweep, which are independent given what tied blocks do: of the total,
+        of the waiting times of the races, and of the weights.
+    spreads
+        The :func:`dissensus.kernels.randomness.spread` of each.
+    successors : (n_races,)
+        Those of the races; one more race, of nothing, follows where nothing is left.
+    in_logs : (n_cases,)
+        Whether some shapes are so small that weights are drawn as logarithms instead.
     is_direct : (n_cases,)
         Whether nothing but races of all conditions was held: the posterior is Dirichlet(shapes).
     is_tilted : (n_cases,)
@@ -74,7 +88,10 @@ class Posterior(NamedTuple):
     tie_repeats: IntArray
     tie_fractions: FloatArray
     shapes: FloatArray
-    prior_totals: FloatArray
+    demand: FloatArray
+    spreads: FloatArray
+    successors: IntArray
+    in_logs: BoolArray
     is_direct: BoolArray
     is_tilted: BoolArray
     lattice_most: int
@@ -105,12 +122,26 @@ def plackett_luce_posterior(races: Races, prior_shapes: FloatArray, *, lattice_m
     first_race = np.minimum(races.race_offsets[:-1], len(races.counts) - 1)
     holds_all = np.append(np.diff(races.step_offsets), 0)[first_race] == n_running
     untied = np.diff(races.tie_offsets) == 0
+    shapes = prior_shapes + races.wins + tie_wins
+    pairs = np.flatnonzero(sizes == 2)
+    pair_races = races.tie_races[pairs] + races.race_offsets[case_of_tie[pairs]]
+    counts = races.counts + sums_by(pair_races, repeats[pairs], len(races.counts))
+    case_of_race = np.repeat(np.arange(n_cases), n_races)
+    case_of_column = np.repeat(np.arange(n_cases), np.diff(races.column_offsets))
+    in_logs = np.bincount(case_of_column[(shapes > 0.0) & (shapes < SMALL_SHAPE)], minlength=n_cases) > 0
+    weights = np.where(in_logs[case_of_column], 0.0, shapes)
+    by_case = np.argsort(np.concatenate([np.arange(n_cases), case_of_race, case_of_column]), kind="stable")
+    totals = np.add.reduceat(prior_shapes, races.column_offsets[:-1])
+    demand = np.concatenate([totals, counts, weights])[by_case]
     return Posterior(
         races=races,
         tie_repeats=repeats.astype(np.int64),
         tie_fractions=fractions,
-        shapes=prior_shapes + races.wins + tie_wins,
-        prior_totals=np.add.reduceat(prior_shapes, races.column_offsets[:-1]),
+        shapes=shapes,
+        demand=demand,
+        spreads=1.0 / np.sqrt(9.0 * np.maximum(demand, 1.0) - 3.0),
+        successors=np.where(races.successors < 0, n_races[case_of_race], races.successors),
+        in_logs=in_logs,
         is_direct=(n_races == 0) | ((n_races == 1) & untied & holds_all),
         is_tilted=np.bincount(case_of_tie[fractions != 0.0], minlength=n_cases) > 0,
         lattice_most=lattice_most,
@@ -134,7 +165,6 @@ class Room(NamedTuple):
     exposure: FloatArray
     masses: FloatArray
     pending: FloatArray
-    demand: FloatArray
     drawn: FloatArray
     lam: FloatArray
     tie_room: TieRoom
@@ -145,19 +175,16 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> Room:
     races, (first, last) = posterior.races, cases
     columns = largest(np.diff(races.column_offsets[first : last + 1]))
     n_races = largest(np.diff(races.race_offsets[first : last + 1]))
-    n_ties = largest(np.diff(races.tie_offsets[first : last + 1]))
     ties = slice(races.tie_offsets[first], races.tie_offsets[last] + 1)
     size = largest(np.diff(races.tie_code_offsets[ties]))
     subsets = 1 << min(size, posterior.lattice_most)
-    n_drawn = 1 + n_races + columns + 2 * n_ties
     return Room(
         theta=np.empty(columns),
         previous=np.empty(columns),
         exposure=np.empty(columns),
-        masses=np.empty(n_races),
-        pending=np.empty(n_races),
-        demand=np.empty(n_drawn),
-        drawn=np.empty(n_drawn),
+        masses=np.empty(n_races + 1),
+        pending=np.empty(n_races + 1),
+        drawn=np.empty(1 + n_races + columns),
         lam=np.empty(size),
         tie_room=TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64)),
     )
@@ -175,9 +202,9 @@ def largest(sizes: IntArray) -> int:
 def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -> float:
     """Send the repeats of a tied block through the lattice of its subsets, all at once.
 
-    The race of the whole block is not held here. ``tau`` receives the time that each member has run after
-    it, in all repeats together; what is behind the block has run for the time that is returned. The room
-    holds the probability and the mass of each subset; ``here`` is zero before and after.
+    ``tau`` receives the time that each member has run, in all repeats together; what is behind the block has
+    run for the time that is returned. The room holds the probability and the mass of each subset; ``here`` is
+    zero before and after.
     """
     size = len(lam)
     tau, table, mass, here = room
@@ -189,12 +216,11 @@ def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -
         if count == 0:
             continue
         here[subset] = 0
-        if subset != whole:
-            wait = gamma(stream, float(count)) / mass[subset]
-            behind += wait
-            for k in range(size):
-                if subset >> k & 1:
-                    tau[k] += wait
+        wait = gamma(stream, float(count)) / mass[subset]
+        behind += wait
+        for k in range(size):
+            if subset >> k & 1:
+                tau[k] += wait
         if subset & (subset - 1) == 0:
             continue
         flow = table[subset] * mass[subset]
@@ -265,20 +291,37 @@ def race_block(stream: Stream, lam: FloatArray, z: float, repeats: int, tau: Flo
     return behind
 
 
-@inlined
-def hold_tie(
-    stream: Stream, lam: FloatArray, z: float, repeats: int, lattice_most: int, room: TieRoom
-) -> tuple[float, int]:
+@inner
+def hold_pair(stream: Stream, n: int, p: float) -> tuple[float, float]:
+    """Hold what follows the first arrival of a tied pair n times: with probability p, a is the one left to run.
+
+    Returned is how long, in units of the mean wait, a ran in all repeats together, and how long b did.
+    """
+    if n > FEW_REPEATS:
+        n_a = binomial(stream, n, p)
+        return gamma(stream, float(n_a)), gamma(stream, float(n - n_a))
+    state, time_a, time_b = state_of(stream), 0.0, 0.0
+    for _ in range(n):
+        u, state = next_uniform(state)
+        wait, state = next_exponential(state)
+        time_a += wait if u < p else 0.0
+        time_b += wait if u >= p else 0.0
+    put_back(stream, state)
+    stream.uniforms += np.uint64(n)
+    stream.exponentials += np.uint64(n)
+    return time_a, time_b
+
+
+@inner
+def hold_tie(stream: Stream, lam: FloatArray, z: float, repeats: int, lattice_most: int, room: TieRoom) -> float:
     """Run the repeats of one tied block.
 
-    ``room.tau`` receives the time that each member has run. Returned are the time that all behind have
-    run, and how many repeats of the race of the whole block have still to be held.
+    ``room.tau``, zero before, receives the time that each member has run; all behind have run for the time that is
+    returned.
     """
-    for k in range(len(lam)):
-        room.tau[k] = 0.0
     if len(lam) <= lattice_most and fill_lattice(lam, z, room.table, room.mass) > 1e-280:
-        return pass_lattice(stream, lam, repeats, room), repeats
-    return race_block(stream, lam, z, repeats, room.tau), 0
+        return pass_lattice(stream, lam, repeats, room)
+    return race_block(stream, lam, z, repeats, room.tau)
 
 
 # One sweep --------------------------------------------------------------------------------------------
@@ -290,7 +333,7 @@ def add_masses(
 ) -> None:
     """Sum the weights that run in each race, small sets first: nothing is ever subtracted."""
     for race in range(len(successors) - 1, -1, -1):
-        mass = masses[successors[race]] if successors[race] >= 0 else TINY
+        mass = masses[successors[race]]
         for j in range(step_offsets[race], step_offsets[race + 1]):
             mass += theta[steps[j]]
         masses[race] = mass
@@ -322,125 +365,112 @@ def log_tilt(posterior: Posterior, case: int, room: Room) -> float:
     return total
 
 
-@merged
-def run_chain(  # noqa: C901 - calls would count references to every array, in every sweep
-    posterior: Posterior, case: int, stream: Stream, sweeps: tuple[int, int], out: FloatArray, room: Room
-) -> None:
-    """Run one chain for its warm-up and draws, and write the draws to ``out``, (draws, U + 1) row by row."""
-    warmup, draws = sweeps
-    races = posterior.races
-    begin, end = races.race_offsets[case], races.race_offsets[case + 1]
-    n_races = end - begin
-    counts, successors = races.counts[begin:end], races.successors[begin:end]
-    step_offsets, steps = races.step_offsets[begin : end + 1], races.steps
-    first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
-    tie_code_offsets, tie_codes, repeats = races.tie_code_offsets, races.tie_codes, posterior.tie_repeats
-    tie_races, tie_successors = races.tie_races, races.tie_successors
-    shapes = posterior.shapes[races.column_offsets[case] : races.column_offsets[case + 1]]
-    columns = len(shapes)
-    theta, exposure, previous = room.theta[:columns], room.exposure[:columns], room.previous[:columns]
-    masses, pending, lam, tie_room = room.masses[:n_races], room.pending[:n_races], room.lam, room.tie_room
-    in_logs, is_tilted, tilt = has_small_shape(shapes), posterior.is_tilted[case], 0.0
-    lattice_most = posterior.lattice_most
-    # Given their shapes the gamma variates of a sweep are independent, so one loop draws them: the total, the
-    # waiting times of the races, the weights, and the waiting times after the first of each tied pair.
-    at_weights, at_pairs = 1 + n_races, 1 + n_races + columns
-    n_drawn = at_pairs + 2 * (last_tie - first_tie)
-    demand, drawn = room.demand[:n_drawn], room.drawn[:n_drawn]
-    for j in range(n_drawn):
-        demand[j] = 0.0
-    demand[0] = posterior.prior_totals[case]
-    for k in range(columns):
-        demand[at_weights + k] = 0.0 if in_logs else shapes[k]
-        exposure[k] = 1.0
-    draw_theta(stream, shapes, exposure, theta)
-    add_masses(successors, step_offsets, steps, theta, masses)
-    for sweep in range(-warmup, draws):
-        for race in range(n_races):
-            pending[race], demand[1 + race] = 0.0, counts[race]
-        for k in range(columns):
-            exposure[k] = 0.0
-        for tie in range(first_tie, last_tie):
-            j, z, n = tie_code_offsets[tie], masses[tie_successors[tie]], repeats[tie]
-            size, pair = tie_code_offsets[tie + 1] - j, at_pairs + 2 * (tie - first_tie)
-            if size == 2:
-                with_a, with_b = z + theta[tie_codes[j]], z + theta[tie_codes[j + 1]]
-                n_a = binomial(stream, n, with_b / (with_a + with_b))
-                demand[pair], demand[pair + 1] = n_a, n - n_a
-                demand[1 + tie_races[tie]] += n
-            elif n > 0:
-                for k in range(size):
-                    lam[k] = theta[tie_codes[j + k]]
-                wait, left = hold_tie(stream, lam[:size], z, n, lattice_most, tie_room)
-                for k in range(size):
-                    exposure[tie_codes[j + k]] += tie_room.tau[k]
-                pending[tie_successors[tie]] += wait
-                demand[1 + tie_races[tie]] += left
-        fill_gammas(stream, demand, drawn)
-        for tie in range(first_tie, last_tie):
-            j, pair = tie_code_offsets[tie], at_pairs + 2 * (tie - first_tie)
-            if tie_code_offsets[tie + 1] - j == 2:
-                a, b, z = tie_codes[j], tie_codes[j + 1], masses[tie_successors[tie]]
-                wait_a, wait_b = drawn[pair] / (z + theta[a]), drawn[pair + 1] / (z + theta[b])
-                exposure[a] += wait_a
-                exposure[b] += wait_b
-                pending[tie_successors[tie]] += wait_a + wait_b
-        for race in range(n_races):
-            wait = pending[race] + drawn[1 + race] / masses[race]
-            for j in range(step_offsets[race], step_offsets[race + 1]):
-                exposure[steps[j]] += wait
-            if successors[race] >= 0:
-                pending[successors[race]] += wait
-        total = max(drawn[0], TINY)
-        if is_tilted:
-            for k in range(columns):
-                previous[k] = theta[k]
-        if in_logs:
-            for k in range(columns):
-                exposure[k] += total
-            draw_theta(stream, shapes, exposure, theta)
-        else:
-            norm = 0.0
-            for k in range(columns):
-                theta[k] = drawn[at_weights + k] / (total + exposure[k])
-                norm += theta[k]
-            norm = 1.0 / norm
-            for k in range(columns):
-                theta[k] *= norm
-        add_masses(successors, step_offsets, steps, theta, masses)
-        if is_tilted:
-            proposed = log_tilt(posterior, case, room)
-            if sweep == -warmup or exponential(stream) >= tilt - proposed:
-                tilt = proposed
-            else:
-                for k in range(columns):
-                    theta[k] = previous[k]
-                add_masses(successors, step_offsets, steps, theta, masses)
-        if sweep >= 0:
-            for k in range(columns):
-                out[sweep * columns + k] = theta[k]
-
-
 @compiled
-def run_chains(
+def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     posterior: Posterior, keys: Keys, cases: tuple[int, int], sweeps: tuple[int, int], values: FloatArray, room: Room
 ) -> Keys:
     """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
-    first, last = cases
-    draws, columns = sweeps[1], posterior.races.column_offsets
+    races, (warmup, draws) = posterior.races, sweeps
+    race_offsets, column_offsets, tie_code_offsets = races.race_offsets, races.column_offsets, races.tie_code_offsets
+    steps, tie_codes, tie_successors, repeats = (
+        races.steps,
+        races.tie_codes,
+        races.tie_successors,
+        posterior.tie_repeats,
+    )
+    previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
+    drawn, lam, tau = room.drawn, room.lam, room.tie_room.tau
     streams = np.zeros(1, dtype=STREAM)
-    stream = streams[0]
-    offset = 0
-    for i in range(first, last):
-        n_columns = columns[i + 1] - columns[i]
+    stream, row, tilt = streams[0], 0, 0.0
+    for case in range(cases[0], cases[1]):
+        begin, end, first, last = (
+            race_offsets[case],
+            race_offsets[case + 1],
+            column_offsets[case],
+            column_offsets[case + 1],
+        )
+        n_races, columns, in_logs, is_tilted = (
+            end - begin,
+            last - first,
+            posterior.in_logs[case],
+            posterior.is_tilted[case],
+        )
+        first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
+        successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
+        shapes, theta = posterior.shapes[first:last], room.theta[:columns]
+        demand = posterior.demand[begin + first + case : end + last + case + 1]
+        spreads = posterior.spreads[begin + first + case : end + last + case + 1]
         for chain in range(keys.shape[1]):
-            out = values[offset : offset + draws * n_columns]
-            start(stream, keys[i, chain])
-            if posterior.is_direct[i]:
-                fill_dirichlet(stream, posterior.shapes[columns[i] : columns[i + 1]], out)
-            else:
-                run_chain(posterior, i, stream, sweeps, out, room)
-            offset += draws * n_columns
+            start(stream, keys[case, chain])
+            if posterior.is_direct[case]:
+                fill_dirichlet(stream, shapes, values[row : row + draws * columns])
+                row += draws * columns
+                continue
+            for race in range(n_races + 1):
+                pending[race], masses[race] = 0.0, TINY
+            for k in range(columns):
+                exposure[k] = 1.0
+            draw_theta(stream, shapes, exposure, theta)
+            add_masses(successors, step_offsets, steps, theta, masses)
+            for k in range(columns):
+                exposure[k] = 0.0
+            for sweep in range(-warmup, draws):
+                for tie in range(first_tie, last_tie):
+                    j, behind, n = tie_code_offsets[tie], tie_successors[tie], repeats[tie]
+                    size, z = tie_code_offsets[tie + 1] - j, masses[behind]
+                    if size == 2:
+                        a, b = tie_codes[j], tie_codes[j + 1]
+                        with_a, with_b = z + theta[a], z + theta[b]
+                        time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+                        wait_a, wait_b = time_a / with_a, time_b / with_b
+                        exposure[a] += wait_a
+                        exposure[b] += wait_b
+                        pending[behind] += wait_a + wait_b
+                    elif n > 0:
+                        for k in range(size):
+                            lam[k], tau[k] = theta[tie_codes[j + k]], 0.0
+                        pending[behind] += hold_tie(stream, lam[:size], z, n, posterior.lattice_most, room.tie_room)
+                        for k in range(size):
+                            exposure[tie_codes[j + k]] += tau[k]
+                fill_gammas(stream, demand, spreads, drawn)
+                for race in range(n_races):
+                    wait = pending[race] + drawn[1 + race] / masses[race]
+                    pending[race] = 0.0
+                    for j in range(step_offsets[race], step_offsets[race + 1]):
+                        exposure[steps[j]] += wait
+                    pending[successors[race]] += wait
+                if is_tilted:
+                    for k in range(columns):
+                        previous[k] = theta[k]
+                total = max(drawn[0], TINY)
+                if in_logs:
+                    for k in range(columns):
+                        exposure[k] += total
+                    draw_theta(stream, shapes, exposure, theta)
+                    for k in range(columns):
+                        exposure[k] = 0.0
+                else:
+                    norm = 0.0
+                    for k in range(columns):
+                        theta[k] = drawn[1 + n_races + k] / (total + exposure[k])
+                        norm += theta[k]
+                        exposure[k] = 0.0
+                    norm = 1.0 / norm
+                    for k in range(columns):
+                        theta[k] *= norm
+                add_masses(successors, step_offsets, steps, theta, masses)
+                if is_tilted:
+                    proposed = log_tilt(posterior, case, room)
+                    if sweep == -warmup or exponential(stream) >= tilt - proposed:
+                        tilt = proposed
+                    else:
+                        for k in range(columns):
+                            theta[k] = previous[k]
+                        add_masses(successors, step_offsets, steps, theta, masses)
+                if sweep >= 0:
+                    for k in range(columns):
+                        values[row + k] = theta[k]
+                    row += columns
     return tallies(streams)
 
 

@@ -27,6 +27,7 @@ from dissensus.typing import FloatArray
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Streams: TypeAlias = npt.NDArray[np.void]
+State: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 STREAM = np.dtype(
     [(name, np.uint64) for name in ("s0", "s1", "s2", "s3", "gammas", "exponentials", "uniforms")], align=True
@@ -45,9 +46,8 @@ class Stream(Protocol):
     uniforms: np.uint64
 
 
-ONE, TWO, THREE, FOUR = (np.uint64(n) for n in (1, 2, 3, 4))
+ZERO, ONE, TWO, THREE, FOUR = (np.uint64(n) for n in range(5))
 LAYER_BITS = np.uint64(255)
-SIGN_BIT = np.uint64(256)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -69,7 +69,7 @@ def mix(word: np.uint64) -> np.uint64:
     return word ^ (word >> S31)
 
 
-@compiled
+@inner
 def subkey(key: np.uint64, number: np.uint64) -> np.uint64:
     """Derive the key of a part from the key of the whole and the number of the part."""
     return mix(mix(key + GOLDEN) + (number + ONE) * GOLDEN)
@@ -99,7 +99,7 @@ def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
     return keys
 
 
-@compiled
+@inner
 def start(stream: Stream, key: np.uint64) -> None:
     """Put a stream at its beginning; the tallies go on counting."""
     stream.s0 = mix(key + GOLDEN)
@@ -116,40 +116,46 @@ def new_streams(key: np.uint64) -> Streams:
     return streams
 
 
-@compiled
+@inner
 def tallies(streams: Streams) -> Keys:
     """Return how many gamma, exponential and uniform variates the first stream has given, shape (3,)."""
-    return np.array([streams[0].gammas, streams[0].exponentials, streams[0].uniforms])
+    counts = np.empty(3, dtype=np.uint64)
+    counts[0], counts[1], counts[2] = streams[0].gammas, streams[0].exponentials, streams[0].uniforms
+    return counts
+
+
+# Pure steps -------------------------------------------------------------------------------------------
+# Each takes a state and returns a variate and the next state: in a loop the state stays in registers.
 
 
 @inlined
-def next_word(stream: Stream) -> np.uint64:
+def state_of(stream: Stream) -> State:
+    """Take the state of a stream out of its record."""
+    return stream.s0, stream.s1, stream.s2, stream.s3
+
+
+@inlined
+def put_back(stream: Stream, state: State) -> None:
+    """Put a state back into the record."""
+    stream.s0, stream.s1, stream.s2, stream.s3 = state
+
+
+@inlined
+def next_word(state: State) -> tuple[np.uint64, State]:
     """Draw 64 random bits (xoshiro256++)."""
-    s0, s1, s2, s3 = stream.s0, stream.s1, stream.s2, stream.s3
+    s0, s1, s2, s3 = state
     total = s0 + s3
     s2 ^= s0
     s3 ^= s1
-    stream.s1 = s1 ^ s2
-    stream.s0 = s0 ^ s3
-    stream.s2 = s2 ^ (s1 << S17)
-    stream.s3 = (s3 << S45) | (s3 >> S19)
-    return ((total << S23) | (total >> S41)) + s0
-
-
-# Uniform, exponential, normal -------------------------------------------------------------------------
+    word = ((total << S23) | (total >> S41)) + s0
+    return word, (s0 ^ s3, s1 ^ s2, s2 ^ (s1 << S17), (s3 << S45) | (s3 >> S19))
 
 
 @inlined
-def raw_uniform(stream: Stream) -> float:
-    """Draw from the open interval (0, 1) without counting it."""
-    return (float(next_word(stream) >> S12) + 0.5) * 2.0**-52
-
-
-@inlined
-def uniform(stream: Stream) -> float:
+def next_uniform(state: State) -> tuple[float, State]:
     """Draw from the open interval (0, 1)."""
-    stream.uniforms += ONE
-    return raw_uniform(stream)
+    word, state = next_word(state)
+    return (float(np.int64(word >> S12)) + 0.5) * 2.0**-52, state
 
 
 def _layers(edge: float, area: float, density: str) -> tuple[FloatArray, FloatArray]:
@@ -184,108 +190,164 @@ NORMAL_EDGES, NORMAL_HEIGHTS = _layers(
 
 
 @inlined
-def raw_exponential(stream: Stream) -> float:
-    """Draw from Exp(1) by the ziggurat, without counting it."""
+def next_exponential(state: State) -> tuple[float, State]:
+    """Draw from Exp(1) by the ziggurat."""
     beyond = 0.0
     while True:
-        word = next_word(stream)
+        word, state = next_word(state)
         layer = word & LAYER_BITS
-        x = float(word >> S11) * 2.0**-53 * EXPONENTIAL_EDGES[layer]
+        x = float(np.int64(word >> S11)) * 2.0**-53 * EXPONENTIAL_EDGES[layer]
         if x < EXPONENTIAL_EDGES[layer + ONE]:
-            return float(beyond + x)
+            return beyond + x, state
         if layer == 0:
             beyond += EXPONENTIAL_EDGE  # what lies beyond the last edge is the same distribution again
             continue
         low, high = EXPONENTIAL_HEIGHTS[layer], EXPONENTIAL_HEIGHTS[layer + ONE]
-        if low + raw_uniform(stream) * (high - low) < math.exp(-x):
-            return float(beyond + x)
-
-
-@compiled
-def exponential(stream: Stream) -> float:
-    """Draw from Exp(1)."""
-    stream.exponentials += ONE
-    return raw_exponential(stream)
+        u, state = next_uniform(state)
+        if low + u * (high - low) < math.exp(-x):
+            return beyond + x, state
 
 
 @inner
-def normal_tail(stream: Stream) -> float:
+def normal_tail(state: State) -> tuple[float, State]:
     """Draw a standard normal variate given that it is beyond the last edge of the ziggurat."""
     while True:
-        x = raw_exponential(stream) / NORMAL_EDGE
-        if 2.0 * raw_exponential(stream) > x * x:
-            return NORMAL_EDGE + x
+        x, state = next_exponential(state)
+        y, state = next_exponential(state)
+        x /= NORMAL_EDGE
+        if 2.0 * y > x * x:
+            return NORMAL_EDGE + x, state
 
 
 @inlined
-def raw_normal(stream: Stream) -> float:
-    """Draw a standard normal variate by the ziggurat; not counted, gamma variates are made of it."""
+def next_normal(state: State) -> tuple[float, State]:
+    """Draw a standard normal variate by the ziggurat; the highest bit of the word is the sign."""
     while True:
-        word = next_word(stream)
+        word, state = next_word(state)
         layer = word & LAYER_BITS
-        x = float(word >> S11) * 2.0**-53 * NORMAL_EDGES[layer]
-        if x < NORMAL_EDGES[layer + ONE]:
-            return float(x if word & SIGN_BIT else -x)
+        x = float(np.int64(word) >> 11) * 2.0**-52 * NORMAL_EDGES[layer]
+        if abs(x) < NORMAL_EDGES[layer + ONE]:
+            return x, state
         if layer == 0:
-            x = normal_tail(stream)
-            return float(x if word & SIGN_BIT else -x)
+            tail, state = normal_tail(state)
+            return math.copysign(tail, x), state
         low, high = NORMAL_HEIGHTS[layer], NORMAL_HEIGHTS[layer + ONE]
-        if low + raw_uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
-            return float(x if word & SIGN_BIT else -x)
+        u, state = next_uniform(state)
+        if low + u * (high - low) < math.exp(-0.5 * x * x):
+            return x, state
+
+
+@inlined
+def spread(shape: float) -> float:
+    """Compute once what every gamma variate of the same shape needs, see :func:`next_gamma`."""
+    return 1.0 / math.sqrt(9.0 * max(shape, 1.0) - 3.0)
+
+
+@inlined
+def next_gamma(state: State, shape: float, c: float) -> tuple[float, State]:
+    """Draw from Gamma(shape), shape >= 1 and c = spread(shape), by squeezing a cubed normal variate."""
+    d = shape - 1.0 / 3.0
+    while True:
+        x, state = next_normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u, state = next_uniform(state)
+        if u < 1.0 - 0.0331 * (x * x) * (x * x):
+            return d * v, state
+        if math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+            return d * v, state
+
+
+# Uniform, exponential, normal -------------------------------------------------------------------------
+
+
+@inner
+def uniform(stream: Stream) -> float:
+    """Draw from the open interval (0, 1)."""
+    stream.uniforms += ONE
+    value, state = next_uniform(state_of(stream))
+    put_back(stream, state)
+    return value
+
+
+@inner
+def exponential(stream: Stream) -> float:
+    """Draw from Exp(1)."""
+    stream.exponentials += ONE
+    value, state = next_exponential(state_of(stream))
+    put_back(stream, state)
+    return value
+
+
+@inner
+def raw_normal(stream: Stream) -> float:
+    """Draw a standard normal variate; not counted, gamma variates are made of it."""
+    value, state = next_normal(state_of(stream))
+    put_back(stream, state)
+    return value
 
 
 # Gamma, beta, binomial --------------------------------------------------------------------------------
 
 
-@inlined
-def raw_gamma(stream: Stream, shape: float) -> float:
-    """Draw from Gamma(shape), shape >= 1, by squeezing a cubed normal variate."""
-    d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        x = raw_normal(stream)
-        v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        u = raw_uniform(stream)
-        if u < 1.0 - 0.0331 * (x * x) * (x * x):
-            return d * v
-        if math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
-            return d * v
+@inner
+def large_gamma(stream: Stream, shape: float) -> float:
+    """Draw from Gamma(shape), shape >= 1."""
+    stream.gammas += ONE
+    value, state = next_gamma(state_of(stream), shape, spread(shape))
+    put_back(stream, state)
+    return value
 
 
-@compiled
+@inner
 def log_gamma(stream: Stream, shape: float) -> float:
     """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is.
 
     For shape < 1, Gamma(shape) is Gamma(shape + 1) times a uniform variate to the power 1 / shape; the
     product would underflow, its logarithm does not.
     """
-    stream.gammas += ONE
-    boost = raw_exponential(stream) / shape if shape < 1.0 else 0.0
-    return math.log(raw_gamma(stream, shape + 1.0 if shape < 1.0 else shape)) - boost
+    if shape >= 1.0:
+        return math.log(large_gamma(stream, shape))
+    boost, state = next_exponential(state_of(stream))
+    put_back(stream, state)
+    return math.log(large_gamma(stream, shape + 1.0)) - boost / shape
 
 
-@compiled
+@inner
 def gamma(stream: Stream, shape: float) -> float:
     """Draw from Gamma(shape), zero for shape zero; tiny shapes may underflow to zero."""
     if shape == 1.0:
         return exponential(stream)
     if shape < 1.0:
         return math.exp(log_gamma(stream, shape)) if shape > 0.0 else 0.0
-    stream.gammas += ONE
-    return raw_gamma(stream, shape)
+    return large_gamma(stream, shape)
 
 
 @inner
-def fill_gammas(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
-    """Draw from Gamma(shape) for each of the shapes: one tight loop."""
+def fill_gammas(stream: Stream, shapes: FloatArray, spreads: FloatArray, out: FloatArray) -> None:
+    """Draw from Gamma(shape) for each of the shapes, given their spreads: one tight loop."""
+    state, gammas, exponentials = state_of(stream), ZERO, ZERO
     for k in range(len(shapes)):
-        out[k] = gamma(stream, shapes[k])
+        if shapes[k] > 1.0:
+            out[k], state = next_gamma(state, shapes[k], spreads[k])
+            gammas += ONE
+        elif shapes[k] == 1.0:
+            out[k], state = next_exponential(state)
+            exponentials += ONE
+        elif shapes[k] > 0.0:
+            put_back(stream, state)
+            out[k] = math.exp(log_gamma(stream, shapes[k]))
+            state = state_of(stream)
+        else:
+            out[k] = 0.0
+    put_back(stream, state)
+    stream.gammas += gammas
+    stream.exponentials += exponentials
 
 
-@compiled
+@inner
 def beta_log_odds(stream: Stream, a: float, b: float) -> float:
     """Draw log(x / (1 - x)) of a Beta(a, b) variate x: neither x nor 1 - x is lost to rounding."""
     return log_gamma(stream, a) - log_gamma(stream, b)
@@ -348,7 +410,7 @@ def binomial_by_rejection(stream: Stream, n: int, p: float) -> int:
             return int(k)
 
 
-@compiled
+@inner
 def binomial(stream: Stream, n: int, p: float) -> int:
     """Draw from Binomial(n, p), for any n >= 0 and p in [0, 1]."""
     if n == 0 or p <= 0.0:
@@ -360,14 +422,6 @@ def binomial(stream: Stream, n: int, p: float) -> int:
         for _ in range(n):
             successes += uniform(stream) < p
         return successes
-    if p > 0.5:
-        return n - binomial_half(stream, n, 1.0 - p)
-    return binomial_half(stream, n, p)
-
-
-@inner
-def binomial_half(stream: Stream, n: int, p: float) -> int:
-    """Draw from Binomial(n, p), p <= 1/2, by the method that suits its mean."""
-    if n * p < 10.0:
-        return binomial_by_inversion(stream, n, p)
-    return binomial_by_rejection(stream, n, p)
+    q = min(p, 1.0 - p)
+    k = binomial_by_inversion(stream, n, q) if n * q < 10.0 else binomial_by_rejection(stream, n, q)
+    return k if p <= 0.5 else n - k

@@ -93,9 +93,9 @@ def effective_size(series: FloatArray, means: FloatArray, rho: FloatArray) -> fl
     pooled = within * (n - 1) / n + between
     if pooled == 0.0:
         return float(size)
-    even, odd = 1.0, 1.0 - (within - autocovariance(series, means, np.int64(1))) / pooled
-    rho[0], rho[1] = even, odd
     t = 1
+    even, odd = 1.0, 1.0 - (within - autocovariance(series, means, t)) / pooled
+    rho[0], rho[1] = even, odd
     while t < n - 3 and even + odd > 0.0:
         even = 1.0 - (within - autocovariance(series, means, t + 1)) / pooled
         odd = 1.0 - (within - autocovariance(series, means, t + 2)) / pooled

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,20 +12,15 @@ from dissensus import Annotations, Dirichlet, PlackettLuce, ProbabilisticInverse
 from dissensus.aggregation import Aggregation
 from dissensus.aggregation.dirichlet_draws import DirichletSampler
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
-from dissensus.datasets.simulation import simulate_study
 from measuring import in_turn, seconds
+from studies import published_or_simulated
 
 DRAWS, WARMUP = 1000, 100
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dermatology_ddx"
 
 
 @pytest.fixture(scope="module")
 def said() -> Annotations:
-    """Give the published differential diagnoses where they are at hand, else simulated ones of the same size."""
-    if not DATA.is_dir():
-        return simulate_study(n_cases=1947, n_conditions=419, seed=0).annotations
-    names = (DATA / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    return Annotations.from_rankings(json.loads((DATA / "dermatology_selectors.json").read_text()), names)
+    return published_or_simulated()
 
 
 def sampling(aggregation: Aggregation, said: Annotations, *, threads: int = 1) -> Callable[[], None]:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -348,5 +349,10 @@ def case_keys(names: Sequence[str]) -> KeyArray:
     >>> case_keys(["case 1"])
     array([...], dtype=uint64)
     """
-    digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
-    return np.fromiter((int.from_bytes(digest, "little") for digest in digests), dtype=np.uint64, count=len(names))
+    return _case_keys(tuple(names)).copy()
+
+
+@lru_cache(maxsize=16)
+def _case_keys(names: tuple[str, ...]) -> KeyArray:
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import PlackettLuce, read_annotations, simulate_study, write_annotations
+from dissensus import PlackettLuce, load_evaluation, read_annotations, simulate_study, write_annotations
 from dissensus.cli import main
 
 STUDY = simulate_study(n_cases=20, n_conditions=8, seed=9)
@@ -117,6 +117,31 @@ def test_an_unknown_ending_is_refused_before_any_work(
     assert "one of .csv, .tsv, .parquet, .jsonl" in capsys.readouterr().err
 
 
+def test_evaluate_by_category_and_without_models(
+    opinions: Path,
+    models: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    risks = tmp_path / "risks.txt"
+    risks.write_text("".join(f"{('low', 'high')[i % 2]}\n" for i in range(STUDY.annotations.n_conditions)))
+    columns = tmp_path / "columns.csv"
+    columns.write_text("case,image\n" + "".join(f"{name},{name}.png\n" for name in STUDY.annotations.case_names))
+    words = ["--aggregation", "dirichlet:1", "--draws", "50", "--categories", risks, "--strata", columns, "--no-report"]
+    metric = ["--metric", "category-accuracy:2", "--metric", "top-k-accuracy:1"]
+    assert run(monkeypatch, "evaluate", opinions, *models, *words, *metric, "--out", tmp_path / "both") == 0
+    assert "top-2 category accuracy" in capsys.readouterr().out
+    result = load_evaluation(tmp_path / "both")
+    assert set(result.by_category()["category"]) == {"low", "high"}
+    assert result.images[0] == f"{STUDY.annotations.case_names[0]}.png"
+    assert run(monkeypatch, "evaluate", opinions, *words, "--out", tmp_path / "certainty") == 0
+    assert "0 models" in capsys.readouterr().out
+    assert run(monkeypatch, "evaluate", opinions, *models, *metric, "--out", tmp_path / "none") == 2
+    assert "category-accuracy needs the category of each condition" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_evaluate_and_compare(
     opinions: Path,
     models: list[str],
@@ -141,10 +166,12 @@ def test_evaluate_and_compare(
         for metric in ("top-3 accuracy", "top-2 set accuracy")
     }
     inputs = json.loads((out / "run.json").read_text())["inputs"]
-    assert set(inputs) == {"opinions.csv", "A.csv", "B.csv"}
+    assert set(inputs) == {"opinions.csv", "A.csv", "B.csv", "sites.csv"}
+    assert (out / "report.html").stat().st_size > 100_000
     assert run(monkeypatch, *request) == 2
     assert "exists already" in capsys.readouterr().err
-    assert run(monkeypatch, *request, "--overwrite") == 0
+    assert run(monkeypatch, *request, "--overwrite", "--no-report") == 0
+    assert not (out / "report.html").exists()
     capsys.readouterr()
     table = tmp_path / "comparison.csv"
     assert run(monkeypatch, "compare", out, "--metric", "top-3 accuracy", "--out", table) == 0

@@ -22,17 +22,32 @@ def counted(values: FloatArray, codes: list[int]) -> tuple[list[int], list[int]]
 
 
 def assert_standings_are_right(batch: Batch, depth: int) -> None:
-    found = Drawn(batch, depth).standings
-    dense, place = batch.dense(), 0
+    found = Drawn(batch, depth).orders
+    dense = batch.dense()
     for case in range(batch.n_cases):
         codes = batch.support_of(case).tolist()
-        for draw in dense[case]:
-            for above, tied in zip(*counted(draw, codes), strict=True):
+        for draw, order in zip(dense[case], found.of_draw[case], strict=True):
+            row = found.starts[case] + (order - found.offsets[case]) * len(codes)
+            for place, (above, tied) in enumerate(zip(*counted(draw, codes), strict=True), row):
                 assert min(found.above[place], depth) == min(above, depth)
                 if above < depth:
                     assert found.tied[place] == tied
-                place += 1
-    assert place == len(found.above) == len(found.tied)
+    assert_orders_are_different_and_counted(batch, depth)
+
+
+def assert_orders_are_different_and_counted(batch: Batch, depth: int) -> None:
+    found = Drawn(batch, depth).orders
+    assert len(found.above) == len(found.tied) == found.starts[-1]
+    assert found.offsets[-1] == len(found.counts) == len(found.has_rest)
+    np.testing.assert_array_equal(found.counts, np.bincount(found.of_draw.ravel(), minlength=len(found.counts)))
+    for case in range(batch.n_cases):
+        rows = slice(found.starts[case], found.starts[case + 1])
+        orders = slice(found.offsets[case], found.offsets[case + 1])
+        standings = [column[rows].reshape(orders.stop - orders.start, -1) for column in (found.above, found.tied)]
+        every = np.hstack([*standings, found.has_rest[orders, None]])
+        assert len(np.unique(every, axis=0)) == len(every)
+        assert found.of_draw[case].min() == orders.start
+        assert found.of_draw[case].max() == orders.stop - 1
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)

@@ -36,15 +36,7 @@ def certainty(
         str,
         typer.Option(help="Conditions nobody mentioned: identify each, or pool them.", rich_help_panel=WHAT),
     ] = "identify",
-    categories: Annotated[
-        Path | None,
-        typer.Option(
-            help="Categories such as risks: one per line in the order of conditions, or a table with the columns "
-            "condition and category.",
-            rich_help_panel=WHAT,
-            readable=False,
-        ),
-    ] = None,
+    categories: options.CategoriesOption = None,
     via: Annotated[
         str, typer.Option(help="Category of a draw: of its top condition, or of most mass.", rich_help_panel=WHAT)
     ] = "top",
@@ -134,7 +126,8 @@ def _run(
     from dissensus.cli.progress import announce_compilation
     from dissensus.files import write_table
 
-    groups, tops = _categories(categories, plausibilities), _tops(top, plausibilities.n_conditions)
+    groups = options.categories_from(categories, plausibilities.conditions)
+    tops = _tops(top, plausibilities.n_conditions)
     announce_compilation()
     profile = _profile(plausibilities, tops, unmentioned)  # type: ignore[arg-type]  # checked
     table = _with_tops(profile)
@@ -150,12 +143,6 @@ def _run(
     _show(console.print, plausibilities, profile, by_category, ordered)
     if out is not None:
         console.print(Text(f"  -> {out}"))
-
-
-def _categories(path: Path | None, plausibilities: Plausibilities) -> Categories | None:
-    from dissensus.evaluation.categories import Categories
-
-    return None if path is None else Categories.from_file(path, plausibilities.conditions)
 
 
 def _tops(top: int | None, n_conditions: int) -> range:

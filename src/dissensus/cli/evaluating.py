@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,15 +17,22 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.results import Evaluation
+    from dissensus.metrics import Metric
 
 
 def evaluate(
     file: options.AnnotationFile,
-    predictions: Annotated[
-        list[str], typer.Option("--predictions", metavar="NAME=FILE", help="A model's predictions. Repeat as needed.")
-    ],
     out: Annotated[Path, typer.Option("--out", help="Directory to write the results into.")],
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            metavar="NAME=FILE",
+            help="A model's predictions. Repeat as needed; without any, only the certainty is found.",
+        ),
+    ] = None,
     aggregation: Annotated[
         list[str] | None,
         typer.Option("--aggregation", metavar="NAME:1,2,3", help="An aggregation and its reliabilities. Repeat."),
@@ -32,13 +40,19 @@ def evaluate(
     metric: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat.")
     ] = None,
+    categories: options.CategoriesOption = None,
     strata: Annotated[
-        Path | None, typer.Option("--strata", help="Table with a case column and columns to group cases by.")
+        Path | None,
+        typer.Option(
+            "--strata",
+            help="Table with a case column and columns to group cases by; a column called image holds pictures.",
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
     seed: Annotated[int, typer.Option(help="Same seed, same results.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
@@ -57,21 +71,16 @@ def evaluate(
       dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz --out results
 
       dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
-      --out results
+      --categories risks.csv --out results
     """
-    from rich.console import Console
-
     from dissensus.aggregation.naming import aggregations_from
     from dissensus.cli.progress import announce_compilation, progress_of_cases
     from dissensus.evaluation.evaluating import default_aggregations
     from dissensus.evaluation.evaluating import evaluate as evaluated
-    from dissensus.evaluation.storing import save_evaluation
-    from dissensus.metrics import named_metric
     from dissensus.predictions.reading import read_models
 
-    _refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite)
     chosen = [a for text in aggregation or [] for a in aggregations_from(text)] or list(default_aggregations())
-    metrics = [named_metric(text) for text in metric] if metric else None
     said = options.examine(
         file,
         format=format,
@@ -81,7 +90,11 @@ def evaluate(
         bucket_order=bucket_order,
         unranked=unranked,
     ).annotations
-    models = read_models(predictions, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
+    known = options.categories_from(categories, said.conditions)
+    given = predictions or []
+    models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
+    columns = read_strata(strata, said.case_names)
+    metrics = [_metric(text, known) for text in metric] if metric else None
     announce_compilation()
     with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
         result = evaluated(
@@ -92,20 +105,57 @@ def evaluate(
             draws=draws,
             seed=seed,
             threads=threads,
-            strata=read_strata(strata, said.case_names),
+            categories=known,
+            images=columns.pop("image", None),
+            strata=columns,
             level=level,
             allow_missing=allow_missing,
             advance=advance,
         )
-    paths = [file, *(Path(text.partition("=")[2] or text) for text in predictions)]
-    save_evaluation(result, out, overwrite=overwrite, inputs={path.name: _hash(path) for path in paths})
+    paths = [file, *(Path(text.partition("=")[2] or text) for text in given), *(p for p in (categories, strata) if p)]
+    result = replace(result, material=replace(result.material, inputs={path.name: _hash(path) for path in paths}))
+    write_results(result, out, overwrite=overwrite, report=report)
+    show_results(result, out)
+
+
+def _metric(text: str, categories: Categories | None) -> Metric:
+    from dissensus.metrics import named_metric
+
+    labels = None if categories is None else [categories.names[code] for code in categories.codes]
+    return named_metric(text, categories=labels)
+
+
+def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
+    """Write the directory of results, with its report, whole or not at all."""
+    from dissensus.evaluation.storing import write_files
+    from dissensus.files import directory_written_whole
+
+    with directory_written_whole(out, overwrite=overwrite) as place:
+        write_files(result, place)
+        if report:
+            from dissensus.report.writing import write_report
+
+            write_report(result, place / "report.html")
+
+
+def show_results(result: Evaluation, out: Path) -> None:
+    """Print the table, the headline, what to beware of, and where everything is."""
+    from rich.console import Console
+
     console = Console(soft_wrap=True)
-    console.print(summary_table(result))
+    if result.models:
+        console.print(summary_table(result))
     console.print(repr(result), markup=False, highlight=False)
-    console.print(f"-> {out}", markup=False, highlight=False)
+    for warning in result.warnings:
+        console.print(f"  ! {warning}", markup=False, highlight=False)
+    rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""
+    report = out / "report.html"
+    seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
+    console.print(f"-> {out}" + (f" ({seen})" if seen else ""), markup=False, highlight=False)
 
 
-def _refuse_existing(out: Path, *, overwrite: bool) -> None:
+def refuse_existing(out: Path, *, overwrite: bool) -> None:
+    """Refuse a directory that exists, before any work is done."""
     if out.exists() and not overwrite:
         raise DissensusError(
             "the output directory exists already", got=str(out), advice="choose another one, or add --overwrite"
@@ -118,10 +168,10 @@ def _hash(path: Path) -> str:
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def read_strata(path: Path | None, case_names: tuple[str, ...]) -> dict[str, list[str]] | None:
+def read_strata(path: Path | None, case_names: tuple[str, ...]) -> dict[str, list[str]]:
     """Read columns that group cases, aligned to the cases by name."""
     if path is None:
-        return None
+        return {}
     from dissensus.annotations.tables import find_columns
     from dissensus.errors import listing
     from dissensus.files import open_source
@@ -139,18 +189,23 @@ def read_strata(path: Path | None, case_names: tuple[str, ...]) -> dict[str, lis
     return {name: [str(rows[c][name]) for c in case_names] for name in source.table.columns if name != case}
 
 
-def summary_table(result: Evaluation) -> Table:
-    """Show every model and metric: adjusted value with interval, point estimate, optimism."""
-    from rich.table import Table
+def summary_table(result: Evaluation, run: int | None = None) -> Table:
+    """Show every model and metric under one aggregation: adjusted value with interval, point estimate, optimism."""
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table("aggregation", "model", "metric", "adjusted", "interval", "point estimate", "optimism")
-    for row in result.to_frame().iter_rows(named=True):
-        name = row["aggregation"] if row["reliability"] is None else f"{row['aggregation']} {row['reliability']:g}"
+    chosen = result.reference if run is None else run
+    table = Table(
+        *("model", "metric"),
+        *(Column(name, justify="right") for name in ("adjusted", f"{result.level:.0%} interval", "point", "optimism")),
+        title=Text(f"under {result.run_label(chosen)}"),
+    )
+    size = len(result.models) * len(result.measures)
+    for row in result.to_frame()[chosen * size : (chosen + 1) * size].iter_rows(named=True):
         point = "-" if row["point_estimate"] is None else f"{row['point_estimate']:.3f}"
         optimism = "-" if row["optimism"] is None else f"{row['optimism']:+.3f}"
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        cells = (name, row["model"], row["metric"], f"{row['mean']:.3f}", interval, point, optimism)
+        cells = (row["model"], row["metric"], f"{row['mean']:.3f}", interval, point, optimism)
         table.add_row(*(Text(cell) for cell in cells))
     return table
 

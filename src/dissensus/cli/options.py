@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dissensus.annotations.rankings import Annotations
     from dissensus.annotations.ratings import Ratings
     from dissensus.annotations.reading import Reading
+    from dissensus.evaluation.categories import Categories
 
 INPUT = "What to read"
 MODEL = "The aggregation"
@@ -88,6 +89,15 @@ WarmupOption = Annotated[int | None, typer.Option(help="Sweeps that each chain t
 ThresholdsOption = Annotated[
     str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
 ]
+CategoriesOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Categories such as risks: one per line in the order of conditions, or a table with the columns condition "
+        "and category.",
+        rich_help_panel="What to compare",
+        readable=False,
+    ),
+]
 DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
@@ -130,6 +140,13 @@ def condition_list(path: Path | None) -> tuple[str, ...] | None:
     if not names:
         raise DissensusError("the list of conditions is empty", where=str(path))
     return names
+
+
+def categories_from(path: Path | None, conditions: tuple[str, ...]) -> Categories | None:
+    """Read the categories of conditions, if a file is given."""
+    from dissensus.evaluation.categories import Categories
+
+    return None if path is None else Categories.from_file(path, conditions)
 
 
 class Said(TypedDict):

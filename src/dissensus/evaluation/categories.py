@@ -13,13 +13,12 @@ import numpy as np
 from dissensus.annotations.panel import check_length, check_names, equal_fields
 from dissensus.annotations.ragged import frozen_integers
 from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.metrics.measuring import Drawn, expected_worth
 from dissensus.plausibilities import Batch, Plausibilities
 from dissensus.typing import FloatArray, IntArray, Path
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dissensus.kernels.standings import Standings
 
 Via: TypeAlias = Literal["top", "mass"]
 VIA: tuple[Via, ...] = ("top", "mass")
@@ -194,11 +193,6 @@ class Categories:
         """Number of conditions of each category, shape (n_categories,)."""
         return np.asarray(self.one_hot.sum(axis=0))
 
-    def rest_shares(self, support: IntArray) -> FloatArray:
-        """Return which share of the conditions outside a support each category has, shape (n_categories,)."""
-        n_rest = len(self.codes) - len(support)
-        return np.asarray((self.sizes - self.one_hot[support].sum(axis=0)) / max(n_rest, 1))
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categories) and equal_fields(self, other)
 
@@ -261,12 +255,15 @@ def collected(
     return results
 
 
-def category_certainty(
-    batch: Batch, categories: Categories, via: Via = "top", *, standings: Standings | None = None
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Find the category that most draws of each case of a batch agree on.
+def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Find the category that most draws of each case agree on.
 
-    ``standings`` are those of the draws, if they are known already.
+    Parameters
+    ----------
+    chances : (n_categories, n_cases, n_draws)
+        Probability that each category is that of each draw.
+    n_chains
+        Chains that the draws come from.
 
     Returns
     -------
@@ -274,37 +271,46 @@ def category_certainty(
         Share of draws, its Monte Carlo standard error, and the category.
     """
     from dissensus.kernels.certainty import standard_errors
-    from dissensus.kernels.standings import draw_standings
 
-    if via == "top":
-        known = standings or draw_standings(batch.layout(), batch.values, 1)
-        chances = [_top_chances(batch, case, categories, known) for case in range(batch.n_cases)]
-    else:
-        chances = [_mass_chances(batch, case, categories) for case in range(batch.n_cases)]
-    winners = np.array([chance.sum(axis=0).argmax() for chance in chances], dtype=np.int64)
-    marks = np.stack([chance[:, winner] for chance, winner in zip(chances, winners, strict=True)])
-    errors = np.empty(batch.n_cases)
-    standard_errors(marks, batch.n_chains, errors)
+    winners = chances.mean(axis=2).argmax(axis=0)
+    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
+    errors = np.empty(len(marks))
+    standard_errors(marks, n_chains, errors)
     return marks.mean(axis=1), errors, winners
 
 
-def _top_chances(batch: Batch, case: int, categories: Categories, standings: Standings) -> FloatArray:
-    """Return the probability that each category has the first condition of each draw, (n_draws, n_categories)."""
-    support = batch.support_of(case)
-    start, stop = batch.n_draws * batch.support_offsets[case : case + 2]
-    above, tied = (counts[start:stop].reshape(batch.n_draws, -1) for counts in standings)
-    shares = (above == 0) / tied
-    left = 1.0 - shares.sum(axis=1, keepdims=True)
-    left[left < NEAR] = 0.0
-    return np.asarray(shares @ categories.one_hot[support] + left * categories.rest_shares(support))
+def category_chances(drawn: Drawn, categories: Categories) -> FloatArray:
+    """Return the probability that each category has the first condition of a draw, (n_categories, n_cases, n_draws)."""
+    return np.stack([drawn.of_draws(chances) for chances in order_chances(drawn, categories)])
 
 
-def _mass_chances(batch: Batch, case: int, categories: Categories) -> FloatArray:
-    """Return the probability that each category has the most mass in each draw, (n_draws, n_categories)."""
-    support, draws = batch.support_of(case), batch.of_case(case)
-    masses = draws[:, :-1] @ categories.one_hot[support] + draws[:, -1:] * categories.rest_shares(support)
-    is_best = masses >= masses.max(axis=1, keepdims=True) - NEAR
-    return np.asarray(is_best / is_best.sum(axis=1, keepdims=True))
+def order_chances(drawn: Drawn, categories: Categories) -> list[FloatArray]:
+    """Return, for each category, the probability that it has the first condition of each order, shape (n_orders,)."""
+    members, rest = shares_of(drawn.batch, categories)
+    return [expected_worth(drawn, members[c], rest[c]) for c in range(categories.n_categories)]
+
+
+def leading_chances(drawn: Drawn, categories: Categories) -> FloatArray:
+    """Return the probability that each category has the most mass in a draw, (n_categories, n_cases, n_draws)."""
+    from dissensus.kernels.metrics import expected_values
+
+    members, rest = shares_of(drawn.batch, categories)
+    values = drawn.batch.values
+    masses = np.stack([expected_values(drawn.layout, values, *pair) for pair in zip(members, rest, strict=True)])
+    is_best = masses >= masses.max(axis=0) - NEAR
+    return np.asarray(is_best / is_best.sum(axis=0))
+
+
+def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatArray]:
+    """Return to which category each mentioned condition belongs, and which share of the others each one has.
+
+    Returns
+    -------
+    (n_categories, sum of U), (n_categories, n_cases)
+    """
+    members = np.ascontiguousarray(categories.one_hot[batch.support].T)
+    inside = np.add.reduceat(members, batch.support_offsets[:-1], axis=1)
+    return members, (categories.sizes[:, None] - inside) / np.maximum(batch.rest_sizes, 1)
 
 
 def expected_risk(
@@ -346,19 +352,17 @@ def expected_risk(
             advice="give them: Categories.from_mapping(..., levels={'benign': 0, 'malignant': 1})",
         )
     aligned = categories.aligned(plausibilities.conditions)
-    parts = collected(plausibilities, lambda batch: _risks(batch, aligned), advance)
-    rows = np.concatenate([np.empty((0, 3)), *parts])
-    columns = dict(zip(("mean", "min", "max"), rows.T, strict=True))
+    parts = collected(plausibilities, lambda batch: risk_ranges(batch, aligned), advance)
+    rows = np.concatenate([np.empty((3, 0)), *parts], axis=1)
+    columns = dict(zip(("mean", "min", "max"), rows, strict=True))
     return pl.DataFrame({"case": pl.Series(plausibilities.case_names, dtype=pl.String), **columns})
 
 
-def _risks(batch: Batch, categories: Categories) -> FloatArray:
-    """Return mean, least and greatest risk over the draws of each case, shape (n_cases, 3)."""
+def risk_ranges(batch: Batch, categories: Categories) -> FloatArray:
+    """Return mean, least and greatest risk over the draws of each case, shape (3, n_cases)."""
+    from dissensus.kernels.metrics import expected_values
+
+    members, rest = shares_of(batch, categories)
     levels = np.array(categories.levels)
-    of_condition = levels[categories.codes]
-    result = np.empty((batch.n_cases, 3))
-    for case in range(batch.n_cases):
-        support = batch.support_of(case)
-        risks = batch.of_case(case) @ np.append(of_condition[support], categories.rest_shares(support) @ levels)
-        result[case] = risks.mean(), risks.min(), risks.max()
-    return result
+    risks = expected_values(batch.layout(), batch.values, levels @ members, levels @ rest)
+    return np.stack([risks.mean(axis=1), risks.min(axis=1), risks.max(axis=1)])

@@ -12,14 +12,22 @@ import numpy.typing as npt
 from dissensus.aggregation.opinions import check_choice, check_count
 from dissensus.annotations.panel import check_length
 from dissensus.errors import DissensusError, listing, suggestion
-from dissensus.evaluation.categories import NEAR, VIA, Categories, Via, category_certainty, collected
+from dissensus.evaluation.categories import (
+    NEAR,
+    VIA,
+    Categories,
+    Via,
+    category_certainty,
+    category_chances,
+    collected,
+    leading_chances,
+)
+from dissensus.metrics import Drawn
 from dissensus.plausibilities import Batch, Plausibilities
 from dissensus.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dissensus.kernels.standings import Standings
 
 Unmentioned: TypeAlias = Literal["identify", "pool"]
 UNMENTIONED: tuple[Unmentioned, ...] = ("identify", "pool")
@@ -189,7 +197,8 @@ def certainty_profile(
     for top in tops:
         check_top(top, plausibilities.n_conditions)
     chosen = np.array(tops, dtype=np.int64)
-    parts = collected(plausibilities, lambda batch: batch_certainty(batch, chosen, unranked), advance)
+    deepest = max(tops, default=1)
+    parts = collected(plausibilities, lambda batch: batch_certainty(Drawn(batch, deepest), chosen, unranked), advance)
     values, errors, is_member = _joined(parts, plausibilities, len(chosen))
     names, n_draws = plausibilities.case_names, plausibilities.n_draws
     return tuple(
@@ -209,41 +218,30 @@ def check_top(top: int, n_conditions: int) -> None:
         )
 
 
-def batch_certainty(
-    batch: Batch, tops: IntArray, unranked: Unmentioned = "identify", *, standings: Standings | None = None
-) -> BatchCertainty:
-    """Find the certainty of the cases of a batch for several numbers of first places.
-
-    ``standings`` are those of the draws down to the largest of them, if they are known already.
-    """
+def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
+    """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
     from dissensus.kernels.certainty import common_sets, new_outcomes, search_sets
-    from dissensus.kernels.standings import draw_standings
 
-    layout, is_pooled = batch.layout(), unranked == "pool"
-    standings = standings or draw_standings(layout, batch.values, int(tops.max()))
+    batch, layout, orders, is_pooled = drawn.batch, drawn.layout, drawn.orders, unranked == "pool"
     is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
     is_left = np.zeros((len(tops), batch.n_cases), dtype=np.int64)
-    outcomes = new_outcomes(layout)
-    common_sets(layout, standings, tops, is_pooled, outcomes, is_member, is_left)
+    outcomes = new_outcomes(layout, orders)
+    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
     if is_left.any():
-        search_sets(layout, standings, tops, is_pooled, outcomes, is_member, is_left)
-    judged = [
-        _judged(batch, standings, np.full(batch.n_cases, top), members, is_pooled)
-        for top, members in zip(tops, is_member, strict=True)
-    ]
-    values, errors = np.stack(judged, axis=1)
+        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
+    values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
+    for i, top in enumerate(tops):
+        values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
     return BatchCertainty(values, errors, is_member)
 
 
-def _judged(
-    batch: Batch, standings: Standings, sizes: IntArray, is_member: IntArray, is_pooled: bool
-) -> tuple[FloatArray, FloatArray]:
+def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
     """Return the certainty of one set per case, and its Monte Carlo standard error."""
-    from dissensus.kernels.certainty import mark_draws, standard_errors
+    from dissensus.kernels.certainty import set_chances, standard_errors
 
-    marks, errors = np.empty((batch.n_cases, batch.n_draws)), np.empty(batch.n_cases)
-    mark_draws(batch.layout(), standings, sizes, is_pooled, is_member, marks)
-    standard_errors(marks, batch.n_chains, errors)
+    marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
+    errors = np.empty(drawn.batch.n_cases)
+    standard_errors(marks, drawn.batch.n_chains, errors)
     return marks.mean(axis=1), errors
 
 
@@ -281,7 +279,10 @@ def _by_category(
     if top != 1:
         raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
     aligned = categories.aligned(plausibilities.conditions)
-    parts = collected(plausibilities, lambda batch: category_certainty(batch, aligned, via), advance)
+    chances = category_chances if via == "top" else leading_chances
+    parts = collected(
+        plausibilities, lambda batch: category_certainty(chances(Drawn(batch, 1), aligned), batch.n_chains), advance
+    )
     values, errors, codes = _side_by_side(parts, 3)
     winners = tuple((aligned.names[int(code)],) for code in codes)
     return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws)
@@ -340,13 +341,11 @@ def certainty_of(
 def _certainty_of_batch(
     batch: Batch, given: Mapping[str, IntArray], unranked: Unmentioned
 ) -> tuple[FloatArray, FloatArray]:
-    from dissensus.kernels.standings import draw_standings
-
     sets = [given[case] for case in batch.case_names]
     sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
     members = [np.isin(batch.support_of(case), codes) for case, codes in enumerate(sets)]
-    standings = draw_standings(batch.layout(), batch.values, int(sizes.max()))
-    return _judged(batch, standings, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
+    drawn = Drawn(batch, int(sizes.max()))
+    return _judged(drawn, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
 
 
 def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) -> dict[str, IntArray]:

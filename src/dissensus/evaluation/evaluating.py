@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,19 +22,23 @@ from dissensus.aggregation.naming import hyphenated
 from dissensus.annotations.panel import check_length, check_names
 from dissensus.annotations.rankings import Annotations
 from dissensus.annotations.ratings import Ratings
-from dissensus.errors import DissensusError
+from dissensus.errors import DissensusError, listing
+from dissensus.evaluation.batches import Job
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.material import Material, first_listed
 from dissensus.evaluation.results import Evaluation, Measure, Run
-from dissensus.evaluation.tally import Tally
-from dissensus.metrics import AverageOverlap, Drawn, Metric, Predicted, SetAccuracy, TopKAccuracy
-from dissensus.plausibilities import Batch, Plausibilities, case_keys
+from dissensus.metrics import AverageOverlap, CategoryAccuracy, Metric, SetAccuracy, TopKAccuracy
+from dissensus.plausibilities import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import BoolArray, FloatArray, KeyArray
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-BATCH_CASES = 64
-"""Cases that are evaluated at a time; fixed, so that sums do not depend on threads."""
+TOPS = (1, 2, 3)
+"""Numbers of first places whose certainty is found."""
+
+IMAGES = "image"
+"""Name of the column of cases that holds pictures."""
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
 """The deterministic aggregations that usual practice evaluates against."""
@@ -48,9 +52,11 @@ def default_aggregations() -> tuple[Aggregation, ...]:
     )
 
 
-def default_metrics(n_conditions: int) -> tuple[Metric, ...]:
+def default_metrics(n_conditions: int, categories: Categories | None = None) -> tuple[Metric, ...]:
     """Return the metrics of the paper's main figure, as far as there are conditions for them."""
-    wanted = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
+    wanted: list[Metric] = [TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
+    if categories is not None:
+        wanted.append(CategoryAccuracy([categories.names[code] for code in categories.codes]))
     return tuple(metric for metric in wanted if metric.depth < n_conditions)
 
 
@@ -63,7 +69,9 @@ def evaluate(
     draws: int = 1000,
     seed: int = 0,
     threads: int | None = None,
+    categories: Categories | None = None,
     strata: Mapping[str, Sequence[str]] | None = None,
+    images: Sequence[str] | None = None,
     level: float = 0.9,
     allow_missing: bool = False,
     advance: Callable[[int], None] | None = None,
@@ -76,15 +84,20 @@ def evaluate(
         What the annotators said.
     predictions
         Model name to scores (n_cases, K), in the order of the annotations, or to :class:`Predictions`, which are
-        aligned by the names of cases and conditions.
+        aligned by the names of cases and conditions. Without any model, only the certainty is found.
     aggregations
         By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks (10, 20, 30, 50, 100).
     metrics
-        By default top-1 and top-3 accuracy, set accuracy of 2 and 3, and average overlap of 3.
+        By default top-1 and top-3 accuracy, set accuracy of 2 and 3, average overlap of 3, and the accuracy of
+        categories where there are any.
     draws, seed, threads
         As in :meth:`Aggregation.sample`. Models share draws and resampled cases, so differences are paired.
+    categories
+        Categories of conditions, such as risks, for :meth:`Evaluation.by_category`, certainty and expected risk.
     strata
         Columns of cases: name to one label per case, for :meth:`Evaluation.by_group`.
+    images
+        A path or address of a picture of each case, for the report.
     level
         Probability that intervals hold.
     allow_missing
@@ -105,112 +118,58 @@ def evaluate(
     models = aligned_models(annotations, predictions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
-    measures = tuple(default_metrics(_n_conditions(models)) if metrics is None else metrics)
-    check_request(chosen, measures, models, level)
-    labels = _labels_of(annotations, strata or {}, common)
-    job = Job(measures, models, seed, draws, study, labels)
     sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in chosen]
-    points = _points_for(study, chosen)
+    conditions = common_conditions(sampled)
+    grouping = None if categories is None else categories.aligned(conditions)
+    usual = default_metrics(len(conditions), grouping) if models else ()
+    measures = usual if metrics is None or not models else tuple(metrics)
+    check_request(measures, models, level)
+    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
+    job = Job(
+        metrics=measures,
+        models=models,
+        seed=seed,
+        draws=draws,
+        study=study,
+        tops=np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64),
+        categories=grouping,
+        strata={column: names for column, names in labels.items() if column != IMAGES},
+    )
+    points = _points_for(study, chosen) if models else []
     done = [job.run(plausibilities, advance) for plausibilities in sampled]
-    at_once = replace(job, draws=1, strata={})
+    at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
     limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
     return Evaluation(
         runs=tuple(_run(a, p) for a, p in zip(chosen, sampled, strict=True)),
         points=tuple(_described(point) for point in points),
-        models=tuple(models),
         measures=tuple(Measure(metric.name, metric.higher_is_better) for metric in measures),
-        case_names=sampled[0].case_names,
+        material=_material(job, sampled[0], labels.get(IMAGES, {})),
         excluded=sampled[0].excluded,
         tallies=tuple(outcome.tally for outcome in done),
         point_tallies=tuple(outcome.tally for outcome in limits),
         case_means=np.stack([outcome.means for outcome in done]),
         case_deviations=np.stack([outcome.deviations for outcome in done]),
-        strata={column: tuple(names[n] for n in sampled[0].case_names) for column, names in labels.items()},
-        stratum_tallies={key: tuple(outcome.strata[key] for outcome in done) for key in done[0].strata},
+        findings=tuple(outcome.findings for outcome in done if outcome.findings is not None),
+        stratum_tallies={key: tuple(outcome.strata[key] for outcome in done) for key in job.labels},
+        category_tallies={name: tuple(outcome.categories[name] for outcome in done) for name in job.category_names},
+        bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
         level=level,
         seed=seed,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one aggregation gives: sums over cases, sums by stratum, and every case's mean and spread over draws."""
-
-    tally: Tally
-    strata: Mapping[tuple[str, str], Tally]
-    means: FloatArray
-    deviations: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """Evaluate batches: the same function for every batch, thread and worker."""
-
-    metrics: tuple[Metric, ...]
-    models: Mapping[str, Predictions]
-    seed: int
-    draws: int
-    study: Annotations | Ratings
-    strata: Mapping[str, Mapping[str, str]]
-
-    def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
-        """Evaluate all cases under one aggregation, and merge in the order of cases."""
-        parts = []
-        for part in plausibilities.map(self.batch, batch_cases=BATCH_CASES):
-            parts.append(part)
-            if advance is not None:
-                advance(part.means.shape[-1])
-        shape = (len(self.models), len(self.metrics), self.draws)
-        labels = {(column, label) for column, names in self.strata.items() for label in names.values()}
-        return Outcome(
-            tally=sum((part.tally for part in parts), Tally.zeros(*shape)),
-            strata={
-                key: sum((part.strata[key] for part in parts if key in part.strata), Tally.zeros(*shape))
-                for key in sorted(labels)
-            },
-            means=np.concatenate([part.means for part in parts], axis=-1),
-            deviations=np.concatenate([part.deviations for part in parts], axis=-1),
-        )
-
-    def batch(self, batch: Batch) -> Outcome:
-        """Evaluate all models and metrics on the draws of some cases."""
-        drawn = Drawn(batch, max(metric.depth for metric in self.metrics))
-        known = [Predicted(model, batch) for model in self.models.values()]
-        values = np.array([[metric.values(drawn, predicted) for metric in self.metrics] for predicted in known])
-        weights, bootstrap = self._weights(batch)
-        repeated = np.broadcast_to(values, (*values.shape[:-1], self.draws))
-        return Outcome(
-            tally=Tally.of(repeated, weights, bootstrap),
-            strata={
-                key: Tally.of(repeated[:, :, mask], weights[mask], bootstrap[mask])
-                for key, mask in self._masks(batch).items()
-            },
-            means=values.mean(axis=-1),
-            deviations=values.std(axis=-1),
-        )
-
-    def _weights(self, batch: Batch) -> tuple[FloatArray, FloatArray]:
-        """Return the weights of the cases and their bootstrap weights, both (n_cases, draws)."""
-        from dissensus.kernels.bootstrap import case_weights
-
-        panel = self.study.panel
-        positions = panel.positions(list(batch.case_names))
-        weights = np.repeat(panel.case_weights[positions, None], self.draws, axis=1)
-        return weights, case_weights(np.uint64(self.seed), self._keys(batch), self.draws)
-
-    def _keys(self, batch: Batch) -> KeyArray:
-        """Hash what is resampled together: the group of each case, or the case itself."""
-        panel = self.study.panel
-        if not panel.groups:
-            return case_keys(batch.case_names)
-        return case_keys([f"group {panel.groups[position]}" for position in panel.positions(list(batch.case_names))])
-
-    def _masks(self, batch: Batch) -> dict[tuple[str, str], BoolArray]:
-        masks = {}
-        for column, names in self.strata.items():
-            labels = np.array([names[name] for name in batch.case_names], dtype=object)
-            masks.update({(column, str(label)): labels == label for label in set(labels.tolist())})
-        return masks
+def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:
+    names = plausibilities.case_names
+    return Material(
+        study=job.study.select(list(names)),
+        conditions=plausibilities.conditions,
+        support_offsets=plausibilities.support_offsets,
+        support=plausibilities.support,
+        predictions={model: first_listed(said, names) for model, said in job.models.items()},
+        categories=job.categories,
+        strata={column: tuple(labels[name] for name in names) for column, labels in job.strata.items()},
+        images=tuple(images[name] for name in names) if images else (),
+    )
 
 
 # Checks and names ---------------------------------------------------------------------------------------
@@ -220,8 +179,6 @@ def aligned_models(
     annotations: Annotations | Ratings, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
 ) -> dict[str, Predictions]:
     """Return every model's predictions aligned to the cases and conditions of the study."""
-    if not predictions:
-        raise DissensusError("there is no model to evaluate", expected="{name: scores or Predictions, ...}")
     conditions = annotations.conditions if isinstance(annotations, Annotations) else None
     models = {}
     for name, given in predictions.items():
@@ -237,6 +194,21 @@ def aligned_models(
     return models
 
 
+def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
+    """Return the conditions of all aggregations, which must be the same ones."""
+    if not sampled:
+        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+    for other in sampled[1:]:
+        if other.conditions != sampled[0].conditions:
+            raise DissensusError(
+                "the aggregations give different conditions",
+                expected=listing(sampled[0].conditions),
+                got=listing(other.conditions),
+                advice="evaluate them one after the other",
+            )
+    return sampled[0].conditions
+
+
 def common_cases(annotations: Annotations | Ratings, models: Mapping[str, Predictions]) -> list[str]:
     """Return the cases that every model has, in the order of the annotations."""
     shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
@@ -247,16 +219,10 @@ def common_cases(annotations: Annotations | Ratings, models: Mapping[str, Predic
     return [name for name in annotations.case_names if name in shared]
 
 
-def check_request(
-    aggregations: Sequence[Aggregation], metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float
-) -> None:
+def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:
     """Refuse what cannot be evaluated before anything is drawn."""
-    if not aggregations or not metrics:
-        raise DissensusError(
-            "there is nothing to evaluate",
-            expected="at least one aggregation and one metric",
-            got=f"{len(aggregations)} aggregations, {len(metrics)} metrics",
-        )
+    if models and not metrics:
+        raise DissensusError("there is nothing to evaluate", expected="at least one metric")
     if not 0 < level < 1:
         raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
     check_names("metric", tuple(metric.name for metric in metrics))
@@ -265,8 +231,8 @@ def check_request(
             metric.check(model)
 
 
-def _n_conditions(models: Mapping[str, Predictions]) -> int:
-    return next(iter(models.values())).n_conditions
+def _image_column(images: Sequence[str] | None) -> dict[str, Sequence[str]]:
+    return {} if images is None else {IMAGES: images}
 
 
 def _labels_of(

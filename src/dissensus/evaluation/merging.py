@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from dissensus.annotations.panel import check_names
 from dissensus.errors import DissensusError
+from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.material import joined
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.tally import Tally
 
 SETTINGS = ("runs", "points", "models", "measures", "level", "seed")
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def merged(one: Evaluation, other: Evaluation) -> Evaluation:
@@ -24,18 +30,18 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
                 got=f"{getattr(other, setting)!r:.200}",
             )
     check_names("case", (*one.case_names, *other.case_names))
-    if one.strata.keys() != other.strata.keys():
-        raise DissensusError("evaluations with different strata cannot be merged")
     return replace(
         one,
-        case_names=(*one.case_names, *other.case_names),
+        material=joined(one.material, other.material),
         excluded=(*one.excluded, *other.excluded),
         tallies=_added(one.tallies, other.tallies),
         point_tallies=_added(one.point_tallies, other.point_tallies),
         case_means=np.concatenate([one.case_means, other.case_means], axis=-1),
         case_deviations=np.concatenate([one.case_deviations, other.case_deviations], axis=-1),
-        strata={column: (*labels, *other.strata[column]) for column, labels in one.strata.items()},
-        stratum_tallies=_merged_strata(one, other),
+        findings=tuple(Findings.concatenate(pair) for pair in zip(one.findings, other.findings, strict=True)),
+        stratum_tallies=_merged(one.stratum_tallies, other.stratum_tallies),
+        category_tallies=_merged(one.category_tallies, other.category_tallies),
+        bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
     )
 
 
@@ -43,7 +49,8 @@ def _added(one: tuple[Tally, ...], other: tuple[Tally, ...]) -> tuple[Tally, ...
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
-def _merged_strata(one: Evaluation, other: Evaluation) -> dict[tuple[str, str], tuple[Tally, ...]]:
-    both = {**one.stratum_tallies, **other.stratum_tallies}
-    shared = one.stratum_tallies.keys() & other.stratum_tallies.keys()
-    return {**both, **{key: _added(one.stratum_tallies[key], other.stratum_tallies[key]) for key in shared}}
+def _merged(
+    one: Mapping[Key, tuple[Tally, ...]], other: Mapping[Key, tuple[Tally, ...]]
+) -> dict[Key, tuple[Tally, ...]]:
+    shared = one.keys() & other.keys()
+    return {**one, **other, **{key: _added(one[key], other[key]) for key in shared}}

@@ -9,14 +9,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.annotations.panel import equal_fields
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
 from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.evaluation import case_tables
+from dissensus.evaluation.batches import EDGES, bin_of
+from dissensus.evaluation.case_tables import SUMMARY
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.material import Material
 from dissensus.evaluation.tally import Tally
+from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray, Path
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dissensus.evaluation.comparing import Comparison
+    from dissensus.evaluation.plotting import Plots
+
+VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,15 @@ class Run:
     n_chains: int
     point: str | None = None
     """Name of the deterministic aggregation that is its limit, if there is one."""
+
+    @property
+    def label(self) -> str:
+        """Aggregation and reliability.
+
+        >>> Run("plackett-luce", 3.0, "PlackettLuce(reliability=3)", 1000, 4).label
+        'plackett-luce 3'
+        """
+        return self.aggregation if self.reliability is None else f"{self.aggregation} {self.reliability:g}"
 
 
 @dataclass(frozen=True)
@@ -48,10 +69,10 @@ class Evaluation:
     ----------
     runs, points
         The aggregations that were sampled, and the deterministic ones that point estimates come from.
-    models, measures
-        Names of the models, and the metrics.
-    case_names
-        The evaluated cases.
+    measures
+        The metrics.
+    material
+        What was evaluated: opinions, predictions, categories, columns of cases.
     excluded
         Cases without any opinion.
     tallies
@@ -60,10 +81,11 @@ class Evaluation:
         For each deterministic aggregation, sums of shape (models, metrics, 1).
     case_means, case_deviations : (runs, models, metrics, cases)
         Mean and standard deviation over draws of every case.
-    strata
-        Cases by stratum: for every column, the label of each case.
-    stratum_tallies
-        Tallies of the runs by (column, label).
+    findings
+        For each run, what the draws say about every case.
+    stratum_tallies, category_tallies, bin_tallies
+        Tallies of the runs by (column, label), by the category of the first condition of each draw, and by bin of
+        certainty.
     level
         Probability that intervals hold.
     seed
@@ -72,23 +94,106 @@ class Evaluation:
 
     runs: tuple[Run, ...]
     points: tuple[Run, ...]
-    models: tuple[str, ...]
     measures: tuple[Measure, ...]
-    case_names: tuple[str, ...]
+    material: Material
     excluded: tuple[str, ...]
     tallies: tuple[Tally, ...]
     point_tallies: tuple[Tally, ...]
     case_means: FloatArray
     case_deviations: FloatArray
-    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    findings: tuple[Findings, ...]
     stratum_tallies: Mapping[tuple[str, str], tuple[Tally, ...]] = field(default_factory=dict)
+    category_tallies: Mapping[str, tuple[Tally, ...]] = field(default_factory=dict)
+    bin_tallies: tuple[tuple[Tally, ...], ...] = ()
     level: float = 0.9
     seed: int = 0
+
+    # What was evaluated -----------------------------------------------------------------------------------
+
+    @property
+    def study(self) -> Annotations | Ratings:
+        """The opinions on the evaluated cases."""
+        return self.material.study
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """The evaluated cases."""
+        return self.study.case_names
 
     @property
     def n_cases(self) -> int:
         """Number of evaluated cases."""
         return len(self.case_names)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Names of the conditions."""
+        return self.material.conditions
+
+    @property
+    def categories(self) -> Categories | None:
+        """Categories of the conditions, if there are any."""
+        return self.material.categories
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(self.material.predictions)
+
+    @property
+    def predictions(self) -> Mapping[str, Predictions]:
+        """The first conditions that each model named."""
+        return self.material.predictions
+
+    @property
+    def strata(self) -> Mapping[str, tuple[str, ...]]:
+        """For every column of cases, the label of each case."""
+        return self.material.strata
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """A path or address of a picture of each case; empty if there are none."""
+        return self.material.images
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """Hashes of the files that it came from."""
+        return self.material.inputs
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of the packages that the numbers depend on."""
+        from importlib.metadata import version
+
+        return {name: version(name) for name in VERSIONED}
+
+    @property
+    def reference(self) -> int:
+        """The run that stands for all where only one can be shown: the middle of the first aggregation's sweep."""
+        first = [i for i, run in enumerate(self.runs) if run.aggregation == self.runs[0].aggregation]
+        return first[len(first) // 2]
+
+    def run_label(self, run: int) -> str:
+        """Name a run: aggregation and reliability, or all parameters if these are not enough."""
+        label = self.runs[run].label
+        is_unique = sum(other.label == label for other in self.runs) == 1
+        return label if is_unique else self.runs[run].parameters
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know first: cases left out, and numbers that need more draws."""
+        from dissensus.evaluation.wording import cautions
+
+        return cautions(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the results."""
+        from dissensus.evaluation.plotting import Plots
+
+        return Plots(self)
+
+    # Tables -----------------------------------------------------------------------------------------------
 
     @property
     def overall(self) -> pl.DataFrame:
@@ -105,12 +210,10 @@ class Evaluation:
         import polars as pl
 
         rows = [row for run in range(len(self.runs)) for row in self._rows(run, self.tallies[run], self.n_cases)]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return pl.DataFrame(rows, schema=SUMMARY)
 
     def by_group(self, column: str) -> pl.DataFrame:
         """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
-        import polars as pl
-
         if column not in self.strata:
             raise DissensusError(
                 f"cases have no column {column!r}",
@@ -118,15 +221,53 @@ class Evaluation:
                 advice=suggestion(column, self.strata),
             )
         labels = sorted(set(self.strata[column]))
-        rows = [
-            {"stratum": label, **row}
-            for label in labels
-            for run, tally in enumerate(self.stratum_tallies[column, label])
-            for row in self._rows(run, tally, self.strata[column].count(label))
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return self._grouped(
+            "stratum",
+            {label: self.stratum_tallies[column, label] for label in labels},
+            {label: float(self.strata[column].count(label)) for label in labels},
+        )
 
-    def _rows(self, run: int, tally: Tally, n_cases: int) -> Iterable[dict[str, Any]]:
+    def by_category(self) -> pl.DataFrame:
+        """Return the same rows for each category, by the category of the first condition of every draw.
+
+        A case counts for a category in the draws that say so, and ``n_cases`` is the expected number of cases: sums
+        over these draws and cases are divided by their number. Without categories there are no rows.
+        """
+        sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
+        return self._grouped("category", self.category_tallies, sizes)
+
+    def by_certainty(self) -> pl.DataFrame:
+        """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
+
+        A bin reaches from its lower limit up to, but not including, the upper one; the last bin includes it. Bins
+        without cases are left out.
+        """
+        import polars as pl
+
+        rows = [
+            {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1], **row}
+            for run, found in enumerate(self.findings)
+            for i, size in enumerate(np.bincount(bin_of(found.certainties[0])) if len(found.certainties) else ())
+            if size
+            for row in self._rows(run, self.bin_tallies[i][run], int(size))
+        ]
+        return pl.DataFrame(rows, schema={"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY})
+
+    def _grouped(self, name: str, tallies: Mapping[str, tuple[Tally, ...]], sizes: Mapping[str, float]) -> pl.DataFrame:
+        import polars as pl
+
+        rows = [
+            {name: label, **row}
+            for label, of_runs in tallies.items()
+            for run, tally in enumerate(of_runs)
+            for row in self._rows(run, tally, sizes[label])
+        ]
+        return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
+
+    def _expected_size(self, tallies: tuple[Tally, ...]) -> float:
+        return float(np.mean([tally.weights.mean() for tally in tallies])) if self.models else 0.0
+
+    def _rows(self, run: int, tally: Tally, n_cases: float) -> Iterable[dict[str, Any]]:
         point = self._point(run) if tally is self.tallies[run] else None
         for m, model in enumerate(self.models):
             for k, measure in enumerate(self.measures):
@@ -171,7 +312,8 @@ class Evaluation:
             for m, model in enumerate(self.models)
             for k, measure in enumerate(self.measures)
         ]
-        return pl.DataFrame(rows)
+        schema = {**dict.fromkeys(("aggregation", "model", "metric"), pl.String), "point_estimate": pl.Float64}
+        return pl.DataFrame(rows, schema=schema)
 
     def per_case(self) -> pl.DataFrame:
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric."""
@@ -209,6 +351,32 @@ class Evaluation:
             name: pl.Series(last, dtype=pl.String).gather(place),
         }
 
+    def certainties(self) -> pl.DataFrame:
+        """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
+
+        ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list.
+        """
+        return case_tables.certainties(self)
+
+    def category_certainties(self) -> pl.DataFrame:
+        """Return the certainty of the category of the first condition: one row per aggregation and case."""
+        return case_tables.category_certainties(self)
+
+    def risks(self) -> pl.DataFrame:
+        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and case."""
+        return case_tables.risks(self)
+
+    def plausibilities(self) -> pl.DataFrame:
+        """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
+
+        A missing condition stands for all that nobody mentioned, together.
+        """
+        return case_tables.plausibilities(self)
+
+    def agreement(self) -> pl.DataFrame:
+        """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings."""
+        return case_tables.agreement(self)
+
     def compare(self) -> Comparison:
         """Compare the models with each other on the same draws and the same resampled cases."""
         from dissensus.evaluation.comparing import compared
@@ -231,6 +399,11 @@ class Evaluation:
         return isinstance(other, Evaluation) and equal_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        from dissensus.evaluation.wording import headline_html
+
+        return headline_html(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, part.name) for part in fields(self))

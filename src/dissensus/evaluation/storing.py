@@ -1,37 +1,57 @@
-"""Results on disk: a directory that people, tables and this package can read, written whole or not at all."""
+"""Results on disk: a directory that people, tables and this package can read, written whole or not at all.
+
+Tables and JSON are for people and other programs. What is read back is ``run.json`` (names and settings) and
+``arrays.npz`` (numbers), so that an evaluation comes back exactly.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from importlib.metadata import version
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dissensus.annotations.panel import Panel
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
 from dissensus.errors import FormatError
+from dissensus.evaluation.batches import EDGES
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.material import Material
 from dissensus.evaluation.results import Evaluation, Measure, Run
 from dissensus.evaluation.tally import Tally
 from dissensus.files import checked_path, directory_written_whole, open_source
+from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray, Path
 
-FILES = ("summary.json", "per_case.parquet", "per_draw.parquet", "run.json", "tally.npz")
-VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
-PARTS = tuple(part.name for part in fields(Tally))
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+FILES = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "run.json", "arrays.npz")
+PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
+RANKINGS = ("block_offsets", "code_offsets", "codes")
+LISTS = ("offsets", "codes", "values")
 
 
-def save_evaluation(
-    evaluation: Evaluation, directory: Path, *, overwrite: bool = False, inputs: Mapping[str, str] | None = None
-) -> None:
-    """Write an evaluation into a directory; ``inputs`` are hashes of the files it came from."""
+def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
+    """Write an evaluation into a directory."""
     with directory_written_whole(directory, overwrite=overwrite) as place:
-        (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
-        (place / "run.json").write_text(_json(_described(evaluation, inputs or {})), encoding="utf-8")
-        evaluation.per_case().write_parquet(place / "per_case.parquet")
-        evaluation.per_draw().write_parquet(place / "per_draw.parquet")
-        np.savez(place / "tally.npz", allow_pickle=False, **_arrays(evaluation))
+        write_files(evaluation, place)
+
+
+def write_files(evaluation: Evaluation, place: FilePath) -> None:
+    """Write the files of an evaluation into a directory that exists."""
+    (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
+    (place / "run.json").write_text(_json(_described(evaluation)), encoding="utf-8")
+    evaluation.per_case().write_parquet(place / "per_case.parquet")
+    evaluation.per_draw().write_parquet(place / "per_draw.parquet")
+    evaluation.certainties().write_parquet(place / "certainty.parquet")
+    np.savez(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
 
 
 def load_evaluation(directory: Path) -> Evaluation:
@@ -46,7 +66,7 @@ def load_evaluation(directory: Path) -> Evaluation:
             where=str(directory),
         )
     described = open_source(place / "run.json").content
-    arrays = open_source(place / "tally.npz").content
+    arrays = open_source(place / "arrays.npz").content
     return _restored(described, arrays)
 
 
@@ -69,58 +89,154 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _described(evaluation: Evaluation, inputs: Mapping[str, str]) -> dict[str, Any]:
+# What is written -----------------------------------------------------------------------------------------
+
+
+def _described(evaluation: Evaluation) -> dict[str, Any]:
     return {
-        "versions": {name: version(name) for name in VERSIONED},
+        "versions": evaluation.versions,
         "seed": evaluation.seed,
         "level": evaluation.level,
-        "inputs": dict(inputs),
         "runs": [asdict(run) for run in evaluation.runs],
         "points": [asdict(run) for run in evaluation.points],
-        "models": list(evaluation.models),
         "metrics": [asdict(measure) for measure in evaluation.measures],
-        "case_names": list(evaluation.case_names),
         "excluded": list(evaluation.excluded),
-        "strata": {column: list(labels) for column, labels in evaluation.strata.items()},
+        **_described_material(evaluation.material),
     }
 
 
-def _arrays(evaluation: Evaluation) -> dict[str, FloatArray]:
+def _described_material(material: Material) -> dict[str, Any]:
+    study, panel, categories = material.study, material.study.panel, material.categories
+    return {
+        "inputs": dict(material.inputs),
+        "case_names": list(panel.case_names),
+        "annotator_names": list(panel.annotator_names),
+        "groups": list(panel.groups),
+        "unranked": study.unranked if isinstance(study, Annotations) else None,
+        "conditions": list(material.conditions),
+        "categories": None
+        if categories is None
+        else {"names": list(categories.names), "levels": list(categories.levels)},
+        "models": [
+            {"name": name, "title": said.name, "kind": said.kind, "complete": said.complete}
+            for name, said in material.predictions.items()
+        ],
+        "strata": {column: list(labels) for column, labels in material.strata.items()},
+        "images": list(material.images),
+    }
+
+
+def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
     arrays = {"case_means": evaluation.case_means, "case_deviations": evaluation.case_deviations}
-    for kind, tallies in (("run", evaluation.tallies), ("point", evaluation.point_tallies)):
+    named = {
+        "run": evaluation.tallies,
+        "point": evaluation.point_tallies,
+        **{f"stratum {i}": evaluation.stratum_tallies[key] for i, key in enumerate(sorted(evaluation.stratum_tallies))},
+        **{f"category {i}": tallies for i, tallies in enumerate(evaluation.category_tallies.values())},
+        **{f"bin {i}": tallies for i, tallies in enumerate(evaluation.bin_tallies)},
+    }
+    for kind, tallies in named.items():
         for number, tally in enumerate(tallies):
-            arrays.update({f"{kind} {number} {part}": getattr(tally, part) for part in PARTS})
-    for stratum, key in enumerate(sorted(evaluation.stratum_tallies)):
-        for number, tally in enumerate(evaluation.stratum_tallies[key]):
-            arrays.update({f"stratum {stratum} {number} {part}": getattr(tally, part) for part in PARTS})
+            arrays.update({f"{kind} {number} {part.name}": _once(getattr(tally, part.name)) for part in fields(tally)})
+    for number, found in enumerate(evaluation.findings):
+        arrays.update({f"findings {number} {part.name}": getattr(found, part.name) for part in fields(found)})
+    return {**arrays, **_material_arrays(evaluation.material)}
+
+
+def _once(sums: FloatArray) -> FloatArray:
+    """Keep one row of sums (models, metrics, n_draws) where all are the same, as the sums of weights are."""
+    return sums[:1, :1] if sums.size and (sums == sums[:1, :1]).all() else sums
+
+
+def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
+    study = material.study
+    arrays = {"support_offsets": material.support_offsets, "support": material.support}
+    arrays.update({f"panel {name}": getattr(study.panel, name) for name in PANEL})
+    arrays.update({f"study {name}": getattr(study, name) for name in _parts_of(study)})
+    for number, said in enumerate(material.predictions.values()):
+        arrays.update({f"model {number} {name}": getattr(said, name) for name in LISTS})
+    if material.categories is not None:
+        arrays["categories"] = material.categories.codes
     return arrays
 
 
-def _restored(described: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Evaluation:
+def _parts_of(study: Annotations | Ratings) -> Sequence[str]:
+    return RANKINGS if isinstance(study, Annotations) else ("scores",)
+
+
+# What is read back ---------------------------------------------------------------------------------------
+
+
+def _restored(described: Mapping[str, Any], arrays: Arrays) -> Evaluation:
+    material = _restored_material(described, arrays)
     runs = tuple(Run(**run) for run in described["runs"])
     points = tuple(Run(**run) for run in described["points"])
-    strata = {column: tuple(labels) for column, labels in described["strata"].items()}
-    keys = sorted({(column, label) for column, labels in strata.items() for label in labels})
+    keys = sorted({(column, label) for column, labels in material.strata.items() for label in labels})
+    names = () if material.categories is None else material.categories.names
+    has_findings = f"findings 0 {fields(Findings)[0].name}" in arrays
     return Evaluation(
         runs=runs,
         points=points,
-        models=tuple(described["models"]),
         measures=tuple(Measure(**measure) for measure in described["metrics"]),
-        case_names=tuple(described["case_names"]),
+        material=material,
         excluded=tuple(described["excluded"]),
-        tallies=tuple(_tally(arrays, f"run {number}") for number in range(len(runs))),
-        point_tallies=tuple(_tally(arrays, f"point {number}") for number in range(len(points))),
+        tallies=_tallies(arrays, "run", len(runs)),
+        point_tallies=_tallies(arrays, "point", len(points)),
         case_means=arrays["case_means"],
         case_deviations=arrays["case_deviations"],
-        strata=strata,
-        stratum_tallies={
-            key: tuple(_tally(arrays, f"stratum {stratum} {number}") for number in range(len(runs)))
-            for stratum, key in enumerate(keys)
-        },
+        findings=tuple(_restored_findings(arrays, run) for run in range(len(runs) if has_findings else 0)),
+        stratum_tallies={key: _tallies(arrays, f"stratum {i}", len(runs)) for i, key in enumerate(keys)},
+        category_tallies={name: _tallies(arrays, f"category {i}", len(runs)) for i, name in enumerate(names)},
+        bin_tallies=tuple(_tallies(arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if has_findings),
         level=described["level"],
         seed=described["seed"],
     )
 
 
-def _tally(arrays: Mapping[str, FloatArray], name: str) -> Tally:
-    return Tally(*(arrays[f"{name} {part}"] for part in PARTS))
+def _restored_material(described: Mapping[str, Any], arrays: Arrays) -> Material:
+    conditions = tuple(described["conditions"])
+    grouping = described["categories"]
+    return Material(
+        study=_restored_study(described, arrays),
+        conditions=conditions,
+        support_offsets=arrays["support_offsets"],
+        support=arrays["support"],
+        predictions={
+            model["name"]: _restored_lists(described, arrays, number)
+            for number, model in enumerate(described["models"])
+        },
+        categories=None
+        if grouping is None
+        else Categories(conditions, tuple(grouping["names"]), arrays["categories"], tuple(grouping["levels"])),
+        strata={column: tuple(labels) for column, labels in described["strata"].items()},
+        images=tuple(described["images"]),
+        inputs=described["inputs"],
+    )
+
+
+def _restored_study(described: Mapping[str, Any], arrays: Arrays) -> Annotations | Ratings:
+    offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
+    names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
+    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
+    if described["unranked"] is None:
+        return Ratings(panel, arrays["study scores"])
+    blocks, mentions, codes = (arrays[f"study {name}"] for name in RANKINGS)
+    return Annotations(tuple(described["conditions"]), panel, blocks, mentions, codes, described["unranked"])
+
+
+def _restored_lists(described: Mapping[str, Any], arrays: Arrays, number: int) -> Predictions:
+    model = described["models"][number]
+    offsets, codes, values = (arrays[f"model {number} {name}"] for name in LISTS)
+    names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
+    return Predictions(model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
+
+
+def _tallies(arrays: Arrays, kind: str, count: int) -> tuple[Tally, ...]:
+    names = [part.name for part in fields(Tally)]
+    shape = arrays["case_means"].shape[1:3]
+    stored = ([arrays[f"{kind} {number} {name}"] for name in names] for number in range(count))
+    return tuple(Tally(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts)) for parts in stored)
+
+
+def _restored_findings(arrays: Arrays, run: int) -> Findings:
+    return Findings(*(arrays[f"findings {run} {part.name}"] for part in fields(Findings)))

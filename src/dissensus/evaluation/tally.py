@@ -57,7 +57,12 @@ class Tally:
         )
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+        return Tally(*(one + another for one, another in zip(self.parts, other.parts, strict=True)))
+
+    @property
+    def parts(self) -> tuple[FloatArray, ...]:
+        """The four sums, in the order of the fields."""
+        return tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def means(self) -> FloatArray:

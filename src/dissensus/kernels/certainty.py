@@ -18,7 +18,7 @@ import numpy as np
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.compiling import compiled, inlined, inner
 from dissensus.kernels.diagnostics import effective_size
-from dissensus.kernels.standings import Standings
+from dissensus.kernels.orders import Orders
 from dissensus.typing import FloatArray, IntArray
 
 BITS = 64
@@ -71,8 +71,8 @@ class Outcomes(NamedTuple):
 
 
 @inlined
-def add_outcome(outcomes: Outcomes, width: int, n_found: int) -> int:
-    """Count the row behind the outcomes so far: as one of them, or as a new one; return how many there are then."""
+def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int:
+    """Count the row behind the outcomes so far: to one of them, or as a new one; return how many there are then."""
     rows, slots = outcomes.rows, outcomes.slots
     code = np.int64(0)
     for i in range(width):
@@ -85,48 +85,48 @@ def add_outcome(outcomes: Outcomes, width: int, n_found: int) -> int:
         for i in range(width):
             same &= rows[place, i] == rows[n_found, i]
         if same:
-            outcomes.counts[place] += 1
+            outcomes.counts[place] += count
             return n_found
         slot = (slot + 1) & mask
     slots[slot] = n_found
-    outcomes.counts[n_found] = 1
+    outcomes.counts[n_found] = count
     return n_found + 1
 
 
 @inner
-def count_sets(standings: Standings, n_draws: int, first: int, size: int, top: int, outcomes: Outcomes) -> int:
+def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the sets of sure members as outcomes, see :func:`count_outcomes`; none if any draw has ties."""
     words, rows = row_words(size), outcomes.rows
     for slot in range(len(outcomes.slots)):
         outcomes.slots[slot] = -1
-    n_found, place = 0, n_draws * first
-    for _ in range(n_draws):
+    n_found, place = 0, orders.starts[case]
+    for order in range(orders.offsets[case], orders.offsets[case + 1]):
         for i in range(words):
             rows[n_found, i] = 0
         for k in range(size):
-            above = standings.above[place + k]
+            above = orders.above[place + k]
             if above < top:
-                if above + standings.tied[place + k] > top:
+                if above + orders.tied[place + k] > top:
                     return 0
                 rows[n_found, k >> 6] |= 1 << (k & 63)
-        n_found = add_outcome(outcomes, words, n_found)
+        n_found = add_outcome(outcomes, words, n_found, orders.counts[order])
         place += size
     return n_found
 
 
 @inner
-def count_outcomes(standings: Standings, n_draws: int, first: int, size: int, top: int, outcomes: Outcomes) -> int:
-    """Count the outcomes of a case with ``size`` mentioned conditions that begin at ``first``; return how many."""
+def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
+    """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
     words, rows = row_words(size), outcomes.rows
     for slot in range(len(outcomes.slots)):
         outcomes.slots[slot] = -1
-    n_found, place = 0, n_draws * first
-    for _ in range(n_draws):
+    n_found, place = 0, orders.starts[case]
+    for order in range(orders.offsets[case], orders.offsets[case + 1]):
         for i in range(2 * words + 2):
             rows[n_found, i] = 0
         n_sure, n_tied, above_tie, tie = 0, 0, 0, 0
         for k in range(size):
-            above, tied = standings.above[place + k], standings.tied[place + k]
+            above, tied = orders.above[place + k], orders.tied[place + k]
             if above + tied <= top:
                 rows[n_found, k >> 6] |= 1 << (k & 63)
                 n_sure += 1
@@ -135,7 +135,7 @@ def count_outcomes(standings: Standings, n_draws: int, first: int, size: int, to
                 n_tied, above_tie, tie = n_tied + 1, above, tied
         if n_tied > 0:
             rows[n_found, 2 * words], rows[n_found, 2 * words + 1] = above_tie - n_sure, tie - n_tied
-        n_found = add_outcome(outcomes, 2 * words + 2, n_found)
+        n_found = add_outcome(outcomes, 2 * words + 2, n_found, orders.counts[order])
         place += size
     return n_found
 
@@ -317,20 +317,21 @@ def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> Non
             missing -= 1
 
 
-def new_outcomes(layout: Layout) -> Outcomes:
+def new_outcomes(layout: Layout, orders: Orders) -> Outcomes:
     """Make room for the outcomes of any case."""
     words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
+    most = int(np.diff(orders.offsets).max(initial=1))
     return Outcomes(
-        np.empty((layout.n_draws + 1, 2 * words + 2), dtype=np.int64),
-        np.empty(layout.n_draws, dtype=np.int64),
-        np.empty(1 << (2 * layout.n_draws - 1).bit_length(), dtype=np.int64),
+        np.empty((most + 1, 2 * words + 2), dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.empty(1 << (2 * most - 1).bit_length(), dtype=np.int64),
     )
 
 
 @compiled
 def common_sets(
     layout: Layout,
-    standings: Standings,
+    orders: Orders,
     tops: IntArray,
     is_pooled: bool,
     outcomes: Outcomes,
@@ -341,8 +342,8 @@ def common_sets(
 
     Parameters
     ----------
-    layout, standings
-        The draws, and where the mentioned conditions stand in them, down to a depth of the largest top.
+    layout, orders
+        The draws, and their orders, down to a depth of the largest top or more.
     tops : (n_tops,)
         Numbers of first places.
     is_pooled
@@ -360,7 +361,7 @@ def common_sets(
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
             question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
-            n_found = count_sets(standings, layout.n_draws, first, size, tops[t], outcomes)
+            n_found = count_sets(orders, case, size, tops[t], outcomes)
             winner = commonest(outcomes, n_found, question)
             is_left[t, case] = n_found == 0
             for k in range(size):
@@ -370,7 +371,7 @@ def common_sets(
 @compiled
 def search_sets(
     layout: Layout,
-    standings: Standings,
+    orders: Orders,
     tops: IntArray,
     is_pooled: bool,
     outcomes: Outcomes,
@@ -385,41 +386,36 @@ def search_sets(
         for t in range(len(tops)):
             if is_left[t, case]:
                 question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
-                n_found = count_outcomes(standings, layout.n_draws, first, size, tops[t], outcomes)
+                n_found = count_outcomes(orders, case, size, tops[t], outcomes)
                 search_set(outcomes, n_found, question, members)
                 for k in range(size):
                     is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
 
 
 @compiled
-def mark_draws(
-    layout: Layout, standings: Standings, tops: IntArray, is_pooled: bool, is_member: IntArray, marks: FloatArray
-) -> None:
-    """Mark the draws that agree on one set per case.
+def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray) -> FloatArray:
+    """Return the probability that one set per case is that of the first conditions of each order, shape (n_orders,).
 
     Parameters
     ----------
-    layout, standings, is_pooled
+    layout, orders, is_pooled
         See :func:`common_sets`.
     tops : (n_cases,)
         Number of members of each set, mentioned or not.
     is_member : (sum of U,)
         One for the mentioned conditions that belong to the set of their case, zero for the others.
-    marks : (n_cases, n_draws)
-        Receives the probability that the set is the one of the draw: zero or one without ties and unmentioned ones.
     """
-    n_draws = layout.n_draws
+    chances, place = np.zeros(len(orders.counts)), 0
     for case in range(len(layout.rest_shapes)):
         first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
         others = top
         for member in range(first, end):
             others -= is_member[member]
         share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
-        place = n_draws * first
-        for draw in range(n_draws):
+        for order in range(orders.offsets[case], orders.offsets[case + 1]):
             n_sure, n_tied, above_tie, tie, is_fitting = 0, 0, 0, 0, True
             for member in range(first, end):
-                above, tied = standings.above[place], standings.tied[place]
+                above, tied = orders.above[place], orders.tied[place]
                 place += 1
                 if above + tied <= top:
                     n_sure += 1
@@ -428,10 +424,12 @@ def mark_draws(
                     n_tied, above_tie, tie = n_tied + 1, above, tied
                 else:
                     is_fitting &= is_member[member] == 0
-            marks[case, draw] = share if is_fitting else 0.0
-            if is_fitting and n_tied > 0:
+            if is_fitting:
                 left = others - (above_tie - n_sure)
-                marks[case, draw] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+                chances[order] = share
+                if n_tied > 0:
+                    chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+    return chances
 
 
 @compiled

@@ -44,6 +44,22 @@ def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -
     return split
 
 
+@compiled
+def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:
+    """Average the draws of every case, shape (sum of (U + 1),)."""
+    n_cases, n_draws, flat = len(layout.rest_shapes), layout.n_draws, 0
+    means = np.zeros(layout.support_offsets[n_cases] + n_cases)
+    for case in range(n_cases):
+        first, end = layout.support_offsets[case] + case, layout.support_offsets[case + 1] + case + 1
+        for _ in range(n_draws):
+            for column in range(first, end):
+                means[column] += values[flat]
+                flat += 1
+    for column in range(len(means)):
+        means[column] /= n_draws
+    return means
+
+
 @inner
 def top_one(layout: Layout, case: int, draw: int, theta: FloatArray, largest: FloatArray) -> tuple[float, int]:
     """Find the greatest plausibility of a draw, and how many mentioned conditions have it (none: another one wins)."""

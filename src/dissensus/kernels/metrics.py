@@ -1,7 +1,7 @@
 """Compare draws with the predictions of a model, on the support of each case.
 
 Ties are broken at random and unmentioned conditions are exchangeable in a draw; every number is the exact expectation
-over both. Results have one row per case and one column per draw.
+over both. What depends on the order of conditions only is computed once for every different order.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.compiling import compiled, inner
+from dissensus.kernels.orders import Orders
 from dissensus.kernels.standings import Standings
 from dissensus.typing import FloatArray, IntArray
 
@@ -19,13 +20,13 @@ from dissensus.typing import FloatArray, IntArray
 
 
 @compiled
-def expected_gains(layout: Layout, drawn: Standings, bases: FloatArray, gains: FloatArray) -> FloatArray:
-    """Add up what the mentioned conditions gain by their places in each draw.
+def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray) -> FloatArray:
+    """Add up what the mentioned conditions gain by their places in each order.
 
     Parameters
     ----------
     layout, drawn
-        Standings of the mentioned conditions in each draw.
+        The draws, and their orders.
     bases : (n_cases,)
         What a draw with unmentioned conditions only is worth.
     gains : (sum of U, n_places + 1)
@@ -34,30 +35,29 @@ def expected_gains(layout: Layout, drawn: Standings, bases: FloatArray, gains: F
 
     Returns
     -------
-    (n_cases, n_draws)
+    (n_orders,)
 
     Notes
     -----
     A condition in a tie has each place of the tie with equal probability.
     """
-    n_cases, n_places = len(layout.rest_shapes), gains.shape[1] - 1
-    worths = np.empty((n_cases, layout.n_draws))
+    n_cases, n_places, start = len(layout.rest_shapes), gains.shape[1] - 1, 0
+    worths = np.empty(len(drawn.counts))
     for case in range(n_cases):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
-        start = layout.n_draws * first
-        for draw in range(layout.n_draws):
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             worth = bases[case]
             for k in range(size):
                 above, tied = min(drawn.above[start + k], n_places), drawn.tied[start + k]
-                if (tied > 1) & (above < n_places):
+                if tied > 1 and above < n_places:
                     total = 0.0
                     for place_in_tie in range(above, min(above + tied, n_places)):
                         total += gains[first + k, place_in_tie]
                     worth += total / tied
-                else:  # no branch for places beyond: guesses at branches cost more than adding zero
+                else:
                     worth += gains[first + k, above]
-            worths[case, draw] = worth
+            worths[order] = worth
             start += size
     return worths
 
@@ -148,8 +148,8 @@ def chance_of_same(
 
 
 @compiled
-def same_sets(layout: Layout, drawn: Standings, predicted: Standings, k: int) -> FloatArray:
-    """Return the probability that the top k of a draw are the top k of the model, shape (n_cases, n_draws).
+def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> FloatArray:
+    """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
 
     Notes
     -----
@@ -157,9 +157,8 @@ def same_sets(layout: Layout, drawn: Standings, predicted: Standings, k: int) ->
     Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
     probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
     """
-    n_cases = len(layout.rest_shapes)
-    chances = np.zeros((n_cases, layout.n_draws))
-    for case in range(n_cases):
+    chances, start = np.zeros(len(drawn.counts)), 0
+    for case in range(len(layout.rest_shapes)):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         n_rest = layout.n_conditions - (end - first)
         sure, group, above, tied = 0, 0, 0, 1
@@ -169,8 +168,7 @@ def same_sets(layout: Layout, drawn: Standings, predicted: Standings, k: int) ->
             elif predicted.above[member] < k:
                 group += 1
                 above, tied = predicted.above[member], predicted.tied[member]
-        start = layout.n_draws * first
-        for draw in range(layout.n_draws):
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             sure_d, group_d, above_d, tied_d = 0, 0, 0, 1
             required, free, possible = 0, 0, True
             for member in range(first, end):
@@ -195,7 +193,7 @@ def same_sets(layout: Layout, drawn: Standings, predicted: Standings, k: int) ->
                 continue
             ours = sure, group, above, tied
             theirs = sure_d, group_d, above_d, tied_d
-            chances[case, draw] = chance_of_same(required, free, ours, theirs, n_rest, k)
+            chances[order] = chance_of_same(required, free, ours, theirs, n_rest, k)
     return chances
 
 
@@ -229,7 +227,9 @@ def place(above: int, tied: int, k: int) -> float:
 
 
 @inner
-def drawn_blocks(above: IntArray, tied: IntArray, rest: float, n_rest: int, sizes: IntArray, counts: IntArray) -> None:
+def drawn_blocks(
+    above: IntArray, tied: IntArray, has_rest: int, n_rest: int, sizes: IntArray, counts: IntArray
+) -> None:
     """Find the blocks of one draw that begin within the list, as ``Predicted.blocks`` does for a model.
 
     Unmentioned conditions with some mass are never tied with each other; without any they all are.
@@ -246,7 +246,7 @@ def drawn_blocks(above: IntArray, tied: IntArray, rest: float, n_rest: int, size
         if sizes[a] > 0:
             counts[a] = sizes[a] - counts[a]
         elif left > 0:
-            sizes[a] = 1 if rest > 0.0 else left
+            sizes[a] = 1 if has_rest else left
             counts[a] = sizes[a]
         else:
             break
@@ -314,8 +314,7 @@ def orders_of(
 @compiled
 def kendall_distances(
     layout: Layout,
-    values: FloatArray,
-    drawn: Standings,
+    drawn: Orders,
     predicted: Standings,
     predicted_sizes: IntArray,
     predicted_counts: IntArray,
@@ -324,18 +323,18 @@ def kendall_distances(
 
     Parameters
     ----------
-    layout, values, drawn
-        The draws and their standings.
+    layout, drawn
+        The draws, and their orders.
     predicted, predicted_sizes, predicted_counts
         Standings of the model, and the blocks that begin within the list, (n_cases, k): column ``a`` is the block with
         ``a`` conditions above it, how many conditions it has, and how many of them nobody mentioned.
 
     Returns
     -------
-    (n_cases, n_draws)
+    (n_orders,)
     """
     n_cases, k = predicted_sizes.shape
-    distances = np.zeros((n_cases, layout.n_draws))
+    distances, start = np.zeros(len(drawn.counts)), 0
     sizes, counts = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     most = 0
     for case in range(n_cases):
@@ -353,11 +352,10 @@ def kendall_distances(
             ahead,
             beside,
         )
-        for draw in range(layout.n_draws):
-            start = layout.n_draws * first + draw * size
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             above, tied = drawn.above[start : start + size], drawn.tied[start : start + size]
-            rest = values[layout.n_draws * (first + case) + draw * (size + 1) + size]
-            drawn_blocks(above, tied, rest, n_rest, sizes, counts)
+            drawn_blocks(above, tied, drawn.has_rest[order], n_rest, sizes, counts)
+            start += size
             distance = 0.0
             for i in range(size):
                 for j in range(i):
@@ -372,7 +370,7 @@ def kendall_distances(
                     distance += n_rest * pair_distance(after / n_rest, before / n_rest, beside[i, 0], beside[i, 1])
             if n_rest > 1:
                 distance += n_rest * (n_rest - 1) / 4 * (1.0 - tied_share(sizes, counts, n_rest) * tied_rest)
-            distances[case, draw] = distance
+            distances[order] = distance
     return distances
 
 
@@ -389,15 +387,14 @@ def spread(sizes: IntArray, counts: IntArray, expected: FloatArray) -> float:
 @compiled
 def footrule_distances(
     layout: Layout,
-    values: FloatArray,
-    drawn: Standings,
+    drawn: Orders,
     predicted: Standings,
     predicted_sizes: IntArray,
     predicted_counts: IntArray,
 ) -> FloatArray:
     """Add up how far each condition is from its place in the list of the model; see :func:`kendall_distances`."""
     n_cases, k = predicted_sizes.shape
-    distances = np.zeros((n_cases, layout.n_draws))
+    distances, start = np.zeros(len(drawn.counts)), 0
     sizes, counts = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     expected, expected_p = np.empty(k), np.empty(k)
     bottom = (k + 1 + layout.n_conditions) / 2
@@ -406,11 +403,10 @@ def footrule_distances(
         size, n_rest = end - first, layout.n_conditions - (end - first)
         sizes_p, counts_p = predicted_sizes[case], predicted_counts[case]
         total_p = spread(sizes_p, counts_p, expected_p)
-        for draw in range(layout.n_draws):
-            start = layout.n_draws * first + draw * size
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             above, tied = drawn.above[start : start + size], drawn.tied[start : start + size]
-            rest = values[layout.n_draws * (first + case) + draw * (size + 1) + size]
-            drawn_blocks(above, tied, rest, n_rest, sizes, counts)
+            drawn_blocks(above, tied, drawn.has_rest[order], n_rest, sizes, counts)
+            start += size
             total = spread(sizes, counts, expected)
             distance = 0.0
             for i in range(size):
@@ -430,5 +426,5 @@ def footrule_distances(
                             moved += expected[a] * expected_p[b] * abs(here - place(b, sizes_p[b], k))
                 if expected_p[a] > 0.0:
                     moved += expected_p[a] * (n_rest - total) * (bottom - place(a, sizes_p[a], k))
-            distances[case, draw] = distance + (moved / n_rest if n_rest > 0 else 0.0)
+            distances[order] = distance + (moved / n_rest if n_rest > 0 else 0.0)
     return distances

@@ -6,7 +6,7 @@ from dissensus.metrics.accuracy import ExpectedAccuracy, TopKAccuracy
 from dissensus.metrics.categories import CategoryAccuracy
 from dissensus.metrics.functions import UserMetric
 from dissensus.metrics.lists import KendallTau, SpearmanFootrule
-from dissensus.metrics.measuring import Drawn, Metric, Predicted
+from dissensus.metrics.measuring import Drawn, Metric, OrderMetric, Predicted
 from dissensus.metrics.naming import METRICS, named_metric
 from dissensus.metrics.overlap import AverageOverlap, Overlap, RankBiasedOverlap
 from dissensus.metrics.probabilities import BrierScore, LogScore
@@ -24,6 +24,7 @@ __all__ = [
     "KendallTau",
     "LogScore",
     "Metric",
+    "OrderMetric",
     "Overlap",
     "Predicted",
     "RankBiasedOverlap",

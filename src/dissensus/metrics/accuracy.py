@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissensus.aggregation.opinions import check_count
-from dissensus.metrics.measuring import Drawn, Metric, Predicted, check_fewer, check_ordered, expected_worth
+from dissensus.metrics.measuring import (
+    Drawn,
+    Metric,
+    OrderMetric,
+    Predicted,
+    check_fewer,
+    check_ordered,
+    expected_worth,
+)
 from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class TopKAccuracy(Metric):
+class TopKAccuracy(OrderMetric):
     """Probability that the best condition of a draw is among the model's top k.
 
     Parameters
@@ -49,9 +57,9 @@ class TopKAccuracy(Metric):
         check_ordered(self, predictions)
         check_fewer(self, self.k, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the probability that the best condition of each draw is in the top k."""
-        return expected_worth(drawn, predicted, *predicted.top_shares(self.k))
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the probability that the best condition of each order is in the top k."""
+        return expected_worth(drawn, *predicted.top_shares(self.k))
 
 
 @dataclass(frozen=True)

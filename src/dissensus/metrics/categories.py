@@ -10,13 +10,20 @@ import numpy as np
 from dissensus.aggregation.opinions import check_count
 from dissensus.annotations.panel import check_length
 from dissensus.annotations.ragged import row_of_each
-from dissensus.metrics.measuring import Drawn, Metric, Predicted, check_fewer, check_ordered, expected_worth
+from dissensus.metrics.measuring import (
+    Drawn,
+    OrderMetric,
+    Predicted,
+    check_fewer,
+    check_ordered,
+    expected_worth,
+)
 from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class CategoryAccuracy(Metric):
+class CategoryAccuracy(OrderMetric):
     """Probability that the category of the best condition of a draw is a category of the model's top k.
 
     Parameters
@@ -59,14 +66,14 @@ class CategoryAccuracy(Metric):
         check_fewer(self, self.k, predictions)
         check_length("categorie", len(self.categories), predictions.n_conditions, where=f"model {predictions.name!r}")
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the probability that the category of the best condition of each draw is found."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the probability that the category of the best condition of each order is found."""
         known = {category: code for code, category in enumerate(dict.fromkeys(self.categories))}
         codes = np.array([known[category] for category in self.categories], dtype=np.int64)
         found = found_categories(predicted, codes, len(known), self.k)
         members = found[predicted.case_of_member, codes[predicted.batch.support]]
         totals = np.cumsum(found * np.bincount(codes, minlength=len(known)), axis=1)[:, -1]
-        return expected_worth(drawn, predicted, members, predicted.rest_means(totals, members))
+        return expected_worth(drawn, members, predicted.rest_means(totals, members))
 
 
 def found_categories(predicted: Predicted, codes: IntArray, n_categories: int, k: int) -> FloatArray:

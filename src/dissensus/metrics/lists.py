@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.aggregation.opinions import check_count
-from dissensus.metrics.measuring import Drawn, Metric, Predicted, check_depth, check_ordered
+from dissensus.metrics.measuring import Drawn, OrderMetric, Predicted, check_depth, check_ordered
 from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class KendallTau(Metric):
+class KendallTau(OrderMetric):
     """Similarity of the first k places by pairs of conditions, from 0 to 1.
 
     A pair that the two lists order oppositely counts 1, a pair that is tied in one of them only counts 1/2. The sum is
@@ -60,19 +60,16 @@ class KendallTau(Metric):
         check_ordered(self, predictions)
         check_depth(self, self.k, predictions.n_conditions, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the similarity with each draw."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the similarity with each order."""
         from dissensus.kernels.metrics import kendall_distances
 
-        batch = drawn.batch
-        distances = kendall_distances(
-            batch.layout(), batch.values, drawn.standings, predicted.standings, *predicted.blocks(self.k)
-        )
-        return 1.0 - distances / farthest_pairs(batch.n_conditions, self.k)
+        distances = kendall_distances(drawn.layout, drawn.orders, predicted.standings, *predicted.blocks(self.k))
+        return 1.0 - distances / farthest_pairs(drawn.batch.n_conditions, self.k)
 
 
 @dataclass(frozen=True)
-class SpearmanFootrule(Metric):
+class SpearmanFootrule(OrderMetric):
     """Similarity of the first k places by how far each condition is moved, from 0 to 1.
 
     Conditions in a tie have its mean place, those outside the list the mean of the places below it. The sum of the
@@ -113,15 +110,12 @@ class SpearmanFootrule(Metric):
         check_ordered(self, predictions)
         check_depth(self, self.k, predictions.n_conditions, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the similarity with each draw."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the similarity with each order."""
         from dissensus.kernels.metrics import footrule_distances
 
-        batch = drawn.batch
-        distances = footrule_distances(
-            batch.layout(), batch.values, drawn.standings, predicted.standings, *predicted.blocks(self.k)
-        )
-        return 1.0 - distances / farthest_places(batch.n_conditions, self.k)
+        distances = footrule_distances(drawn.layout, drawn.orders, predicted.standings, *predicted.blocks(self.k))
+        return 1.0 - distances / farthest_places(drawn.batch.n_conditions, self.k)
 
 
 def farthest_pairs(n_conditions: int, k: int) -> float:

@@ -17,6 +17,8 @@ from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from dissensus.kernels.compact import Layout
+    from dissensus.kernels.orders import Orders
     from dissensus.kernels.standings import Standings
 
 
@@ -49,9 +51,21 @@ class Metric(ABC):
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
 
 
+class OrderMetric(Metric):
+    """Compare the order of conditions in draws with predictions: every different order of a case is compared once."""
+
+    @abstractmethod
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the metric of every different order, shape (n_orders,); it must be defined for all of them."""
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the metric of every case and draw, shape (n_cases, n_draws)."""
+        return drawn.of_draws(self.of_orders(drawn, predicted))
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Hold a batch of draws and where conditions stand in them.
+    """Hold a batch of draws and the orders that they put conditions in.
 
     Attributes
     ----------
@@ -65,11 +79,30 @@ class Drawn:
     depth: int
 
     @cached_property
-    def standings(self) -> Standings:
-        """Standings of the mentioned conditions in every draw, shape (n_draws * sum of U,)."""
-        from dissensus.kernels.standings import draw_standings
+    def layout(self) -> Layout:
+        """What kernels need to know to walk through the draws."""
+        return self.batch.layout()
 
-        return draw_standings(self.batch.layout(), self.batch.values, max(1, self.depth))
+    @cached_property
+    def orders(self) -> Orders:
+        """The different orders of each case, down to the depth."""
+        from dissensus.kernels.orders import draw_orders
+
+        return draw_orders(self.layout, self.batch.values, max(1, self.depth))
+
+    @cached_property
+    def case_of_member(self) -> IntArray:
+        """Position of the case of each mentioned condition, shape (sum of U,)."""
+        return row_of_each(self.batch.support_offsets)
+
+    def of_draws(self, of_orders: FloatArray) -> FloatArray:
+        """Give every draw the number of its order, shape (n_cases, n_draws)."""
+        return of_orders[self.orders.of_draw]
+
+    def means(self, of_orders: FloatArray) -> FloatArray:
+        """Average numbers of orders (..., n_orders) over draws, shape (..., n_cases)."""
+        sums = np.add.reduceat(self.orders.counts * of_orders, self.orders.offsets[:-1], axis=-1)
+        return np.asarray(sums / self.batch.n_draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +156,7 @@ class Predicted:
     @cached_property
     def listed(self) -> IntArray:
         """Number of listed conditions of each case, shape (n_cases,)."""
-        return np.diff(self.entries[0])
+        return np.asarray(self.predictions.entries_per_case[self.rows])
 
     @cached_property
     def case_of_member(self) -> IntArray:
@@ -134,7 +167,10 @@ class Predicted:
     def _looked_up(self) -> tuple[Standings, FloatArray]:
         from dissensus.kernels.standings import predicted_standings
 
-        return predicted_standings(*self.entries, *plain_support(self.batch), self.batch.n_conditions)
+        said = self.predictions
+        return predicted_standings(
+            said.offsets, said.codes, said.values, self.rows, *plain_support(self.batch), self.batch.n_conditions
+        )
 
     @property
     def standings(self) -> Standings:
@@ -180,6 +216,10 @@ class Predicted:
         left = np.maximum(0.0, totals - self.sums(of_members))
         return np.where(self.batch.rest_sizes > 0, left / np.maximum(1, self.batch.rest_sizes), 0.0)
 
+    @cached_property
+    def _known_shares(self) -> dict[int, tuple[FloatArray, FloatArray]]:
+        return {}
+
     def top_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Return the probability of being in the top k.
 
@@ -188,9 +228,11 @@ class Predicted:
         (sum of U,), (n_cases,)
             Of each mentioned condition, and of an unmentioned one on average.
         """
-        above, tied = self.standings
-        shares = np.clip((k - above) / tied, 0.0, 1.0)
-        return shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+        if k not in self._known_shares:
+            above, tied = self.standings
+            shares = np.clip((k - above) / tied, 0.0, 1.0)
+            self._known_shares[k] = shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+        return self._known_shares[k]
 
 
 def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
@@ -200,19 +242,17 @@ def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
     return plain(batch.support_offsets), plain(batch.support)
 
 
-def expected_worth(drawn: Drawn, predicted: Predicted, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
-    """Average over the top condition of each draw what a condition is worth, shape (n_cases, n_draws).
+def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
+    """Average over the top condition of each order what a condition is worth, shape (n_orders,).
 
     ``shares`` (sum of U,) holds the worth of the mentioned conditions and ``rest_shares`` (n_cases,) the mean worth of
     the others.
     """
-    return mean_worth(drawn, predicted, np.ones(1), shares[None], rest_shares[None])
+    return mean_worth(drawn, np.ones(1), shares[None], rest_shares[None])
 
 
-def mean_worth(
-    drawn: Drawn, predicted: Predicted, weights: FloatArray, shares: FloatArray, rest_shares: FloatArray
-) -> FloatArray:
-    """Average over the first conditions of each draw what a condition is worth, for several depths at once.
+def mean_worth(drawn: Drawn, weights: FloatArray, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
+    """Average over the first conditions of each order what a condition is worth, for several depths at once.
 
     Parameters
     ----------
@@ -230,9 +270,9 @@ def mean_worth(
     parts = shared / np.arange(1, depth + 1)[:, None]
     gains = np.zeros((shares.shape[1], depth + 1))
     # a condition in one place counts at this depth and at all below
-    gains[:, :depth] = np.cumsum((parts * (shares - rest_shares[:, predicted.case_of_member]))[::-1], axis=0)[::-1].T
+    gains[:, :depth] = np.cumsum((parts * (shares - rest_shares[:, drawn.case_of_member]))[::-1], axis=0)[::-1].T
     bases = np.cumsum(shared * rest_shares, axis=0)[-1]  # in order, so that a case gives the same bits in any company
-    return expected_gains(drawn.batch.layout(), drawn.standings, bases, gains)
+    return expected_gains(drawn.layout, drawn.orders, bases, gains)
 
 
 # Checks --------------------------------------------------------------------------------------------------

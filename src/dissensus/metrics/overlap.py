@@ -10,7 +10,7 @@ from dissensus.aggregation.opinions import check_count
 from dissensus.errors import DissensusError
 from dissensus.metrics.measuring import (
     Drawn,
-    Metric,
+    OrderMetric,
     Predicted,
     check_depth,
     check_fewer,
@@ -22,7 +22,7 @@ from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Overlap(Metric):
+class Overlap(OrderMetric):
     """Share of the top k of a draw that are in the top k of the model.
 
     Parameters
@@ -60,13 +60,13 @@ class Overlap(Metric):
         check_ordered(self, predictions)
         check_fewer(self, self.k, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the overlap with each draw."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the overlap with each order."""
         return mean_overlap(drawn, predicted, (np.arange(1, self.k + 1) == self.k).astype(np.float64))
 
 
 @dataclass(frozen=True)
-class AverageOverlap(Metric):
+class AverageOverlap(OrderMetric):
     """Mean of the overlaps of the top 1, the top 2 and so on, so that early places count more.
 
     Parameters
@@ -99,13 +99,13 @@ class AverageOverlap(Metric):
         check_ordered(self, predictions)
         check_depth(self, self.depth, predictions.n_conditions, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the average overlap with each draw."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the average overlap with each order."""
         return mean_overlap(drawn, predicted, np.ones(self.depth))
 
 
 @dataclass(frozen=True)
-class RankBiasedOverlap(Metric):
+class RankBiasedOverlap(OrderMetric):
     """Weighted mean of the overlaps of the top 1, the top 2 and so on, each weighted less than the one before.
 
     Parameters
@@ -148,12 +148,12 @@ class RankBiasedOverlap(Metric):
         check_ordered(self, predictions)
         check_depth(self, self.depth, predictions.n_conditions, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the rank-biased overlap with each draw."""
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the rank-biased overlap with each order."""
         return mean_overlap(drawn, predicted, np.float64(self.persistence) ** np.arange(self.depth, dtype=np.float64))
 
 
 def mean_overlap(drawn: Drawn, predicted: Predicted, weights: FloatArray) -> FloatArray:
     """Average the overlaps of the top 1, the top 2 and so on, with these weights."""
     shares, rest_shares = zip(*(predicted.top_shares(k) for k in range(1, len(weights) + 1)), strict=True)
-    return mean_worth(drawn, predicted, weights, np.stack(shares), np.stack(rest_shares))
+    return mean_worth(drawn, weights, np.stack(shares), np.stack(rest_shares))

@@ -11,6 +11,7 @@ from dissensus.aggregation.opinions import check_count
 from dissensus.metrics.measuring import (
     Drawn,
     Metric,
+    OrderMetric,
     Predicted,
     check_fewer,
     check_ordered,
@@ -22,7 +23,7 @@ from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class SetAccuracy(Metric):
+class SetAccuracy(OrderMetric):
     """Probability that the top-k set of a draw is the top-k set of the model.
 
     Parameters
@@ -60,15 +61,15 @@ class SetAccuracy(Metric):
         check_ordered(self, predictions)
         check_fewer(self, self.k, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""
         from dissensus.kernels.metrics import same_sets
 
-        return same_sets(drawn.batch.layout(), drawn.standings, predicted.standings, self.k)
+        return same_sets(drawn.layout, drawn.orders, predicted.standings, self.k)
 
 
 @dataclass(frozen=True)
-class Coverage(Metric):
+class Coverage(OrderMetric):
     """Probability that the best condition of a draw is in the predicted set.
 
     Examples
@@ -95,9 +96,9 @@ class Coverage(Metric):
         """Refuse anything but sets."""
         check_sets(self, predictions)
 
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the probability that the set holds the best condition of each draw."""
-        return expected_worth(drawn, predicted, *inside(predicted))
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the probability that the set holds the best condition of each order."""
+        return expected_worth(drawn, *inside(predicted))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,130 @@
+"""The paper's main figure against sampling alone; growth with cases and with conditions; memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from dissensus import Annotations, PlackettLuce, Predictions, ProbabilisticInverseRank, evaluate, simulate_study
+from dissensus.aggregation import Aggregation
+from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
+from measuring import in_turn, peak_memory, seconds
+from studies import published_or_simulated
+from test_aggregation import DRAWS, record, sampling
+
+METRICS = (TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
+SWEEP: tuple[Aggregation, ...] = (
+    *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
+    *(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100)),
+)
+MEGABYTE = 2**20
+
+
+@pytest.fixture(scope="module")
+def said() -> Annotations:
+    return published_or_simulated()
+
+
+def noisy_models(said: Annotations, *, listed: int | None = None) -> dict[str, Predictions]:
+    """Simulate four models that see the opinions through noise; with ``listed``, only their first conditions."""
+    models = {}
+    for seed, noise in enumerate((0.05, 0.1, 0.2, 0.4)):
+        rng = np.random.default_rng(seed)
+        scores = noise * rng.random((said.n_cases, said.n_conditions))
+        case = said.panel.case_of_opinion[said.ranking_of_mention]
+        np.add.at(scores, (case, said.codes), rng.random(len(said.codes)))
+        if listed is not None:
+            scores = np.where(scores >= np.partition(scores, -listed, axis=1)[:, -listed, None], scores, 0.0)
+        model = Predictions.from_scores(scores, said.conditions, case_names=said.case_names)
+        models[f"model {seed}"] = model if listed is None else shortened(model)
+    return models
+
+
+def shortened(model: Predictions) -> Predictions:
+    """Write down only what has a score, as a list of the first conditions does."""
+    keep = model.values > 0
+    counts = np.add.reduceat(keep.astype(np.int64), model.offsets[:-1])
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Predictions(
+        model.name, "scores", model.conditions, model.case_names, offsets, model.codes[keep], model.values[keep]
+    )
+
+
+def evaluating(said: Annotations, models: dict[str, Predictions], *sweep: Aggregation) -> Callable[[], object]:
+    return lambda: evaluate(said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1)
+
+
+def test_main_figure_against_sampling(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    draws = [sampling(aggregation, said) for aggregation in SWEEP]
+    figure = evaluating(said, noisy_models(said), *SWEEP)
+    pair = in_turn(figure, lambda: [draw() for draw in draws], rounds=3)
+    record(
+        benchmark,
+        figure,
+        what="main figure (10 aggregations, 4 models, 4 metrics, certainty of the top 1 to 3) / sampling alone",
+        ratio=pair.ratio,
+        limit=2.0,
+        seconds=pair.ours,
+    )
+
+
+def test_memory_of_the_main_figure(benchmark: BenchmarkFixture) -> None:
+    outcome: list[str] = []
+
+    def measure() -> None:
+        done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
+        outcome.append(done.stdout)
+
+    benchmark.pedantic(measure, rounds=1)
+    before, after = (int(word) for word in outcome[-1].split())
+    benchmark.extra_info.update(
+        what="memory of the main figure above interpreter, libraries and data, MB",
+        ratio=(after - before) / MEGABYTE,
+        limit=400.0,
+    )
+
+
+def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
+    sizes = (500, 2000, 8000, 20_000)
+    said = simulate_study(n_cases=max(sizes), n_conditions=60, seed=0).annotations
+    models = noisy_models(said, listed=10)
+    times = []
+    for size in sizes:
+        part = said.select(slice(0, size))
+        few = {name: model.select(slice(0, size)) for name, model in models.items()}
+        run = evaluating(part, few, PlackettLuce(reliability=3))
+        run()
+        times.append(min(seconds(run) for _ in range(3)))
+    exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+    record(
+        benchmark,
+        evaluating(said, models, PlackettLuce(reliability=3)),
+        what="exponent of the cost in cases, 500 to 20 000",
+        ratio=exponent,
+        limit=1.1,
+        seconds=dict(zip(map(str, sizes), times, strict=True)),
+    )
+
+
+def test_cost_does_not_follow_conditions(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(20_000 - said.n_conditions))])
+    few = noisy_models(said, listed=10)
+    many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}
+    large, small = (evaluating(*pair, PlackettLuce(reliability=3)) for pair in ((more, many), (said, few)))
+    pair = in_turn(large, small, rounds=3)
+    record(benchmark, large, what="20 000 conditions / 419, lists of ten, same opinions", ratio=pair.ratio, limit=1.2)
+
+
+if __name__ == "__main__":  # in a process of its own, so that nothing else counts
+    opinions = published_or_simulated()
+    lists = noisy_models(opinions)
+    small_study = opinions.select(slice(0, 5))
+    evaluating(small_study, {name: model.select(slice(0, 5)) for name, model in lists.items()}, *SWEEP)()
+    start = peak_memory()
+    evaluate(opinions, lists, aggregations=SWEEP, metrics=METRICS, draws=DRAWS)
+    print(start, peak_memory())

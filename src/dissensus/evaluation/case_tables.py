@@ -1,0 +1,132 @@
+"""Tables of single cases: certainty, categories, risk, plausibilities, agreement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from dissensus.annotations.ragged import row_of_each
+from dissensus.annotations.rankings import Annotations
+from dissensus.evaluation.agreement import annotator_agreement
+from dissensus.evaluation.certainty import ANY_OTHER
+from dissensus.typing import IntArray
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.results import Evaluation
+
+SUMMARY = {
+    "aggregation": pl.String,
+    "reliability": pl.Float64,
+    "model": pl.String,
+    "metric": pl.String,
+    **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
+    **dict.fromkeys(("case_sd", "mc_error", "point_estimate", "optimism"), pl.Float64),
+    "n_cases": pl.Int64,
+    "n_draws": pl.Int64,
+}
+"""Columns of the tidy table."""
+
+
+def certainties(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.certainties`."""
+    material = evaluation.material
+    parts = []
+    for run, found in enumerate(evaluation.findings):
+        for top, is_member in enumerate(found.is_member, start=1):
+            rows = _labelled(evaluation, run, pl.Series("case", evaluation.case_names, dtype=pl.String))
+            parts.append(
+                rows.with_columns(
+                    pl.lit(top, dtype=pl.Int64).alias("top"),
+                    pl.Series("certainty", found.certainties[top - 1]),
+                    pl.Series("error", found.errors[top - 1]),
+                    _winners(material.conditions, material.support_offsets, material.support, is_member, top),
+                )
+            )
+    return pl.concat(parts).select("aggregation", "reliability", "top", "case", "certainty", "error", "winner")
+
+
+def _winners(
+    conditions: tuple[str, ...], offsets: IntArray, support: IntArray, is_member: IntArray, top: int
+) -> pl.Series:
+    """Name the winning set of every case; what it lacks is some unmentioned condition."""
+    chosen = np.flatnonzero(is_member)
+    cases = row_of_each(offsets)[chosen]
+    lacking = np.repeat(np.arange(len(offsets) - 1), top - np.bincount(cases, minlength=len(offsets) - 1))
+    names = pl.Series([*conditions, ANY_OTHER], dtype=pl.String)
+    codes = np.concatenate([support[chosen], np.full(len(lacking), len(conditions))])
+    rows = pl.DataFrame({"case": np.concatenate([cases, lacking]), "winner": names.gather(codes)})
+    grouped = rows.sort("case", maintain_order=True).group_by("case", maintain_order=True).agg("winner")
+    return grouped["winner"]
+
+
+def category_certainties(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.category_certainties`."""
+    schema = {**LABELS, "certainty": pl.Float64, "error": pl.Float64, "category": pl.String}
+    if evaluation.categories is None:
+        return pl.DataFrame(schema=schema)
+    names = pl.Series(evaluation.categories.names, dtype=pl.String)
+    parts = [
+        _labelled(evaluation, run, pl.Series("case", evaluation.case_names, dtype=pl.String)).with_columns(
+            pl.Series("certainty", found.category_certainties),
+            pl.Series("error", found.category_errors),
+            names.gather(found.category_winners).alias("category"),
+        )
+        for run, found in enumerate(evaluation.findings)
+    ]
+    return pl.concat(parts)
+
+
+def risks(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.risks`."""
+    schema = {**LABELS, **dict.fromkeys(("mean", "min", "max"), pl.Float64)}
+    if evaluation.categories is None or not evaluation.categories.levels:
+        return pl.DataFrame(schema=schema)
+    names = pl.Series("case", evaluation.case_names, dtype=pl.String)
+    parts = [
+        _labelled(evaluation, run, names).with_columns(
+            pl.Series(name, values) for name, values in zip(("mean", "min", "max"), found.risks, strict=True)
+        )
+        for run, found in enumerate(evaluation.findings)
+    ]
+    return pl.concat(parts)
+
+
+def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.plausibilities`."""
+    material = evaluation.material
+    case = pl.Series("case", evaluation.case_names, dtype=pl.String).gather(row_of_each(material.columns))
+    codes = np.insert(material.support, material.support_offsets[1:], len(material.conditions))
+    condition = pl.Series("condition", [*material.conditions, None], dtype=pl.String).gather(codes)
+    parts = [
+        _labelled(evaluation, run, case).with_columns(
+            condition,
+            pl.Series("mean", found.means),
+            pl.Series("top", found.tops),
+            pl.Series("draws", np.ascontiguousarray(found.sketch.T)).arr.to_list(),
+        )
+        for run, found in enumerate(evaluation.findings)
+    ]
+    return pl.concat(parts)
+
+
+def agreement(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.agreement`."""
+    schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
+    if not isinstance(evaluation.study, Annotations):
+        return pl.DataFrame(schema=schema)
+    return annotator_agreement(evaluation.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
+
+
+LABELS = {"aggregation": pl.String, "reliability": pl.Float64, "case": pl.String}
+
+
+def _labelled(evaluation: Evaluation, run: int, case: pl.Series) -> pl.DataFrame:
+    """Begin a table of cases under one run."""
+    described = evaluation.runs[run]
+    return pl.DataFrame({"case": case}).select(
+        pl.lit(described.aggregation, dtype=pl.String).alias("aggregation"),
+        pl.lit(described.reliability, dtype=pl.Float64).alias("reliability"),
+        "case",
+    )

@@ -1,0 +1,92 @@
+"""What the draws say about single cases: certainty, plausibilities, categories and risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dissensus.annotations.panel import equal_fields
+from dissensus.annotations.ragged import row_of_each
+from dissensus.evaluation.categories import Categories, category_certainty, category_chances, risk_ranges
+from dissensus.evaluation.certainty import batch_certainty
+from dissensus.metrics import Drawn
+from dissensus.plausibilities import Batch
+from dissensus.typing import FloatArray, IntArray, SmallFloatArray
+
+SKETCHED = 20
+"""How many draws of each case are kept to be looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Hold what the draws of one aggregation say about every case.
+
+    Attributes
+    ----------
+    certainties, errors : (n_tops, n_cases)
+        Certainty of the first 1, 2, ... conditions, and its Monte Carlo standard error.
+    is_member : (n_tops, sum of U)
+        One for the mentioned conditions that belong to the winning set of their case.
+    means, tops : (sum of (U + 1),)
+        Mean plausibility of each mentioned condition and of all others together, and how often it is on top.
+    sketch : (at most 20, sum of (U + 1))
+        A few draws.
+    category_certainties, category_errors, category_winners : (n_cases,)
+        Certainty of the category of the first condition; empty without categories.
+    risks : (3, n_cases)
+        Mean, least and greatest expected risk over the draws; empty without levels of risk.
+    """
+
+    certainties: FloatArray
+    errors: FloatArray
+    is_member: IntArray
+    means: FloatArray
+    tops: FloatArray
+    sketch: SmallFloatArray
+    category_certainties: FloatArray
+    category_errors: FloatArray
+    category_winners: IntArray
+    risks: FloatArray
+
+    @staticmethod
+    def of(drawn: Drawn, tops: IntArray, categories: Categories | None) -> Findings:
+        """Find out what the draws of a batch say."""
+        from dissensus.kernels.compact import mean_draws
+        from dissensus.kernels.orders import first_shares
+
+        batch = drawn.batch
+        certain = batch_certainty(drawn, tops)
+        by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
+        if categories is not None:
+            by_category = category_certainty(category_chances(drawn, categories), batch.n_chains)
+        has_levels = categories is not None and bool(categories.levels)
+        return Findings(
+            *certain,
+            mean_draws(drawn.layout, batch.values),
+            first_shares(drawn.layout, drawn.orders),
+            sketched(batch),
+            *by_category,
+            risk_ranges(batch, categories) if has_levels and categories is not None else np.empty((3, 0)),
+        )
+
+    @staticmethod
+    def concatenate(parts: Sequence[Findings]) -> Findings:
+        """Put the findings about different cases one after the other."""
+        names = [part.name for part in fields(Findings)]
+        return Findings(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Findings) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def sketched(batch: Batch) -> SmallFloatArray:
+    """Pick a few draws of every case, evenly spaced, shape (at most 20, sum of (U + 1))."""
+    kept = np.unique(np.linspace(0, batch.n_draws - 1, SKETCHED).astype(np.int64))
+    columns, case = batch.columns, row_of_each(batch.columns)
+    first = batch.n_draws * columns[case] + np.arange(columns[-1]) - columns[case]
+    sketch: SmallFloatArray = batch.values[first + kept[:, None] * np.diff(columns)[case]].astype(np.float32)
+    return sketch

@@ -1,0 +1,123 @@
+"""What was evaluated: opinions, what the models said first, and what is known about cases and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from dissensus.annotations.panel import case_positions, equal_fields
+from dissensus.annotations.ragged import join_offsets, offsets_from_lengths
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
+from dissensus.errors import DissensusError
+from dissensus.evaluation.categories import Categories
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import IntArray
+
+LISTED = 10
+"""How many conditions of a model are kept for each case."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Hold what single cases look like.
+
+    Attributes
+    ----------
+    study
+        The opinions on the evaluated cases.
+    conditions
+        Names of the K conditions.
+    support_offsets, support
+        Codes of the mentioned conditions of each case.
+    predictions
+        The first conditions that each model named.
+    categories
+        Categories of the conditions, if there are any.
+    strata
+        For every column, the label of each case.
+    images
+        A path or address of a picture of each case; empty if there are none.
+    inputs
+        Hashes of the files it came from.
+    """
+
+    study: Annotations | Ratings
+    conditions: tuple[str, ...]
+    support_offsets: IntArray
+    support: IntArray
+    predictions: Mapping[str, Predictions] = field(default_factory=dict)
+    categories: Categories | None = None
+    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    images: tuple[str, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> IntArray:
+        """Where the U + 1 numbers of each case begin when all are put side by side, shape (n_cases + 1,)."""
+        return self.support_offsets + np.arange(len(self.support_offsets))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Material) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def first_listed(predictions: Predictions, case_names: Sequence[str]) -> Predictions:
+    """Keep some cases of a model, and of each the first conditions that it lists."""
+    rows = case_positions(list(case_names), predictions._positions)
+    lengths = np.minimum(predictions.entries_per_case[rows], LISTED)
+    offsets = offsets_from_lengths(lengths)
+    entries = np.arange(offsets[-1]) + np.repeat(predictions.offsets[rows] - offsets[:-1], lengths)
+    return replace(
+        predictions,
+        case_names=tuple(case_names),
+        offsets=offsets,
+        codes=predictions.codes[entries],
+        values=predictions.values[entries],
+        complete=predictions.complete and predictions.n_conditions <= LISTED,
+    )
+
+
+def joined(one: Material, other: Material) -> Material:
+    """Put the material of different cases together."""
+    for what in ("conditions", "categories"):
+        if getattr(one, what) != getattr(other, what):
+            raise DissensusError(f"evaluations with different {what} cannot be merged")
+    if one.strata.keys() != other.strata.keys() or bool(one.images) != bool(other.images):
+        raise DissensusError("evaluations with different columns of cases cannot be merged")
+    return Material(
+        _joined_studies(one.study, other.study),
+        one.conditions,
+        join_offsets([one.support_offsets, other.support_offsets]),
+        np.concatenate([one.support, other.support]),
+        {name: _joined_lists(listed, other.predictions[name]) for name, listed in one.predictions.items()},
+        one.categories,
+        {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()},
+        (*one.images, *other.images),
+        {**one.inputs, **other.inputs},
+    )
+
+
+def _joined_studies(one: Annotations | Ratings, other: Annotations | Ratings) -> Annotations | Ratings:
+    if isinstance(one, Annotations) and isinstance(other, Annotations):
+        return Annotations.concatenate([one, other])
+    if isinstance(one, Ratings) and isinstance(other, Ratings):
+        return Ratings.concatenate([one, other])
+    raise DissensusError("evaluations of rankings and of ratings cannot be merged")
+
+
+def _joined_lists(one: Predictions, other: Predictions) -> Predictions:
+    return replace(
+        one,
+        case_names=(*one.case_names, *other.case_names),
+        offsets=join_offsets([one.offsets, other.offsets]),
+        codes=np.concatenate([one.codes, other.codes]),
+        values=np.concatenate([one.values, other.values]),
+        complete=one.complete and other.complete,
+    )

@@ -1,0 +1,352 @@
+"""The different orders that the draws of a case put its first conditions in.
+
+All that most metrics and the certainty need to know of a draw is where the mentioned conditions stand in it, down to
+some place (see :mod:`~dissensus.kernels.standings`). A thousand draws of a case have a few dozen different orders, so
+each order is written down once, with the draws that have it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.compiling import compiled, inlined, inner
+from dissensus.kernels.rest import largest_unmentioned
+from dissensus.typing import FloatArray, IntArray
+
+MIXER = np.int64(0x2545F4914F6CDD1D)
+"""Multiplier of the hashes."""
+
+
+NOTHING = 1e-12
+"""Shares below this are rounding."""
+
+
+class Orders(NamedTuple):
+    """Hold the different orders of each case.
+
+    Attributes
+    ----------
+    above, tied : (sum of n_orders * U,)
+        Case after case, each a C-ordered (n_orders, U) matrix: how many conditions are better than a mentioned one,
+        and how many are as good, itself included.
+    has_rest : (n_orders,)
+        One where unmentioned conditions have any mass, so that no two of them are tied; otherwise zero.
+    counts : (n_orders,)
+        How many draws have the order.
+    offsets : (n_cases + 1,)
+        The orders of case ``i`` are ``offsets[i]`` to ``offsets[i + 1] - 1``.
+    starts : (n_cases + 1,)
+        Where the matrix of each case begins in ``above`` and ``tied``.
+    of_draw : (n_cases, n_draws)
+        The order of every draw.
+    """
+
+    above: IntArray
+    tied: IntArray
+    has_rest: IntArray
+    counts: IntArray
+    offsets: IntArray
+    starts: IntArray
+    of_draw: IntArray
+
+
+@inlined
+def find_leaders(values: FloatArray, start: int, size: int, best: FloatArray, members: IntArray) -> tuple[int, bool]:
+    """Write down the greatest of some consecutive values, descending, and which they are.
+
+    Returns
+    -------
+    How many there are, and whether any may be tied.
+    """
+    depth, found, may_tie = len(best), 0, False
+    for i in range(size):
+        value = values[start + i]
+        if found == depth:
+            if value <= best[depth - 1]:
+                may_tie |= value == best[depth - 1]
+                continue
+            place = depth - 1
+        else:
+            place = found
+            found += 1
+        while place > 0 and best[place - 1] < value:
+            best[place], members[place] = best[place - 1], members[place - 1]
+            place -= 1
+        may_tie |= place > 0 and best[place - 1] == value
+        best[place], members[place] = value, i
+    return found, may_tie
+
+
+@inner
+def write_row(
+    values: FloatArray,
+    source: int,
+    best: FloatArray,
+    others: FloatArray,
+    n_rest: int,
+    depth: int,
+    above: IntArray,
+    tied: IntArray,
+) -> bool:
+    """Write down the standings of the mentioned conditions of one draw; return whether any tie or other one matters.
+
+    Parameters
+    ----------
+    values, source
+        The draws, and where the plausibilities of the mentioned conditions begin.
+    best
+        The greatest of these, descending, as many as places matter.
+    others
+        The plausibilities of unmentioned conditions that reach the last of them.
+    n_rest, depth
+        How many unmentioned conditions there are, and how many places matter.
+    above, tied
+        Receive the standings; their length is the number of mentioned conditions.
+    """
+    last, at_last, is_special = best[-1], 0, len(others) > 0
+    for k in range(len(above)):
+        at_last += values[source + k] == last
+    for k in range(len(above)):
+        value = values[source + k]
+        better, equal = 0, 0
+        if value < last:
+            better, equal = depth, 1
+        else:
+            for i in range(len(best)):
+                better += best[i] > value
+                equal += best[i] == value
+            if value == last:
+                equal = at_last
+            for i in range(len(others)):
+                better += others[i] > value
+                equal += others[i] == value
+            if value == 0.0 and len(others) < depth:
+                equal += n_rest - len(others)
+        above[k], tied[k] = min(better, depth), equal
+        is_special |= equal > 1
+    return is_special
+
+
+@inner
+def integers(size: int) -> IntArray:
+    """Make room for numbers."""
+    return np.empty(size, dtype=np.int64)
+
+
+@inner
+def extended(array: IntArray, start: int, new: IntArray, size: int) -> IntArray:
+    """Write the first ``size`` new numbers from ``start`` on; return the array, or a longer one if it is too short."""
+    if start + size > len(array):
+        longer = integers(max(start + size, 2 * len(array)))
+        for i in range(start):
+            longer[i] = array[i]
+        array = longer
+    for i in range(size):
+        array[start + i] = new[i]
+    return array
+
+
+class Row(NamedTuple):
+    """Point to the row of a draw behind all orders found so far.
+
+    Attributes
+    ----------
+    end, size, n_leaders
+        Where the row stands in ``above`` and ``tied``, its length, and how many conditions lead it.
+    is_special
+        Whether ties or unmentioned conditions matter: then the row is written out; otherwise its leaders say it all.
+    has_rest
+        One if unmentioned conditions have any mass, otherwise zero.
+    """
+
+    end: int
+    size: int
+    n_leaders: int
+    is_special: bool
+    has_rest: int
+
+
+@inlined
+def hash_row(row: Row, above: IntArray, tied: IntArray, members: IntArray) -> int:
+    """Mix the numbers of a row, or the members that lead it."""
+    code = row.has_rest
+    if row.is_special:
+        for k in range(row.end, row.end + row.size):
+            code = (code ^ (above[k] << 32 ^ tied[k])) * MIXER
+            code ^= code >> 29
+    else:
+        for place in range(row.n_leaders):
+            code = (code ^ members[place]) * MIXER
+            code ^= code >> 29
+    return code
+
+
+@inlined
+def is_same_row(row: Row, start: int, above: IntArray, tied: IntArray, members: IntArray) -> bool:
+    """Tell whether a row is the one that begins at ``start``."""
+    same = True
+    if row.is_special:
+        for k in range(row.size):
+            same &= (above[start + k] == above[row.end + k]) & (tied[start + k] == tied[row.end + k])
+    else:
+        for place in range(row.n_leaders):
+            member = start + members[place]
+            same &= (above[member] == place) & (tied[member] == 1)
+    return same
+
+
+@inlined
+def write_plain_row(row: Row, above: IntArray, tied: IntArray, members: IntArray, depth: int) -> None:
+    """Write out a row that is known by its leaders."""
+    for k in range(row.end, row.end + row.size):
+        above[k], tied[k] = depth, 1
+    for place in range(row.n_leaders):
+        above[row.end + members[place]] = place
+
+
+class Room(NamedTuple):
+    """Hold room for the orders of any single case, and for finding them.
+
+    Attributes
+    ----------
+    above, tied : ((n_draws + 1) * U,), has_rest, counts : (n_draws,)
+        As in :class:`Orders`, with one row more.
+    slots : (a power of two,)
+        Hash table: which order stands here, or -1.
+    best, members, others : (depth,)
+        The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
+    """
+
+    above: IntArray
+    tied: IntArray
+    has_rest: IntArray
+    counts: IntArray
+    slots: IntArray
+    best: FloatArray
+    members: IntArray
+    others: FloatArray
+
+
+@inner
+def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_draw: IntArray) -> int:
+    """Find the different orders of the draws of one case; return how many there are."""
+    n_draws, first, depth = layout.n_draws, layout.support_offsets[case], len(room.best)
+    size = layout.support_offsets[case + 1] - first
+    n_rest, shape, key = layout.n_conditions - size, layout.rest_shapes[case], layout.rest_keys[case]
+    above, tied, slots, best, members = room.above, room.tied, room.slots, room.best, room.members
+    mask, source, found, end = len(slots) - 1, n_draws * (first + case), 0, 0
+    for slot in range(len(slots)):
+        slots[slot] = -1
+    for draw in range(n_draws):
+        filled, is_special = find_leaders(values, source, size, best, members)
+        last, rest = best[filled - 1], values[source + size]
+        if is_special or last == 0.0 or rest >= last:
+            n_others = 0
+            if rest > 0.0 and rest >= last:
+                below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
+                n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others)
+            row_above, row_tied = above[end : end + size], tied[end : end + size]
+            is_special = write_row(
+                values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
+            )
+        row = Row(end, size, filled, is_special, int(rest > 0.0))
+        slot, order = hash_row(row, above, tied, members) & mask, -1
+        while order < 0 and slots[slot] >= 0:
+            order = slots[slot]
+            if room.has_rest[order] != row.has_rest or not is_same_row(row, order * size, above, tied, members):
+                slot, order = (slot + 1) & mask, -1
+        if order < 0:
+            order = found
+            slots[slot], room.has_rest[order], room.counts[order] = order, row.has_rest, 0
+            if not is_special:
+                write_plain_row(row, above, tied, members, depth)
+            found += 1
+            end += size
+        room.counts[order] += 1
+        of_draw[draw] = order
+        source += size + 1
+    return found
+
+
+@compiled
+def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
+    """Find the order of every draw, down to a depth.
+
+    Parameters
+    ----------
+    layout, values
+        The draws.
+    depth
+        How many places matter; a condition with ``depth`` or more better ones has ``above = depth``.
+
+    Notes
+    -----
+    Unmentioned conditions are looked at only in draws whose rest mass reaches a mentioned condition that matters. An
+    order without ties and unmentioned conditions is known by its leaders alone; the others by their whole row.
+    """
+    n_cases, n_draws, largest, n_slots = len(layout.rest_shapes), layout.n_draws, 0, 2
+    for case in range(n_cases):
+        largest = max(largest, layout.support_offsets[case + 1] - layout.support_offsets[case])
+    while n_slots < 2 * n_draws:
+        n_slots *= 2
+    room = Room(
+        integers((n_draws + 1) * largest),
+        integers((n_draws + 1) * largest),
+        integers(n_draws),
+        integers(n_draws),
+        integers(n_slots),
+        np.empty(depth),
+        integers(depth),
+        np.empty(depth),
+    )
+    above, tied = integers(16 * layout.support_offsets[n_cases]), integers(16 * layout.support_offsets[n_cases])
+    has_rest, counts = integers(16 * n_cases), integers(16 * n_cases)
+    offsets, starts, of_draw = (
+        integers(n_cases + 1),
+        integers(n_cases + 1),
+        np.empty((n_cases, n_draws), dtype=np.int64),
+    )
+    offsets[0], starts[0] = 0, 0
+    for case in range(n_cases):
+        n_orders, start, end = order_draws(layout, case, values, room, of_draw[case]), offsets[case], starts[case]
+        size = n_orders * (layout.support_offsets[case + 1] - layout.support_offsets[case])
+        offsets[case + 1], starts[case + 1] = start + n_orders, end + size
+        above, tied = extended(above, end, room.above, size), extended(tied, end, room.tied, size)
+        has_rest, counts = (
+            extended(has_rest, start, room.has_rest, n_orders),
+            extended(counts, start, room.counts, n_orders),
+        )
+        for draw in range(n_draws):
+            of_draw[case, draw] += start
+    found, end = offsets[n_cases], starts[n_cases]
+    return Orders(above[:end], tied[:end], has_rest[:found], counts[:found], offsets, starts, of_draw)
+
+
+@compiled
+def first_shares(layout: Layout, orders: Orders) -> FloatArray:
+    """Count how often each condition is on top, unmentioned ones together; exact ties share the draw.
+
+    Returns
+    -------
+    (sum of (U + 1),)
+        Shares of draws, case after case.
+    """
+    n_cases, place = len(layout.rest_shapes), 0
+    shares = np.zeros(layout.support_offsets[n_cases] + n_cases)
+    for case in range(n_cases):
+        column = layout.support_offsets[case] + case
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        for order in range(orders.offsets[case], orders.offsets[case + 1]):
+            left = 1.0
+            for k in range(size):
+                if orders.above[place] == 0:
+                    share = 1.0 / orders.tied[place]
+                    left -= share
+                    shares[column + k] += orders.counts[order] * share / layout.n_draws
+                place += 1
+            if left > NOTHING:
+                shares[column + size] += orders.counts[order] * left / layout.n_draws
+    return shares

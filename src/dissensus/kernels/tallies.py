@@ -1,0 +1,71 @@
+"""Add up over cases what every draw is worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiling import compiled
+from dissensus.typing import FloatArray, IntArray
+
+
+class Sums(NamedTuple):
+    """Hold sums over cases by group of cases and draw, as they are and with resampled cases.
+
+    Attributes
+    ----------
+    sums, resampled_sums : (n_groups, n_draws, n_columns)
+        Sums of weight times value.
+    weights, resampled_weights : (n_groups, n_draws)
+        Sums of weights.
+    """
+
+    sums: FloatArray
+    weights: FloatArray
+    resampled_sums: FloatArray
+    resampled_weights: FloatArray
+
+
+@compiled
+def tally_orders(
+    of_draw: IntArray,
+    table: FloatArray,
+    shares: FloatArray,
+    weights: FloatArray,
+    bootstrap: FloatArray,
+    groups: IntArray,
+    n_groups: int,
+) -> Sums:
+    """Sum what the orders of draws are worth.
+
+    Parameters
+    ----------
+    of_draw : (n_cases, n_draws)
+        The order of every draw.
+    table : (n_orders, n_columns)
+        What each order is worth, for example by several metrics.
+    shares : (n_orders,)
+        How much each order counts.
+    weights : (n_cases,), bootstrap : (n_cases, n_draws)
+        How much each case counts, and how often it is resampled in each draw.
+    groups : (n_cases,)
+        The group of each case, from 0 to ``n_groups - 1``.
+    """
+    n_cases, n_draws = of_draw.shape
+    n_columns = table.shape[1]
+    sums, totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
+    resampled, resampled_totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
+    for case in range(n_cases):
+        group = groups[case]
+        for draw in range(n_draws):
+            order = of_draw[case, draw]
+            weight = weights[case] * shares[order]
+            again = weight * bootstrap[case, draw]
+            totals[group, draw] += weight
+            resampled_totals[group, draw] += again
+            for column in range(n_columns):
+                value = table[order, column]
+                sums[group, draw, column] += weight * value
+                resampled[group, draw, column] += again * value
+    return Sums(sums, totals, resampled, resampled_totals)

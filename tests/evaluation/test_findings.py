@@ -1,0 +1,251 @@
+"""What an evaluation says about cases, categories and certainty, against plain computation on dense draws."""
+
+from __future__ import annotations
+
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import (
+    Annotations,
+    Categories,
+    Dirichlet,
+    DissensusError,
+    Evaluation,
+    InverseRank,
+    NormalInverseGamma,
+    PlackettLuce,
+    Predictions,
+    Ratings,
+    annotation_certainty,
+    annotator_agreement,
+    evaluate,
+    expected_risk,
+    load_evaluation,
+)
+from dissensus.evaluation.batches import Adder, Measured
+from dissensus.evaluation.certainty import certainty_profile
+from dissensus.evaluation.tally import Tally
+from dissensus.metrics import AverageOverlap, BrierScore, Drawn, LogScore, Metric, SetAccuracy, TopKAccuracy
+from dissensus.plausibilities import Plausibilities
+from dissensus.typing import FloatArray
+
+RNG = np.random.default_rng(4)
+CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")
+VOTES = Annotations.from_counts(RNG.integers(1, 6, size=(150, 5)), CONDITIONS)
+"""Every condition is mentioned on every case, so that nothing is left to expectation."""
+RISKS = Categories.from_labels(["low", "low", "medium", "high", "low"], CONDITIONS)
+SCORES = {"first": RNG.random((150, 5)), "second": RNG.random((150, 5))}
+METRICS: tuple[Metric, ...] = (TopKAccuracy(2), BrierScore(), SetAccuracy(2))
+DRAWS = 120
+SITES = ["north" if case % 3 else "south" for case in range(150)]
+
+
+@pytest.fixture(scope="module")
+def result() -> Evaluation:
+    return evaluate(
+        VOTES,
+        SCORES,
+        aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1)],
+        metrics=METRICS,
+        draws=DRAWS,
+        seed=3,
+        categories=RISKS,
+        strata={"site": SITES},
+        images=[f"{name}.png" for name in VOTES.case_names],
+    )
+
+
+@pytest.fixture(scope="module")
+def dense() -> FloatArray:
+    return Dirichlet(reliability=2).sample(VOTES, draws=DRAWS, seed=3).dense()
+
+
+def hits(dense: FloatArray) -> FloatArray:
+    """Whether the best condition of each draw is in the first model's top two, (cases, draws)."""
+    top = np.argsort(-SCORES["first"], axis=1)[:, :2]
+    return np.asarray((dense.argmax(axis=2)[:, :, None] == top[:, None]).any(axis=2), dtype=np.float64)
+
+
+def test_metrics_by_category_use_the_category_of_each_draw(result: Evaluation, dense: FloatArray) -> None:
+    is_high = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("high")
+    per_draw = (hits(dense) * is_high).sum(axis=0) / is_high.sum(axis=0)
+    tally = result.category_tallies["high"][0]
+    np.testing.assert_allclose(tally.means[0, 0], per_draw, atol=1e-12)
+    row = result.by_category().filter(category="high", model="first", metric="top-2 accuracy").row(0, named=True)
+    assert row["mean"] == pytest.approx(per_draw.mean())
+    assert row["low"] < row["mean"] < row["high"]
+    sizes = dict(result.by_category().select("category", "n_cases").unique("category").iter_rows())
+    assert sum(sizes.values()) == pytest.approx(150)
+
+
+def test_metrics_that_need_all_draws_have_categories_too(result: Evaluation, dense: FloatArray) -> None:
+    is_low = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("low")
+    shares = SCORES["second"] / SCORES["second"].sum(axis=1, keepdims=True)
+    brier = dense @ np.ones(5) - 2 * np.einsum("ijk,ik->ij", dense, shares) + (shares**2).sum(axis=1)[:, None]
+    per_draw = (brier * is_low).sum(axis=0) / is_low.sum(axis=0)
+    np.testing.assert_allclose(result.category_tallies["low"][0].means[1, 1], per_draw, atol=1e-12)
+
+
+def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: Evaluation, dense: FloatArray) -> None:
+    winners = dense.argmax(axis=2)
+    certainty = np.array([np.bincount(row).max() / DRAWS for row in winners])
+    table = result.by_certainty().filter(aggregation="dirichlet", model="first", metric="top-2 accuracy")
+    assert table["n_cases"].sum() == 150
+    for row in table.iter_rows(named=True):
+        inside = (certainty >= row["from"]) & ((certainty < row["to"]) | (row["to"] == 1))
+        assert row["n_cases"] == inside.sum()
+        assert row["mean"] == pytest.approx(hits(dense)[inside].mean())
+        assert row["low"] <= row["mean"] <= row["high"]
+
+
+def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> None:
+    draws = PlackettLuce(reliability=1).sample(VOTES, draws=DRAWS, seed=3)
+    for top, expected in enumerate(certainty_profile(draws, tops=(1, 2, 3)), start=1):
+        found = result.certainties().filter(aggregation="plackett-luce", top=top)
+        np.testing.assert_allclose(found["certainty"], expected.values, atol=1e-12)
+        np.testing.assert_allclose(found["error"], expected.errors, atol=1e-12)
+        assert [tuple(winner) for winner in found["winner"].to_list()] == list(expected.winners)
+    by_risk = annotation_certainty(draws, categories=RISKS)
+    found = result.category_certainties().filter(aggregation="plackett-luce")
+    np.testing.assert_allclose(found["certainty"], by_risk.values, atol=1e-12)
+    assert [(name,) for name in found["category"]] == list(by_risk.winners)
+    risks = result.risks().filter(aggregation="plackett-luce").select("case", "mean", "min", "max")
+    assert risks.equals(expected_risk(draws, RISKS))
+    assert result.agreement()["agreement"].to_list() == annotator_agreement(VOTES).values.tolist()
+
+
+def test_plausibilities_are_means_shares_and_some_draws(result: Evaluation) -> None:
+    draws = PlackettLuce(reliability=1).sample(VOTES, draws=DRAWS, seed=3)
+    summary, found = draws.summary(), result.plausibilities().filter(aggregation="plackett-luce")
+    assert found["condition"].to_list() == summary["condition"].to_list()
+    np.testing.assert_allclose(found["mean"], summary["mean"], atol=1e-12)
+    np.testing.assert_allclose(found["top"], summary["top"], atol=1e-12)
+    kept = np.array(found.filter(case=VOTES.case_names[7])["draws"].to_list())
+    every = draws.dense()[7].T
+    np.testing.assert_allclose(kept[:5], every[:, np.linspace(0, DRAWS - 1, 20).astype(int)], atol=1e-6)
+
+
+def test_unmentioned_conditions_are_any_other() -> None:
+    said = Annotations.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
+    result = evaluate(said, {}, aggregations=[InverseRank()])
+    winners = dict(result.certainties().filter(top=2).select("case", "winner").iter_rows())
+    assert winners == {"x": ["a", "any other"], "y": ["b", "c"]}
+    assert dict(result.certainties().filter(top=2).select("case", "certainty").iter_rows())["x"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("pieces", [2, 7])
+def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
+    parts = [
+        evaluate(
+            VOTES.select(cases.tolist()),
+            {name: scores[cases] for name, scores in SCORES.items()},
+            aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1)],
+            metrics=METRICS,
+            draws=DRAWS,
+            seed=3,
+            categories=RISKS,
+            strata={"site": [SITES[case] for case in cases]},
+            images=[f"{VOTES.case_names[case]}.png" for case in cases],
+        )
+        for cases in np.array_split(np.arange(150), pieces)
+    ]
+    whole = reduce(Evaluation.merge, parts)
+    assert whole.material == result.material
+    assert whole.certainties().equals(result.certainties())
+    for name in ("by_category", "by_certainty", "to_frame"):
+        one, other = (getattr(each, name)() for each in (whole, result))
+        np.testing.assert_allclose(one["mean"], other["mean"], rtol=1e-12)
+        np.testing.assert_allclose(one["low"], other["low"], rtol=1e-12)
+    different = evaluate(VOTES.select([0]), {n: s[:1] for n, s in SCORES.items()}, metrics=METRICS, draws=DRAWS, seed=3)
+    with pytest.raises(DissensusError, match="cannot be merged"):
+        result.merge(different)
+
+
+def test_everything_comes_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
+    result.save(tmp_path / "results")
+    again = load_evaluation(tmp_path / "results")
+    assert again == result
+    assert again.plausibilities().equals(result.plausibilities())
+    assert again.images[2] == "2.png"
+    certainty = pl.read_parquet(tmp_path / "results" / "certainty.parquet")
+    assert certainty.equals(result.certainties())
+
+
+def test_without_models_there_is_certainty(tmp_path: Path) -> None:
+    result = evaluate(VOTES, {}, aggregations=[Dirichlet()], draws=50, categories=RISKS)
+    assert result.models == ()
+    assert len(result.to_frame()) == len(result.by_certainty()) == len(result.by_category()) == 0
+    assert len(result.certainties()) == 3 * 150
+    assert "0 models, 150 cases" in repr(result)
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+
+
+def test_ratings_are_evaluated_too(tmp_path: Path) -> None:
+    scores = Ratings.from_scores([[1.0, 2.0, 3.0], [6.0, 7.0], [5.0, 4.0, 5.5]], case_names=["x", "y", "z"])
+    aggregation = NormalInverseGamma(thresholds=(5.0,))
+    conditions = aggregation.sample(scores, draws=1).conditions
+    model = Predictions.from_scores([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], conditions, case_names=["x", "y", "z"])
+    result = evaluate(scores, {"m": model}, aggregations=[aggregation], metrics=[TopKAccuracy(1)], draws=400)
+    means = dict(result.per_case().select("case", "mean").iter_rows())
+    assert means["z"] == 0.5
+    assert means["x"] > 0.9
+    assert len(result.agreement()) == 0
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+
+
+def test_a_study_without_opinions_is_refused() -> None:
+    said = Annotations.from_rankings([[]], ["a", "b"], case_names=["x"])
+    with pytest.raises(DissensusError, match="no case has any opinion"):
+        evaluate(said, {})
+
+
+def test_aggregations_with_different_conditions_are_refused() -> None:
+    scores = Ratings.from_scores([[1.0, 2.0]])
+    with pytest.raises(DissensusError, match="different conditions"):
+        evaluate(
+            scores, {}, aggregations=[NormalInverseGamma(thresholds=(1.0,)), NormalInverseGamma(thresholds=(2.0,))]
+        )
+
+
+def test_labels_of_runs_are_unique() -> None:
+    runs = [PlackettLuce(reliability=3), PlackettLuce(reliability=3, prior="symmetric"), Dirichlet()]
+    result = evaluate(VOTES.select(slice(0, 3)), {}, aggregations=runs, draws=20)
+    labels = [result.run_label(run) for run in range(3)]
+    assert len(set(labels)) == 3
+    assert labels[2] == "dirichlet 1"
+    assert result.reference == 1
+
+
+# The tally of orders against the tally of draws ------------------------------------------------------------
+
+
+def one_batch(draws: Plausibilities) -> Measured:
+    (batch,) = draws.map(lambda batch: batch, batch_cases=1000)
+    models = {
+        name: Predictions.from_scores(scores[:40], CONDITIONS, case_names=VOTES.case_names[:40])
+        for name, scores in SCORES.items()
+    }
+    return Measured.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), models)
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_tallies_of_orders_are_tallies_of_draws(n_groups: int) -> None:
+    measured = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
+    rng = np.random.default_rng(n_groups)
+    weights, bootstrap, groups = rng.random(40), rng.exponential(size=(40, 60)), rng.integers(n_groups, size=40)
+    shares = rng.random(measured.of_orders.shape[-1])
+    found = Adder(measured, weights, bootstrap).tallies(shares, groups=groups, n_groups=n_groups)
+    for group in range(n_groups):
+        mask = groups == group
+        plain_weights = (weights[:, None] * shares[measured.drawn.orders.of_draw])[mask]
+        by_order = measured.of_orders[..., measured.drawn.orders.of_draw]
+        every = np.concatenate([by_order, measured.of_draws], axis=1)[:, np.argsort(measured.places)]
+        plain = Tally.of(every[:, :, mask], plain_weights, bootstrap[mask])
+        for one, other in zip(found[group].parts, plain.parts, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -155,7 +155,10 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
         return everyone[cases]
     chosen = _flat(cases)
     if chosen.dtype.kind == "U":
-        return np.array([_case_position(str(name), known) for name in cases], dtype=np.int64)
+        try:
+            return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
+        except KeyError as error:
+            raise _unknown_case(error.args[0], known) from None
     if chosen.dtype.kind == "b":
         check_length("mask value", len(chosen), len(known))
         return np.flatnonzero(chosen)
@@ -183,12 +186,10 @@ def _flat(cases: object) -> npt.NDArray[Any]:
     return chosen
 
 
-def _case_position(case: str, known: Mapping[str, int]) -> int:
-    if case not in known:
-        raise DissensusError(
-            f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
-        )
-    return known[case]
+def _unknown_case(case: str, known: Mapping[str, int]) -> DissensusError:
+    return DissensusError(
+        f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
+    )
 
 
 def concatenate_panels(panels: Sequence[Panel]) -> Panel:

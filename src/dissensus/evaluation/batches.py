@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -132,14 +132,14 @@ class Job:
         measured = Measured.of(drawn, self.metrics, self.models)
         weights = self.study.panel.case_weights[self._positions(batch)]
         adder = Adder(measured, weights, self._resampling(batch))
-        (tally,) = adder.tallies()
         means, deviations = measured.moments()
         findings = Findings.of(drawn, self.tops, self.categories) if len(self.tops) else None
+        bins = adder.by_label(np.zeros(batch.n_cases) if findings is None else bin_of(findings.certainties[0]))
         return Outcome(
-            tally=tally,
+            tally=reduce(Tally.__add__, bins.values()),
             strata=self._by_stratum(adder, batch),
             categories=self._by_category(adder, drawn),
-            bins={} if findings is None else adder.by_label(bin_of(findings.certainties[0])),
+            bins={} if findings is None else bins,
             means=means,
             deviations=deviations,
             findings=findings,
@@ -275,12 +275,16 @@ class Adder:
         shares = np.ones(len(self.table)) if shares is None else shares
         groups = np.zeros(len(self.weights), dtype=np.int64) if groups is None else groups
         by_order = self._order_tallies(shares, groups, n_groups)
+        if not self.measured.of_draws.shape[1]:
+            return by_order
         others = self._other_tallies(shares, groups, n_groups)
-        arranged = self.measured.arranged
-        return [
-            Tally(*(arranged(a, b) for a, b in zip(one.parts, other.parts, strict=True)))
-            for one, other in zip(by_order, others, strict=True)
-        ]
+        return [self._arranged(one, other) for one, other in zip(by_order, others, strict=True)]
+
+    def _arranged(self, by_order: Tally, others: Tally) -> Tally:
+        """Put the sums of order metrics and of other ones into the order of all metrics."""
+        pairs = zip(by_order.parts, others.parts, strict=True)
+        shape = by_order.sums.shape
+        return Tally(*(self.measured.arranged(np.broadcast_to(one, shape), other) for one, other in pairs))
 
     def by_label(self, labels: npt.NDArray[Any]) -> dict[Any, Tally]:
         """Tally the cases of each label (n_cases,) on their own."""
@@ -297,16 +301,11 @@ class Adder:
         sums, resampled = (
             part.transpose(0, 2, 1).reshape(n_groups, *shape) for part in (found.sums, found.resampled_sums)
         )
-        weights, totals = (
-            np.broadcast_to(part[:, None, None], (n_groups, *shape))
-            for part in (found.weights, found.resampled_weights)
-        )
+        weights, totals = (part[:, None, None] for part in (found.weights, found.resampled_weights))
         return [Tally(*parts) for parts in zip(sums, weights, resampled, totals, strict=True)]
 
     def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
         values = self.measured.of_draws
-        if not values.shape[1]:
-            return [Tally.zeros(*values.shape[:2], self.bootstrap.shape[1])] * n_groups
         weights = self.weights[:, None] * shares[self.of_draw]
         values = np.broadcast_to(values, (*values.shape[:-1], self.bootstrap.shape[1]))
         masks = [groups == group for group in range(n_groups)]

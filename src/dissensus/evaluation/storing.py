@@ -28,7 +28,7 @@ from dissensus.evaluation.results import Evaluation, Measure, Run
 from dissensus.evaluation.tally import Tally
 from dissensus.files import checked_path, directory_written_whole, open_source
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray, Path
+from dissensus.typing import Path
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -137,15 +137,10 @@ def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
     }
     for kind, tallies in named.items():
         for number, tally in enumerate(tallies):
-            arrays.update({f"{kind} {number} {part.name}": _once(getattr(tally, part.name)) for part in fields(tally)})
+            arrays.update({f"{kind} {number} {part.name}": getattr(tally, part.name) for part in fields(tally)})
     for number, found in enumerate(evaluation.findings):
         arrays.update({f"findings {number} {part.name}": getattr(found, part.name) for part in fields(found)})
     return {**arrays, **_material_arrays(evaluation.material)}
-
-
-def _once(sums: FloatArray) -> FloatArray:
-    """Keep one row of sums (models, metrics, n_draws) where all are the same, as the sums of weights are."""
-    return sums[:1, :1] if sums.size and (sums == sums[:1, :1]).all() else sums
 
 
 def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
@@ -233,9 +228,7 @@ def _restored_lists(described: Mapping[str, Any], arrays: Arrays, number: int) -
 
 def _tallies(arrays: Arrays, kind: str, count: int) -> tuple[Tally, ...]:
     names = [part.name for part in fields(Tally)]
-    shape = arrays["case_means"].shape[1:3]
-    stored = ([arrays[f"{kind} {number} {name}"] for name in names] for number in range(count))
-    return tuple(Tally(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts)) for parts in stored)
+    return tuple(Tally(*(arrays[f"{kind} {number} {name}"] for name in names)) for number in range(count))
 
 
 def _restored_findings(arrays: Arrays, run: int) -> Findings:

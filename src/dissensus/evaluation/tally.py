@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,9 +20,9 @@ class Tally:
     ----------
     sums : (..., n_draws)
         Sum over cases of weight times value.
-    weights : (..., n_draws)
-        Sum over cases of weights.
-    resampled_sums, resampled_weights : (..., n_draws)
+    weights : (..., n_draws) or (1, ..., n_draws)
+        Sum over cases of weights; once, if it is the same for all quantities.
+    resampled_sums, resampled_weights
         The same with every case multiplied by its bootstrap weight of the draw.
     """
 
@@ -38,7 +38,8 @@ class Tally:
         >>> Tally.zeros(2).means
         array([nan, nan])
         """
-        return Tally(*(np.zeros(shape) for _ in range(4)))
+        sums, weights = np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1]))
+        return Tally(sums, weights, sums, weights)
 
     @staticmethod
     def of(values: FloatArray, weights: FloatArray, bootstrap: FloatArray) -> Tally:
@@ -62,7 +63,7 @@ class Tally:
     @property
     def parts(self) -> tuple[FloatArray, ...]:
         """The four sums, in the order of the fields."""
-        return tuple(getattr(self, part.name) for part in fields(self))
+        return self.sums, self.weights, self.resampled_sums, self.resampled_weights
 
     @property
     def means(self) -> FloatArray:

@@ -16,8 +16,11 @@ from dissensus.kernels.compiling import compiled, inlined, inner
 from dissensus.kernels.rest import largest_unmentioned
 from dissensus.typing import FloatArray, IntArray
 
-MIXER = np.int64(0x2545F4914F6CDD1D)
+MIXER = 0x2545F4914F6CDD1D
 """Multiplier of the hashes."""
+
+HASHED = -(2**63)
+"""Marks codes that are hashes."""
 
 
 NOTHING = 1e-12
@@ -185,17 +188,12 @@ def hash_row(row: Row, above: IntArray, tied: IntArray, members: IntArray) -> in
 
 
 @inlined
-def is_same_row(row: Row, start: int, above: IntArray, tied: IntArray, members: IntArray) -> bool:
-    """Tell whether a row is the one that begins at ``start``."""
-    same = True
-    if row.is_special:
-        for k in range(row.size):
-            same &= (above[start + k] == above[row.end + k]) & (tied[start + k] == tied[row.end + k])
-    else:
-        for place in range(row.n_leaders):
-            member = start + members[place]
-            same &= (above[member] == place) & (tied[member] == 1)
-    return same
+def pack_leaders(row: Row, members: IntArray) -> int:
+    """Write up to fifteen leaders out of sixteen members into one number, never negative."""
+    code = row.has_rest
+    for place in range(row.n_leaders):
+        code = code << 4 | members[place]
+    return code
 
 
 @inlined
@@ -214,6 +212,8 @@ class Room(NamedTuple):
     ----------
     above, tied : ((n_draws + 1) * U,), has_rest, counts : (n_draws,)
         As in :class:`Orders`, with one row more.
+    codes : (n_draws,)
+        A number per order: its leaders if these fit, otherwise negative, and a hash.
     slots : (a power of two,)
         Hash table: which order stands here, or -1.
     best, members, others : (depth,)
@@ -224,10 +224,26 @@ class Room(NamedTuple):
     tied: IntArray
     has_rest: IntArray
     counts: IntArray
+    codes: IntArray
     slots: IntArray
     best: FloatArray
     members: IntArray
     others: FloatArray
+
+
+@inner
+def is_same_row(row: Row, order: int, room: Room) -> bool:
+    """Tell whether the row of a draw is that of an order."""
+    start, same = order * row.size, bool(room.has_rest[order] == row.has_rest)
+    if row.is_special:
+        for k in range(row.size):
+            same &= room.above[start + k] == room.above[row.end + k]
+            same &= room.tied[start + k] == room.tied[row.end + k]
+    else:
+        for place in range(row.n_leaders):
+            member = start + room.members[place]
+            same &= (room.above[member] == place) & (room.tied[member] == 1)
+    return same
 
 
 @inner
@@ -238,6 +254,7 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_dr
     n_rest, shape, key = layout.n_conditions - size, layout.rest_shapes[case], layout.rest_keys[case]
     above, tied, slots, best, members = room.above, room.tied, room.slots, room.best, room.members
     mask, source, found, end = len(slots) - 1, n_draws * (first + case), 0, 0
+    is_packed = size <= 16 and depth <= 15
     for slot in range(len(slots)):
         slots[slot] = -1
     for draw in range(n_draws):
@@ -253,14 +270,18 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_dr
                 values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
             )
         row = Row(end, size, filled, is_special, int(rest > 0.0))
-        slot, order = hash_row(row, above, tied, members) & mask, -1
+        if is_special or not is_packed:
+            code = hash_row(row, above, tied, members) | HASHED
+        else:
+            code = pack_leaders(row, members)
+        slot, order = (code * MIXER) >> 32 & mask, -1
         while order < 0 and slots[slot] >= 0:
             order = slots[slot]
-            if room.has_rest[order] != row.has_rest or not is_same_row(row, order * size, above, tied, members):
+            if room.codes[order] != code or (code < 0 and not is_same_row(row, order, room)):
                 slot, order = (slot + 1) & mask, -1
         if order < 0:
             order = found
-            slots[slot], room.has_rest[order], room.counts[order] = order, row.has_rest, 0
+            slots[slot], room.codes[order], room.has_rest[order], room.counts[order] = order, code, row.has_rest, 0
             if not is_special:
                 write_plain_row(row, above, tied, members, depth)
             found += 1
@@ -295,6 +316,7 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     room = Room(
         integers((n_draws + 1) * largest),
         integers((n_draws + 1) * largest),
+        integers(n_draws),
         integers(n_draws),
         integers(n_draws),
         integers(n_slots),

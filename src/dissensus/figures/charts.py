@@ -1,0 +1,235 @@
+"""What a figure shows, before anybody draws it: panels of marks, with names and numbers as they are.
+
+A chart knows nothing of plotly or matplotlib. Names in it are plain text; each renderer makes them safe in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from dissensus.figures.theme import NEUTRAL
+from dissensus.typing import FloatArray
+
+SHORT = 34
+"""Longest name beside an axis; hovering tells the whole name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Join points; ``steps`` holds each value from the previous point on, as a quantile function does."""
+
+    x: FloatArray
+    y: FloatArray
+    name: str = ""
+    colour: str = NEUTRAL
+    dash: int = 0
+    symbol: int | None = None
+    steps: bool = False
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Fill the room between two curves."""
+
+    x: FloatArray
+    low: FloatArray
+    high: FloatArray
+    colour: str = NEUTRAL
+    opacity: float = 0.3
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Mark points, with an interval each if there are ``low`` and ``high``."""
+
+    x: FloatArray
+    y: FloatArray
+    name: str = ""
+    colour: str = NEUTRAL
+    symbol: int = 0
+    size: float = 8
+    opacity: float = 1.0
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Draw bars from ``base``, upright or, if ``across``, to the right."""
+
+    positions: FloatArray
+    lengths: FloatArray
+    width: float = 0.8
+    name: str = ""
+    colour: str = NEUTRAL
+    base: FloatArray | None = None
+    across: bool = False
+    pattern: int = 0
+    opacity: float = 1.0
+    texts: tuple[str, ...] = ()
+
+    @property
+    def starts(self) -> FloatArray:
+        """Where each bar starts."""
+        return np.zeros_like(self.lengths) if self.base is None else self.base
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Colour a table of shares between 0 and 1, first row on top; nan stays empty."""
+
+    values: FloatArray
+    texts: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Write words at places."""
+
+    x: FloatArray
+    y: FloatArray
+    texts: tuple[str, ...]
+
+
+Mark: TypeAlias = Line | Band | Points | Bars | Cells | Labels
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Name an axis, its range, and the words at its ticks if it has words; ``form`` writes its numbers."""
+
+    title: str = ""
+    span: tuple[float, float] | None = None
+    ticks: tuple[tuple[float, str], ...] = ()
+    form: str = ".3f"
+    is_shown: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Hold the marks between one pair of axes."""
+
+    marks: tuple[Mark, ...]
+    x: Axis = field(default_factory=Axis)
+    y: Axis = field(default_factory=Axis)
+    title: str = ""
+    is_square: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Hold the panels of one figure, row by row.
+
+    Attributes
+    ----------
+    title, caption
+        A line above the figure, and what has to be known to read it.
+    panels, columns
+        The panels, and how many stand side by side.
+    height, gap
+        Height of a row of panels, and the room between two rows, in pixels.
+    """
+
+    title: str
+    panels: tuple[Panel, ...]
+    caption: str = ""
+    columns: int = 1
+    height: int = 320
+    gap: int = 96
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of panels."""
+        return -(-len(self.panels) // self.columns)
+
+    def places(self) -> Iterator[tuple[int, int, Panel]]:
+        """Give every panel with its row and column, from 0."""
+        for number, panel in enumerate(self.panels):
+            yield number // self.columns, number % self.columns, panel
+
+    def y_title(self, row: int, column: int) -> str:
+        """Return what stands beside the y axis of a panel: nothing if it would repeat the panel to the left."""
+        place = row * self.columns + column
+        title = self.panels[place].y.title
+        return "" if column and self.panels[place - 1].y.title == title else title
+
+    def names(self) -> tuple[str, ...]:
+        """Give the names of a legend, each once."""
+        marks = [mark for panel in self.panels for mark in panel.marks]
+        return tuple(dict.fromkeys(mark.name for mark in marks if not isinstance(mark, Cells | Labels) and mark.name))
+
+
+PERCENT = ".0%"
+CERTAINTY = Axis("certainty", (0.0, 1.02))
+SHARE_OF_CASES = Axis("share of cases, least certain first", (0.0, 1.0), form=".1%")
+
+
+def named_places(names: Sequence[str], title: str = "", *, margin: float = 0.6) -> Axis:
+    """Return an axis with a name at 0, 1, 2 and so on.
+
+    >>> named_places(["A", "B"]).ticks
+    ((0.0, 'A'), (1.0, 'B'))
+    """
+    ticks = tuple((float(place), name) for place, name in enumerate(names))
+    return Axis(title, (-margin, len(names) - 1 + margin), ticks)
+
+
+def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Return the different names in a given order, those outside it last and sorted.
+
+    >>> in_order(["high", "low", "high", "b", "a"], ["low", "medium", "high"])
+    ['low', 'high', 'a', 'b']
+    """
+    found = set(names)
+    return [*(name for name in order if name in found), *sorted(found.difference(order))]
+
+
+def shortened(name: str, most: int = SHORT) -> str:
+    """Cut a long name; line ends within become spaces.
+
+    >>> shortened("Squamous cell carcinoma", 12)
+    'Squamous ce…'
+    """
+    plain = " ".join(name.split())
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
+def dodged(place: int, number: int, *, room: float = 0.6) -> float:
+    """Return how far the mark of one of several things stands from their common place.
+
+    >>> [round(dodged(place, 3), 3) for place in range(3)]
+    [-0.2, 0.0, 0.2]
+    """
+    return (place - (number - 1) / 2) * room / number
+
+
+def joint_span(*arrays: FloatArray, around: float = 0.06) -> tuple[float, float] | None:
+    """Return a range that holds all finite numbers, or none if there are none."""
+    finite = np.concatenate([array[np.isfinite(array)] for array in arrays])
+    if not len(finite):
+        return None
+    low, high = float(finite.min()), float(finite.max())
+    margin = around * (high - low) or 0.01
+    return low - margin, high + margin
+
+
+def bands(x: FloatArray, low: FloatArray, high: FloatArray, *, colour: str, opacity: float) -> tuple[Band, ...]:
+    """Return a band for every stretch of finite numbers; a stretch of one point is widened to be seen."""
+    is_known = np.isfinite(low) & np.isfinite(high)
+    edges = np.flatnonzero(np.diff(is_known, prepend=False, append=False))
+    stretches = [slice(start, stop) for start, stop in list(pairwise(edges))[::2]]
+    return tuple(_widened(Band(x[one], low[one], high[one], colour, opacity)) for one in stretches)
+
+
+def _widened(band: Band) -> Band:
+    if len(band.x) > 1:
+        return band
+    return Band(band.x[0] + np.array([-0.15, 0.15]), band.low.repeat(2), band.high.repeat(2), band.colour, band.opacity)

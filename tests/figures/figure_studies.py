@@ -1,0 +1,95 @@
+"""Small evaluations whose figures are looked at: a usual one with hostile names, and the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from dissensus import Annotations, MajorityVote, PlackettLuce, ProbabilisticInverseRank, Ratings, evaluate
+from dissensus.aggregation import Aggregation, NormalInverseGamma
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.results import Evaluation
+from dissensus.metrics import Metric, TopKAccuracy
+
+SCRIPT = "<script>alert(1)</script>"
+MODEL = '<b>A</b> & "B"'
+TEMPLATE = "50 %{x} $y$ _z"
+CONDITIONS = (SCRIPT, "b", "c", "d", TEMPLATE)
+CATEGORIES = Categories.from_labels(["low", "low", "medium", "high", "high"], CONDITIONS)
+
+
+def study(n_cases: int = 12) -> Annotations:
+    """Give a few opinions of two to four annotators on every case, with ties."""
+    rng = np.random.default_rng(5)
+    rankings = []
+    for _ in range(n_cases):
+        favourite = rng.permutation(5)
+        opinions = []
+        for _ in range(int(rng.integers(2, 5))):
+            first, second = rng.choice(favourite[:3], 2, replace=False).tolist()
+            opinions.append([[first], [second]] if rng.random() < 0.7 else [[first, second]])
+        rankings.append(opinions)
+    return Annotations.from_rankings(rankings, list(CONDITIONS), case_names=[f"<i>{i}</i>" for i in range(n_cases)])
+
+
+def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    rng = np.random.default_rng(6)
+    return {name: rng.random((n_cases, 5)) for name in (MODEL, TEMPLATE, "_C")[:n_models]}
+
+
+@cache
+def usual() -> Evaluation:
+    """Evaluate three models under two aggregations, with categories."""
+    aggregations = [*(PlackettLuce(gamma) for gamma in (1, 3, 10)), ProbabilisticInverseRank(10)]
+    metrics = [TopKAccuracy(1), TopKAccuracy(3)]
+    return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES)
+
+
+def case_about(condition: str) -> str:
+    """Name a case of the usual study whose annotators mention a condition."""
+    said = study()
+    return next(
+        name for name, opinions in zip(said.case_names, said.to_rankings(), strict=True) if condition in str(opinions)
+    )
+
+
+def evaluated(
+    said: Annotations,
+    n_models: int,
+    aggregations: Sequence[Aggregation],
+    *,
+    metrics: Sequence[Metric] | None = None,
+    categories: Categories | None = None,
+    draws: int = 40,
+) -> Evaluation:
+    models = scores(said.n_cases, n_models)
+    chosen = [TopKAccuracy(1)] if metrics is None else metrics
+    return evaluate(said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories)
+
+
+@cache
+def edges() -> dict[str, Evaluation]:
+    """Evaluate what is only just enough."""
+    one = Annotations.from_rankings([[[[0], [1]]]], list(CONDITIONS))
+    alone = Annotations.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
+    luce: list[Aggregation] = [PlackettLuce(3)]
+    ratings = Ratings.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
+    return {
+        "one case": evaluated(one, 2, luce, categories=CATEGORIES),
+        "one annotator": evaluated(alone, 2, luce, categories=CATEGORIES),
+        "one model": evaluated(study(), 1, luce),
+        "no models": evaluated(study(), 0, luce, categories=CATEGORIES),
+        "no categories": evaluated(study(), 2, luce),
+        "no reliability": evaluated(study(), 2, [MajorityVote()], categories=CATEGORIES, draws=1),
+        "one draw": evaluated(study(), 2, luce, categories=CATEGORIES, draws=1),
+        "two conditions": evaluate(
+            Annotations.from_counts([[2, 1], [0, 3]], ["x", "y"]),
+            {"A": np.eye(2), "B": np.ones((2, 2))},
+            aggregations=luce,
+            metrics=[TopKAccuracy(1)],
+            draws=10,
+        ),
+        "ratings": evaluate(ratings, {}, aggregations=[NormalInverseGamma(thresholds=(0.0,))], draws=20),
+    }

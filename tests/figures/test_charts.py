@@ -1,0 +1,134 @@
+"""The parts of figures: thinning, bands with gaps, shades, the triangle, and metrics that are undefined."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dissensus.errors import DissensusError
+from dissensus.figures import theme
+from dissensus.figures.cases import simplex
+from dissensus.figures.charts import Band, Line, Points, bands, joint_span
+from dissensus.figures.interactive import interactive
+from dissensus.figures.performance import draws_histogram, metric_across_reliability
+from dissensus.figures.static import drawn
+from dissensus.figures.thinning import counted, even_edges, kept_places, quantile_curve, sampled_places
+
+NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
+
+
+@given(arrays(np.float64, st.integers(0, 900), elements=NUMBERS))
+def test_quantile_curves_rise_and_keep_their_ends(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+    x, y = quantile_curve(values)
+    finite = values[np.isfinite(values)]
+    assert len(x) == len(y) <= 401
+    assert (np.diff(x) > 0).all()
+    assert (np.diff(y) >= 0).all()
+    if len(finite):
+        assert (x[0], x[-1], y[0], y[-1]) == (0, 1, finite.min(), finite.max())
+
+
+@given(st.integers(1, 10_000))
+def test_kept_places_are_few_and_reach_both_ends(number: int) -> None:
+    kept = kept_places(number)
+    assert (kept[0], kept[-1]) == (0, number - 1)
+    assert len(kept) == min(number, 400)
+
+
+def test_samples_of_clouds_are_the_same_every_time() -> None:
+    first, again = sampled_places(5000), sampled_places(5000)
+    np.testing.assert_array_equal(first, again)
+    assert len(np.unique(first)) == 2000
+
+
+def test_counts_without_values_are_undefined() -> None:
+    edges = even_edges(np.array([np.nan]), number=4)
+    assert np.isnan(counted(np.array([np.nan]), edges)).all()
+    one = even_edges(np.array([0.5]), number=4)
+    assert counted(np.array([0.5]), one).sum() == 1
+
+
+def test_bands_leave_gaps_where_numbers_are_undefined() -> None:
+    low = np.array([0.1, 0.2, np.nan, 0.4])
+    first, second = bands(np.arange(4.0), low, low + 0.1, colour="#000000", opacity=0.2)
+    assert first.x.tolist() == [0, 1]
+    assert second.low.tolist() == [0.4, 0.4]
+    assert second.x[0] < 3 < second.x[1]
+    assert bands(np.arange(2.0), np.full(2, np.nan), np.ones(2), colour="#000000", opacity=0.2) == ()
+
+
+def test_spans_ignore_what_is_not_finite() -> None:
+    assert joint_span(np.array([np.nan, np.inf])) is None
+    low, high = joint_span(np.array([1.0, np.nan, 3.0])) or (0, 0)
+    assert low < 1 < 3 < high
+
+
+def test_shades_are_different_and_light_up() -> None:
+    shades = [theme.shade(place, 5) for place in range(5)]
+    assert len(set(shades)) == 5
+    assert theme.shade(0, 1) == shades[0]
+    light = [sum(weight * int(s[i : i + 2], 16) for weight, i in ((0.3, 1), (0.6, 3), (0.1, 5))) for s in shades]
+    assert light == sorted(light)
+
+
+def test_the_triangle_has_each_condition_at_a_corner() -> None:
+    chart = simplex(np.eye(3), ["a", "b", "c"])
+    cloud = next(mark for mark in chart.panels[0].marks if isinstance(mark, Points))
+    np.testing.assert_allclose(cloud.x, [0, 1, 0.5])
+    np.testing.assert_allclose(cloud.y, [0, 0, 3**0.5 / 2])
+    assert interactive(chart).layout.yaxis.scaleanchor == "x"
+    assert drawn(chart).axes
+
+
+@pytest.mark.parametrize(("shape", "labels"), [((2, 4), "abc"), ((3,), "abc"), ((2, 3), "ab")])
+def test_the_triangle_takes_three_conditions_only(shape: tuple[int, ...], labels: str) -> None:
+    with pytest.raises(DissensusError, match="exactly three conditions"):
+        simplex(np.ones(shape), list(labels))
+
+
+def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:
+    numbers = dict.fromkeys(("mean", "low", "high", "annotation_low", "annotation_high"), values)
+    labels = {"aggregation": ["x"] * len(values), "model": ["A"] * len(values), "metric": ["m"] * len(values)}
+    column = pl.Series(reliabilities, dtype=pl.Float64)
+    points = pl.Series([None] * len(values), dtype=pl.Float64)
+    return pl.DataFrame({**labels, **numbers, "reliability": column, "point_estimate": points})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_undefined_metrics_are_gaps(value: float) -> None:
+    chart = metric_across_reliability(summary([0.5, value, 0.7], [1.0, 2.0, 3.0]), "m")
+    figure = interactive(chart)
+    line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
+    assert np.isnan(line.y[1])
+    assert "undefined" in line.texts[1]
+    assert all(word not in figure.to_json() for word in ("NaN", "Infinity"))
+    drawn(chart).draw_without_rendering()
+
+
+def test_all_undefined_still_draws() -> None:
+    frame = summary([float("nan")], [None])
+    chart = metric_across_reliability(frame, "m")
+    assert [type(mark) for mark in chart.panels[0].marks if isinstance(mark, Band)] == []
+    assert chart.panels[0].x.ticks == ((0.0, "none"),)
+    draws = frame.select("model", "metric", "mean", pl.col("mean").alias("resampled_mean"))
+    drawn(draws_histogram(draws, frame, "m", run="x")).draw_without_rendering()
+
+
+def test_reliabilities_are_in_order_whatever_the_order_of_runs() -> None:
+    chart = metric_across_reliability(summary([0.9, 0.1, 0.5], [10.0, 1.0, 3.0]), "m")
+    line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
+    assert line.y.tolist() == [0.1, 0.5, 0.9]
+    assert [name for _, name in chart.panels[0].x.ticks] == ["1", "3", "10"]
+
+
+def test_numbers_are_written_short() -> None:
+    chart = metric_across_reliability(summary([1 / 3], [1.0]), "m")
+    data = json.loads(interactive(chart).to_json())["data"]
+    line = next(trace for trace in data if "markers" in trace["mode"] and trace["name"])
+    assert line["y"] == [0.333333]

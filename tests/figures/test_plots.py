@@ -1,0 +1,352 @@
+"""Every figure of an evaluation: it shows something, it shows the right thing, and names stay names."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from plotly.graph_objects import Figure
+
+from dissensus import Annotations, PlackettLuce
+from dissensus.errors import DissensusError
+from dissensus.evaluation.certainty import CERTAIN
+from dissensus.evaluation.plotting import FIGURES, Plots
+from dissensus.evaluation.results import Evaluation
+from dissensus.figures import certainty as certainty_figures
+from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
+from dissensus.figures.interactive import interactive, page
+from dissensus.figures.static import drawn
+from dissensus.figures.theme import themed
+from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
+
+EDGES = list(edges())
+
+
+def plots() -> Plots:
+    return Plots(usual())
+
+
+def chart_marks(name: str, kind: type[Mark], *, panel: int = 0, **options: Any) -> list[Any]:
+    return [mark for mark in plots().chart(name, **options).panels[panel].marks if isinstance(mark, kind)]
+
+
+def of_run(frame: pl.DataFrame, **wanted: object) -> pl.DataFrame:
+    for column, value in {"aggregation": "plackett-luce", "reliability": 3.0, **wanted}.items():
+        frame = frame.filter(pl.col(column) == value)
+    return frame
+
+
+def case_of(evaluation: Evaluation, name: str) -> str | None:
+    return evaluation.case_names[0] if name == "case" else None
+
+
+# Everything is drawn ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_has_marks_titles_and_a_caption(name: str) -> None:
+    chart = plots().chart(name, case=case_of(usual(), name))
+    figure = interactive(chart)
+    assert figure.data
+    assert all(len(trace.x if trace.x is not None else trace.z) for trace in figure.data)
+    assert chart.title
+    assert chart.caption.endswith(".")
+    assert figure.layout.meta["caption"] == chart.caption
+    assert all(panel.x.title or panel.x.ticks for panel in chart.panels[-1:])
+    assert drawn(chart).axes
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_has_a_method(name: str) -> None:
+    arguments = [usual().case_names[0]] if name == "case" else []
+    assert isinstance(getattr(plots(), name)(*arguments), Figure)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges_are_drawn(edge: str) -> None:
+    found = Plots(edges()[edge])
+    assert {"certainty", "study", "case"} <= set(found.names())
+    for name in found.names():
+        chart = found.chart(name, case=case_of(found.evaluation, name))
+        assert interactive(chart).data
+        assert drawn(chart).axes
+
+
+@pytest.mark.parametrize(
+    ("edge", "absent"),
+    [
+        ("no models", {"reliability", "draws", "by_certainty", "comparison", "ranks", "category_metrics"}),
+        ("one model", {"comparison", "ranks", "categories", "risk", "category_metrics"}),
+        ("no categories", {"categories", "risk", "category_metrics"}),
+        ("one annotator", {"agreement"}),
+        ("one draw", set()),
+    ],
+)
+def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[str]) -> None:
+    found = Plots(edges()[edge])
+    assert set(FIGURES) - set(found.names()) == absent
+    for name in absent:
+        with pytest.raises(DissensusError, match=f"no figure '{name}'") as refused:
+            found.chart(name)
+        assert "an evaluation with" in str(refused.value)
+
+
+def test_figures_are_small_enough_for_a_page() -> None:
+    many = study(3000)
+    found = Plots(evaluated(many, 2, [PlackettLuce(3)], draws=10))
+    for name in ("certainty", "certainty_by_top", "agreement"):
+        figure = found.figure(name)
+        assert max(len(trace.x) for trace in figure.data) <= 2000
+        assert len(figure.to_json()) < 300_000
+    assert "2000 of 3000 cases are drawn" in found.chart("agreement").caption
+    assert max(len(trace.x) for trace in found.certainty().data) <= 401
+
+
+# Right values -----------------------------------------------------------------------------------------------
+
+
+def test_certainty_curves_are_quantile_functions() -> None:
+    (line,) = [mark for mark in chart_marks("certainty", Line) if mark.name == "plackett-luce 3"]
+    values = np.sort(of_run(usual().certainties(), top=1)["certainty"].to_numpy())
+    np.testing.assert_allclose(line.y, [values[0], *values])
+    np.testing.assert_allclose(line.x, np.arange(13) / 12)
+
+
+def test_share_below_agrees_with_the_frame() -> None:
+    lines = chart_marks("share_below", Line)
+    rows = of_run(usual().certainties(), top=2)
+    assert lines[1].y[1] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+    assert certainty_figures.CERTAIN == CERTAIN
+
+
+def test_the_histogram_counts_every_case() -> None:
+    (bars,) = chart_marks("certainty_histogram", Bars)
+    assert bars.lengths.sum() == 12
+
+
+def test_bands_are_the_intervals_of_the_frame() -> None:
+    bands = chart_marks("reliability", Band)
+    rows = (
+        usual()
+        .to_frame()
+        .filter(
+            (pl.col("aggregation") == "plackett-luce")
+            & (pl.col("metric") == "top-1 accuracy")
+            & (pl.col("model") == MODEL)
+        )
+    )
+    np.testing.assert_allclose(bands[0].low, rows["low"])
+    np.testing.assert_allclose(bands[0].high, rows["high"])
+    np.testing.assert_allclose(bands[1].low, rows["annotation_low"])
+    np.testing.assert_allclose(bands[1].high, rows["annotation_high"])
+    line = chart_marks("reliability", Line)[0]
+    np.testing.assert_allclose(line.y, rows["mean"])
+    cross = chart_marks("reliability", Points)[0]
+    np.testing.assert_allclose(cross.y, rows["point_estimate"][-1:])
+    assert cross.symbol < 0
+
+
+def test_draws_are_counted_per_model() -> None:
+    solid = chart_marks("draws", Bars, panel=1)[1]
+    assert solid.lengths.sum() == pytest.approx(1)
+    rows = usual().per_draw().filter(pl.col("model") == usual().models[1])
+    means = of_run(rows, metric="top-1 accuracy")["mean"].to_numpy()
+    assert (solid.positions @ solid.lengths) == pytest.approx(means.mean(), abs=solid.width)
+
+
+def test_bins_of_certainty_show_their_numbers_of_cases() -> None:
+    chart = plots().chart("by_certainty")
+    rows = of_run(usual().by_certainty(), metric="top-1 accuracy", model=MODEL)
+    assert [tick for _, tick in chart.panels[0].x.ticks] == [
+        f"{name}\nn = {number}" for name, number in rows.select("bin", "n_cases").iter_rows()
+    ]
+    points = chart.panels[0].marks[0]
+    assert isinstance(points, Points)
+    assert points.low is not None
+    np.testing.assert_allclose(points.low, rows["low"])
+
+
+def test_the_matrix_holds_the_probabilities_of_the_comparison() -> None:
+    (cells,) = chart_marks("comparison", Cells)
+    first = usual().compare().to_frame()
+    expected = of_run(first, metric="top-1 accuracy", first=usual().models[0], second=usual().models[1])
+    assert cells.values[0, 1] == pytest.approx(expected["probability_better"][0])
+    off = ~np.eye(3, dtype=bool)
+    np.testing.assert_allclose((cells.values + cells.values.T)[off], 1)
+    assert np.isnan(np.diag(cells.values)).all()
+
+
+@pytest.mark.parametrize("run", [None, "all"])
+def test_ranks_stack_to_one(run: str | None) -> None:
+    for panel in plots().chart("ranks", run=run).panels:
+        bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
+        np.testing.assert_allclose(sum(mark.lengths for mark in bars), 1)
+        np.testing.assert_allclose(bars[-1].starts + bars[-1].lengths, 1)
+
+
+def test_risks_are_sorted_with_their_range() -> None:
+    (band,), (line,) = chart_marks("risk", Band), chart_marks("risk", Line)
+    rows = of_run(usual().risks()).sort("mean", maintain_order=True)
+    np.testing.assert_allclose(line.y, rows["mean"])
+    np.testing.assert_allclose(band.low, rows["min"])
+    np.testing.assert_allclose(band.high, rows["max"])
+
+
+def test_the_regression_is_that_of_the_data() -> None:
+    chart = plots().chart("agreement")
+    both = of_run(usual().certainties(), top=1).join(usual().agreement(), on="case")
+    correlation = np.corrcoef(both["certainty"], both["agreement"])[0, 1]
+    assert chart.panels[0].title == f"correlation {correlation:.2f}, 12 cases"
+    (line,) = chart_marks("agreement", Line)
+    slope, intercept = np.polyfit(both["certainty"], both["agreement"], 1)
+    np.testing.assert_allclose(line.y, slope * line.x + intercept)
+
+
+def test_a_constant_side_has_no_correlation() -> None:
+    agreement = pl.DataFrame({"case": ["a", "b"], "agreement": [1.0, 1.0]})
+    certainties = pl.DataFrame({"case": ["a", "b"], "top": [1, 1], "certainty": [0.5, 1.0]})
+    chart = certainty_figures.agreement_scatter(agreement, certainties, run="x")
+    assert chart.panels[0].title == "correlation undefined, 2 cases"
+    assert [type(mark) for mark in chart.panels[0].marks] == [Points]
+
+
+def test_a_case_shows_means_and_draws() -> None:
+    case = usual().case_names[3]
+    chart = plots().chart("case", case=case)
+    bars, dots = chart.panels[0].marks
+    rows = of_run(usual().plausibilities(), case=case)
+    assert isinstance(bars, Bars)
+    assert isinstance(dots, Points)
+    assert bars.lengths.sum() == pytest.approx(1)
+    assert len(dots.x) == len(rows) * 20
+    assert chart.panels[0].y.ticks[-1][1] == "any other"
+
+
+def test_the_study_is_counted_within_categories() -> None:
+    chart = plots().chart("study")
+    for panel in chart.panels:
+        for bars in panel.marks:
+            assert isinstance(bars, Bars)
+            assert bars.lengths.sum() == pytest.approx(1)
+    names = {mark.name for mark in chart.panels[0].marks if isinstance(mark, Bars)}
+    assert names == set(of_run(usual().category_certainties())["category"])
+    plain = Plots(edges()["no categories"]).chart("study")
+    sizes = np.bincount(study().rankings_per_case, minlength=5)[2:5] / 12
+    assert isinstance(plain.panels[0].marks[0], Bars)
+    np.testing.assert_allclose(plain.panels[0].marks[0].lengths, sizes)
+
+
+def test_categories_show_every_case_once() -> None:
+    marks = chart_marks("categories", Points)
+    assert sum(len(mark.x) for mark in marks) == 12
+    rows = of_run(usual().category_certainties())
+    np.testing.assert_allclose(np.sort(np.concatenate([mark.y for mark in marks])), np.sort(rows["certainty"]))
+
+
+def test_category_metrics_are_those_of_the_frame() -> None:
+    points = chart_marks("category_metrics", Points)[0]
+    rows = of_run(usual().by_category(), metric="top-1 accuracy", model=MODEL)
+    np.testing.assert_allclose(points.y, rows["mean"])
+    np.testing.assert_allclose(points.high, rows["high"])
+
+
+# Runs and names ---------------------------------------------------------------------------------------------
+
+
+def test_runs_are_chosen_by_label_or_position() -> None:
+    by_label = plots().chart("certainty_by_top", run="plackett-luce 10")
+    by_place = plots().chart("certainty_by_top", run=2)
+    assert by_label.title == by_place.title == "Certainty of the first conditions under plackett-luce 10"
+    assert plots().chart("certainty_by_top").title.endswith("plackett-luce 3")
+
+
+@pytest.mark.parametrize(
+    ("figure", "options", "told"),
+    [
+        ("certainity", {}, "did you mean 'certainty'?"),
+        ("draws", {"metric": "top-1 acuracy"}, "did you mean 'top-1 accuracy'?"),
+        ("draws", {"run": "placket-luce 3"}, "did you mean 'plackett-luce 3'?"),
+        ("draws", {"run": 9}, "expected: 0 to 3"),
+        ("case", {"case": "<i>77</i>"}, "did you mean '<i>7</i>'?"),
+        ("case", {}, "this figure shows one case"),
+    ],
+)
+def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(DissensusError, match=re.escape(told)):
+        plots().chart(figure, **options)
+
+
+def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
+    runs = [PlackettLuce(gamma, alpha=alpha) for alpha in (1.0, 0.1) for gamma in (1, 3)]
+    found = Plots(evaluated(study(), 2, runs))
+    chart = found.chart("certainty")
+    assert [len(panel.marks) for panel in chart.panels] == [2, 2]
+    labels = [found.evaluation.run_label(place) for place in range(4)]
+    (bars,) = found.chart("certainty_histogram", run=labels[3]).panels[0].marks
+    assert isinstance(bars, Bars)
+    assert bars.lengths.sum() == 12
+    assert "alpha=0.1" in found.chart("certainty_histogram", run=3).title
+
+
+# Names from files are text ----------------------------------------------------------------------------------
+
+
+def words_of(value: object) -> list[str]:
+    """Collect all texts of a figure that plotly reads as markup."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [word for key, part in value.items() if key != "meta" for word in words_of(part)]
+    return [word for part in value for word in words_of(part)] if isinstance(value, list | tuple) else []
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_names_cannot_become_markup(name: str) -> None:
+    figure = plots().figure(name, case=case_of(usual(), name))
+    own = {"br", "b", "/b", "extra", "/extra"}
+    for text in words_of(json.loads(figure.to_json())):
+        assert set(re.findall(r"<([^>]*)>", text.replace("&", ""))) <= own, text
+        assert "<b>A" not in text
+        assert "%{x} $y$" not in text
+
+
+def test_hostile_names_are_shown_as_they_are() -> None:
+    figure = plots().reliability()
+    assert '&lt;b&gt;A&lt;/b&gt; &amp; "B"' in {trace.name for trace in figure.data}
+    html = page(plots().chart("case", case=case_about(SCRIPT)))
+    assert SCRIPT not in html
+    assert "alert(1)" in html
+    assert html.count("<h1>") == 1
+    assert "Plotly.newPlot" in html
+
+
+def test_long_and_many_names() -> None:
+    names = [f"condition with a long name number {i} of a long list of names" for i in range(40)]
+    said = Annotations.from_rankings([[[[i] for i in range(40)]]], names)
+    found = Plots(evaluated_without_models(said))
+    chart = found.chart("case", case="0")
+    assert "25 less plausible conditions are not shown" in chart.caption
+    assert all(len(tick) <= 34 for _, tick in chart.panels[0].y.ticks)
+
+
+def evaluated_without_models(said: Annotations) -> Evaluation:
+    from dissensus import evaluate
+
+    return evaluate(said, {}, aggregations=[PlackettLuce(1)], draws=10)
+
+
+def test_colours_fit_any_page_and_can_be_fixed() -> None:
+    figure = plots().certainty()
+    assert figure.layout.template.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    dark, light = themed(figure, dark=True), themed(figure, dark=False)
+    inks = [one.layout.template.layout.font.color for one in (figure, dark, light)]
+    assert len(set(inks)) == 3
+    assert dark.data == figure.data
+
+
+def test_conditions_of_the_fixture_are_hostile() -> None:
+    assert usual().conditions == CONDITIONS

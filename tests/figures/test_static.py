@@ -1,0 +1,76 @@
+"""Figures for papers: whole, the same bytes every time, and safe names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dissensus.errors import FormatError, MissingExtraError
+from dissensus.evaluation.plotting import FIGURES, Plots, write_static
+from dissensus.figures.static import write_chart, write_charts
+from figures.figure_studies import SCRIPT, case_about, edges, usual
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
+def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str, start: bytes) -> None:
+    chart = Plots(usual()).chart("reliability")
+    for name in ("one", "two"):
+        write_chart(chart, tmp_path / f"{name}{ending}")
+    first, second = ((tmp_path / f"{name}{ending}").read_bytes() for name in ("one", "two"))
+    assert first.startswith(start)
+    assert first == second
+
+
+def test_all_figures_are_written(tmp_path: Path) -> None:
+    paths = write_static(usual(), tmp_path / "figures")
+    assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / "figures").iterdir())
+    names = {path.stem for path in paths}
+    assert "certainty" in names
+    assert {"reliability-1-top-1-accuracy", "reliability-2-top-3-accuracy"} <= names
+    assert {name.partition("-")[0] for name in names} == set(FIGURES) - {"case"}
+    assert all("dc:date" not in path.read_text(encoding="utf-8") for path in paths)
+
+
+def test_names_are_text_in_svg(tmp_path: Path) -> None:
+    evaluation = usual()
+    path = tmp_path / "case.svg"
+    write_chart(Plots(evaluation).chart("case", case=case_about(SCRIPT)), path)
+    text = path.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    write_chart(Plots(evaluation).chart("reliability"), path)
+    text = path.read_text(encoding="utf-8")
+    assert "50 %{x} $y$ _z" in text
+    assert ">_C<" in text
+
+
+@pytest.mark.parametrize("edge", ["no models", "one case"])
+def test_what_applies_is_written(tmp_path: Path, edge: str) -> None:
+    plots = Plots(edges()[edge])
+    paths = write_static(plots, tmp_path / "figures", ending=".png")
+    assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart = Plots(usual()).chart("study")
+    with pytest.raises(FormatError, match=r"one of \.svg, \.pdf, \.png"):
+        write_chart(chart, tmp_path / "study.jpeg")
+    monkeypatch.setattr("dissensus.figures.static._save", fail)
+    with pytest.raises(RuntimeError):
+        write_chart(chart, tmp_path / "study.svg")
+    with pytest.raises(RuntimeError):
+        write_charts({"study": chart}, tmp_path / "figures")
+    assert list(tmp_path.iterdir()) == []
+
+
+def fail(*_: object) -> None:
+    raise RuntimeError("the disk is on fire")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"dissensus\[static\]"):
+        write_chart(Plots(usual()).chart("study"), tmp_path / "study.svg")
+    assert list(tmp_path.iterdir()) == []

@@ -258,7 +258,8 @@ class Plausibilities:
                     advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
                 )
             return np.array([known[str(name)] for name in cases], dtype=np.int64)
-        return everything[cases if isinstance(cases, slice) else np.asarray(cases)]
+        chosen = cases if isinstance(cases, slice) or len(cases) else np.empty(0, dtype=np.int64)
+        return everything[chosen if isinstance(chosen, slice) else np.asarray(chosen)]
 
     def dense(self) -> FloatArray:
         """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory."""
@@ -293,7 +294,7 @@ class Plausibilities:
             parts.append(columns)
             if advance is not None:
                 advance(len(names))
-        mean, sd, top = (np.concatenate(column) for column in zip(*parts, strict=True))
+        mean, sd, top = np.concatenate([np.empty((3, 0)), *(np.stack(columns) for columns in parts)], axis=1)
         return pl.DataFrame({**self._labels(), "mean": mean, "sd": sd, "top": top})
 
     def _labels(self) -> dict[str, pl.Series]:

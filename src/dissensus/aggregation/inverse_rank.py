@@ -21,6 +21,9 @@ from dissensus.typing import FloatArray
 Ties: TypeAlias = Literal["shared", "each"]
 TIES = ("shared", "each")
 
+PARTS = 720720.0
+"""The least common multiple of 1 to 16."""
+
 
 @dataclass(frozen=True)
 class InverseRank(Aggregation):
@@ -101,10 +104,14 @@ class ProbabilisticInverseRank(Aggregation):
 
 
 def inverse_ranks(opinions: Opinions, ties: Ties) -> FloatArray:
-    """Sum the weighted inverse ranks of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
+    """Sum the weighted inverse ranks of the mentioned conditions of all cases, side by side, shape (sum of U,).
+
+    The unit is one part in 720720, a multiple of every rank up to 16: sums of whole numbers are exact, so that three
+    thirds are as much as one.
+    """
     block = row_of_each(opinions.code_offsets)
     ranking = row_of_each(opinions.block_offsets)
     rank = np.arange(len(ranking)) - opinions.block_offsets[ranking] + 1
     share = np.diff(opinions.code_offsets) if ties == "shared" else 1
-    weight = opinions.weights[ranking] / (rank * share)
+    weight = opinions.weights[ranking] * (PARTS / (rank * share))
     return weighted_counts(opinions.member_of_mention, weight[block], len(opinions.support))

@@ -1,0 +1,34 @@
+"""Inverse ranks add up exactly, so that ties are ties."""
+
+from __future__ import annotations
+
+import pytest
+
+from dissensus import Annotations, Dirichlet, InverseRank, MajorityVote, annotation_certainty
+from dissensus.aggregation.inverse_rank import TIES, Ties
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("rank", [3, 5, 6, 7, 9, 11, 13])
+def test_as_many_parts_as_the_rank_are_a_whole(ties: Ties, rank: int) -> None:
+    others = [[f"other {i}"] for i in range(rank - 1)]
+    rankings = [[["first"]], *([[*others, ["late"]]] * rank)]
+    weights = InverseRank(ties).sample(Annotations.from_rankings([rankings])).summary()
+    by_name = dict(weights.select("condition", "mean").iter_rows())
+    assert by_name["first"] == by_name["late"]
+
+
+def test_a_tie_by_thirds_is_uncertain() -> None:
+    rankings = [[["a"]], *([[["x"], ["y"], ["b"]], [["y"], ["z"], ["b"]], [["z"], ["x"], ["b"]]])]
+    study = Annotations.from_rankings([[*rankings, [["a"]], *rankings[1:]]], unranked="below")
+    certainty = annotation_certainty(InverseRank().sample(study))
+    assert certainty.values[0] == pytest.approx(1 / 3)  # x, y and z have three each, a and b have two
+
+
+def test_selecting_no_case_leaves_nothing() -> None:
+    study = Annotations.from_rankings([[[["a"]]], [[["b"]]]])
+    for aggregation in (MajorityVote(), Dirichlet()):
+        nothing = aggregation.sample(study, draws=5).select([])
+        assert nothing.n_cases == 0
+        assert nothing.summary().height == 0
+        assert nothing.mean().shape == (0, 2)

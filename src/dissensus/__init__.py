@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
     from dissensus.evaluation.categories import Categories as Categories
     from dissensus.evaluation.categories import expected_risk as expected_risk
+    from dissensus.evaluation.certainty import Certainty as Certainty
     from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
     from dissensus.evaluation.certainty import certainty_of as certainty_of
+    from dissensus.evaluation.certainty import certainty_profile as certainty_profile
     from dissensus.evaluation.evaluating import evaluate as evaluate
     from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
     from dissensus.evaluation.overlap import mean_average_overlap as mean_average_overlap
@@ -46,10 +48,13 @@ if TYPE_CHECKING:
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reading import read_models as read_models
     from dissensus.predictions.reading import read_predictions as read_predictions
+    from dissensus.report.writing import write_report as write_report
 
 _HOMES = {
     "Annotations": "annotations.rankings",
     "AnnotatorBootstrap": "aggregation",
+    "Categories": "evaluation.categories",
+    "Certainty": "evaluation.certainty",
     "Dirichlet": "aggregation",
     "DissensusError": "errors",
     "DissensusWarning": "errors",
@@ -64,10 +69,10 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation",
     "Ratings": "annotations.ratings",
-    "Categories": "evaluation.categories",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "certainty_of": "evaluation.certainty",
+    "certainty_profile": "evaluation.certainty",
     "diagnose": "annotations.checking",
     "evaluate": "evaluation.evaluating",
     "examine_annotations": "annotations.reading",
@@ -85,6 +90,7 @@ _HOMES = {
     "simulate_study": "datasets.simulation",
     "to_xarray": "aggregation.diagnostics",
     "write_annotations": "annotations.writing",
+    "write_report": "report.writing",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the lazy names are the public ones

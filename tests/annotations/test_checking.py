@@ -101,3 +101,11 @@ def test_ratings_are_summarised() -> None:
 def test_ratings_that_are_all_missing_are_still_valid_json() -> None:
     found = diagnose_ratings(Ratings.from_scores([[], []]))
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mean"] is None
+
+
+def test_a_notebook_shows_a_table() -> None:
+    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])
+    html = said._repr_html_()
+    assert "1 case, 1 ranking" in html
+    assert "<td>1</td>" in html
+    assert "<x>" not in html

@@ -249,3 +249,11 @@ def test_tallies_of_orders_are_tallies_of_draws(n_groups: int) -> None:
         plain = Tally.of(every[:, :, mask], plain_weights, bootstrap[mask])
         for one, other in zip(found[group].parts, plain.parts, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_notebook_shows_an_escaped_table() -> None:
+    result = evaluate(VOTES, {"<b>m</b>": SCORES["first"]}, aggregations=[Dirichlet()], draws=20)
+    html = result._repr_html_()
+    assert "&lt;b&gt;m&lt;/b&gt;" in html
+    assert "<b>" not in html
+    assert "top-1 accuracy" in html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 
 import numpy as np
 
@@ -38,6 +39,18 @@ def percent(part: int, whole: int) -> str:
 
 def description(annotations: Annotations) -> str:
     """Tell a person what is inside; the ``repr`` of :class:`Annotations`."""
+    head, shown = _described(annotations)
+    return "\n".join([head, *(f"  {label:<22}{text}" for label, text in shown.items())])
+
+
+def description_html(annotations: Annotations) -> str:
+    """Tell the same as a small HTML table, for notebooks."""
+    head, shown = _described(annotations)
+    rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in shown.items())
+    return f"<table><caption>{escape(head)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
     given = annotations.mentions_per_ranking
     spoken = given[given > 0]
     lines = {
@@ -57,7 +70,7 @@ def description(annotations: Annotations) -> str:
         f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_rankings, 'ranking')}, "
         f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
     )
-    return "\n".join([head, *(f"  {label:<22}{text}" for label, text in shown.items())])
+    return head, shown
 
 
 @dataclass(frozen=True)

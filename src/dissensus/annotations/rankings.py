@@ -426,6 +426,11 @@ class Annotations:
 
         return description(self)
 
+    def _repr_html_(self) -> str:
+        from dissensus.annotations.checking import description_html
+
+        return description_html(self)
+
 
 def _nest(items: list[Item], offsets: IntArray) -> list[list[Item]]:
     return [items[start:stop] for start, stop in pairwise(offsets.tolist())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ BATCH_CASES, BATCH_DRAWS = 128, 128_000
 
 
 MOST_CASES = 2048
+
+GROUP_DRAWS = 250
+"""Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,11 @@ class Job:
         """How many places of a draw matter."""
         return int(max([1, *self.tops, *(metric.depth for metric in self.metrics)]))
 
+    @property
+    def step(self) -> int:
+        """Groups of cases are tallied on every so-manieth draw."""
+        return -(-self.draws // GROUP_DRAWS)
+
     @cached_property
     def labels(self) -> list[tuple[str, str]]:
         """Every column and label, in order."""
@@ -102,8 +110,9 @@ class Job:
     def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
         """Evaluate all cases under one aggregation; sums are merged in the order of cases, as soon as they come."""
         tally = Tally.zeros(len(self.models), len(self.metrics), self.draws)
-        strata, categories = dict.fromkeys(self.labels, tally), dict.fromkeys(self.category_names, tally)
-        bins = dict.fromkeys(range(len(EDGES) - 1) if len(self.tops) else (), tally)
+        nothing = Tally.zeros(len(self.models), len(self.metrics), -(-self.draws // self.step))
+        strata, categories = dict.fromkeys(self.labels, nothing), dict.fromkeys(self.category_names, nothing)
+        bins = dict.fromkeys(range(len(EDGES) - 1) if len(self.tops) else (), nothing)
         means, deviations, findings = [], [], []
         size = max(BATCH_CASES, min(BATCH_DRAWS // plausibilities.n_draws, MOST_CASES))
         for part in plausibilities.map(self.batch, batch_cases=size):
@@ -132,14 +141,15 @@ class Job:
         measured = Measured.of(drawn, self.metrics, self.models)
         weights = self.study.panel.case_weights[self._positions(batch)]
         adder = Adder(measured, weights, self._resampling(batch))
+        (tally,) = adder.tallies()
+        thinned = Adder(measured, weights, adder.bootstrap[:, :: self.step], self.step)
         means, deviations = measured.moments()
         findings = Findings.of(drawn, self.tops, self.categories) if len(self.tops) else None
-        bins = adder.by_label(np.zeros(batch.n_cases) if findings is None else bin_of(findings.certainties[0]))
         return Outcome(
-            tally=reduce(Tally.__add__, bins.values()),
-            strata=self._by_stratum(adder, batch),
-            categories=self._by_category(adder, drawn),
-            bins={} if findings is None else bins,
+            tally=tally,
+            strata=self._by_stratum(thinned, batch),
+            categories=self._by_category(thinned, drawn),
+            bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
             means=means,
             deviations=deviations,
             findings=findings,
@@ -251,16 +261,20 @@ class Adder:
         Weight of each case.
     bootstrap : (n_cases, draws)
         Weight of each case in every resample.
+    step
+        Use every so-manieth draw.
     """
 
     measured: Measured
     weights: FloatArray
     bootstrap: FloatArray
+    step: int = 1
 
     @cached_property
     def of_draw(self) -> IntArray:
         """The order of every draw, shape (n_cases, draws); a single draw counts for all."""
-        return np.ascontiguousarray(np.broadcast_to(self.measured.drawn.orders.of_draw, self.bootstrap.shape))
+        of_draw = self.measured.drawn.orders.of_draw[:, :: self.step]
+        return np.ascontiguousarray(np.broadcast_to(of_draw, self.bootstrap.shape))
 
     @cached_property
     def table(self) -> FloatArray:
@@ -296,7 +310,8 @@ class Adder:
         from dissensus.kernels.tallies import tally_orders
 
         n_models, n_metrics, _ = self.measured.of_orders.shape
-        found = tally_orders(self.of_draw, self.table, shares, self.weights, self.bootstrap, groups, n_groups)
+        bootstrap = np.ascontiguousarray(self.bootstrap)
+        found = tally_orders(self.of_draw, self.table, shares, self.weights, bootstrap, groups, n_groups)
         shape = (n_models, n_metrics, self.bootstrap.shape[1])
         sums, resampled = (
             part.transpose(0, 2, 1).reshape(n_groups, *shape) for part in (found.sums, found.resampled_sums)
@@ -305,7 +320,7 @@ class Adder:
         return [Tally(*parts) for parts in zip(sums, weights, resampled, totals, strict=True)]
 
     def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
-        values = self.measured.of_draws
+        values = self.measured.of_draws[..., :: self.step]
         weights = self.weights[:, None] * shares[self.of_draw]
         values = np.broadcast_to(values, (*values.shape[:-1], self.bootstrap.shape[1]))
         masks = [groups == group for group in range(n_groups)]

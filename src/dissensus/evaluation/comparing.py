@@ -125,7 +125,7 @@ def _where(differences: list[Difference]) -> str:
 def compared(evaluation: Evaluation) -> Comparison:
     """Compare all pairs of models; see :meth:`Evaluation.compare`."""
     differences = [
-        _difference(evaluation, run, k, a, b)
+        difference(evaluation, run, k, a, b)
         for run in range(len(evaluation.runs))
         for k in range(len(evaluation.measures))
         for a, b in combinations(range(len(evaluation.models)), 2)
@@ -138,7 +138,8 @@ def compared(evaluation: Evaluation) -> Comparison:
     return Comparison(tuple(differences), np.array(ranks), evaluation)
 
 
-def _difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
+def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
+    """Compare model ``a`` with model ``b`` by metric ``k`` under one run."""
     tally, measure = evaluation.tallies[run], evaluation.measures[k]
     gap = tally.resampled_means[a, k] - tally.resampled_means[b, k]
     better = gap > 0 if measure.higher_is_better else gap < 0

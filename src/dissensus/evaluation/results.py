@@ -269,6 +269,7 @@ class Evaluation:
 
     def _rows(self, run: int, tally: Tally, n_cases: float) -> Iterable[dict[str, Any]]:
         point = self._point(run) if tally is self.tallies[run] else None
+        n_draws = min(self.runs[run].n_draws, tally.sums.shape[-1])
         for m, model in enumerate(self.models):
             for k, measure in enumerate(self.measures):
                 means, resampled = tally.means[m, k], tally.resampled_means[m, k]
@@ -283,7 +284,7 @@ class Evaluation:
                     "point_estimate": estimate,
                     "optimism": self._optimism(estimate, row["mean"], measure),
                     "n_cases": n_cases,
-                    "n_draws": self.runs[run].n_draws,
+                    "n_draws": n_draws,
                 }
 
     def _point(self, run: int) -> FloatArray | None:

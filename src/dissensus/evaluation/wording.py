@@ -8,6 +8,7 @@ import numpy as np
 
 from dissensus.errors import listing
 from dissensus.evaluation.certainty import CERTAIN
+from dissensus.evaluation.comparing import difference
 from dissensus.evaluation.results import Evaluation
 
 ROUGH = 0.03
@@ -93,21 +94,21 @@ def overstatement(evaluation: Evaluation) -> list[str]:
 
 
 def contest(evaluation: Evaluation) -> list[str]:
-    """Say for each metric whether the leading model can be told from the next one, under the last aggregation."""
+    """Say for each metric which model leads, and whether it can be told from the next one."""
     if len(evaluation.models) < 2:
         return []
-    run = evaluation.runs[-1]
-    rows = evaluation.compare().differences
-    sentences = []
-    for measure in evaluation.measures:
-        last = [
-            d
-            for d in rows
-            if d.metric == measure.name and (d.aggregation, d.reliability) == (run.aggregation, run.reliability)
-        ]
-        closest = min(last, key=lambda d: abs(d.probability_better - 0.5))
-        sentences.append(f"{measure.name}: {closest.verdict} (P = {closest.probability_better:.2f})")
-    return sentences
+    return [_leader(evaluation, number) for number in range(len(evaluation.measures))]
+
+
+def _leader(evaluation: Evaluation, number: int) -> str:
+    tally, measure = evaluation.tallies[evaluation.reference], evaluation.measures[number]
+    sign = 1.0 if measure.higher_is_better else -1.0
+    first, second = np.argsort(-sign * tally.means[:, number].mean(axis=-1), kind="stable")[:2]
+    found = difference(evaluation, evaluation.reference, number, int(first), int(second))
+    share = f"better in {found.probability_better:.0%} of the draws"
+    if found.is_distinguishable:
+        return f"{measure.name}: {found.first} is best, then {found.second} ({share})"
+    return f"{measure.name}: {found.first} leads, not distinguishable from {found.second} ({share})"
 
 
 def _named(row: dict[str, object]) -> str:

@@ -1,26 +1,93 @@
-"""Simulated studies: differential diagnoses by annotators who see the truth through a race."""
+"""Simulated studies: differential diagnoses by annotators who see the truth through a race, and models that guess."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dissensus.annotations.rankings import Annotations
 from dissensus.errors import DissensusError
-from dissensus.typing import FloatArray
+from dissensus.evaluation.categories import Categories
+from dissensus.predictions.lists import Predictions
+from dissensus.typing import FloatArray, IntArray
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
-NOUNS = ("macule", "papule", "plaque", "patch", "crust", "nodule", "scale", "wheal", "erosion", "cyst")
-ANNOTATORS_PER_CASE = (0.03, 0.10, 0.17, 0.14, 0.12, 0.22, 0.11, 0.06, 0.03, 0.02)
-CONDITIONS_PER_RANKING = (0.54, 0.25, 0.14, 0.05, 0.015, 0.005)
-TIE_PER_STEP = 0.20
-CONFUSABLE = 6
+NOUNS = {
+    "macule": "low",
+    "eczema": "low",
+    "keratosis": "medium",
+    "papule": "low",
+    "vasculitis": "medium",
+    "scale": "low",
+    "carcinoma": "high",
+    "naevus": "low",
+    "ulcer": "medium",
+    "lymphoma": "high",
+}
+"""What conditions are called, and how much is at risk."""
+
+# Shares in the released differential diagnoses of 1947 cases [stutz]: 9602 rankings.
+ANNOTATORS_PER_CASE = (0.01, 0.07, 0.18, 0.22, 0.15, 0.19, 0.05, 0.05, 0.04, 0.04)
+CONDITIONS_PER_RANKING = (0.54, 0.30, 0.145, 0.012, 0.003)
+TIE_PER_STEP = (0.0, 0.19, 0.36, 0.65, 0.75)
+"""Probability that neighbours are tied, by the number of conditions in the ranking: long lists are rarely sorted."""
+
+CONFUSABLE, TRACE = 8, 0.1
+"""How many conditions a case may be confused with, and how much plausibility all conditions share."""
+
+CLARITY = (0.05, 0.3, 1.5)
+"""How evenly plausibility is spread over the conditions that a case may be confused with: clear to open cases."""
+
+LISTED = 10
+"""Conditions that a model lists for a case."""
+
+SITES = {"university clinic": 0.4, "private practice": 0.35, "teledermatology": 0.25}
+SKIN_TYPES = {"I-II": 0.45, "III-IV": 0.4, "V-VI": 0.15}
+AGES = {"under 40": 0.4, "40 to 64": 0.35, "65 and over": 0.25}
+STRATA = {"site": SITES, "skin type": SKIN_TYPES, "age": AGES}
+
+
+@dataclass(frozen=True)
+class Expertise:
+    """What a simulated model sees of the plausibilities.
+
+    Attributes
+    ----------
+    first
+        Weight of being the most plausible condition: what training on one label per case teaches.
+    others
+        Weight of the logarithm of the plausibilities: what training on whole differential diagnoses teaches.
+    habit
+        Weight of the logarithm of the frequency of conditions.
+    noise
+        Size of its errors.
+    """
+
+    first: float
+    others: float
+    habit: float
+    noise: float
+
+
+MODELS = {
+    "Aster": Expertise(first=5.0, others=0.35, habit=0.4, noise=1.0),
+    "Birch": Expertise(first=1.2, others=1.0, habit=0.1, noise=1.0),
+    "Clover": Expertise(first=1.0, others=0.8, habit=0.1, noise=1.0),
+    "Dahlia": Expertise(first=0.8, others=0.6, habit=0.3, noise=1.0),
+}
+"""Aster has learnt single labels, the others whole differential diagnoses, each less of them than the one before."""
+
+DARK_SKIN_NOISE = 1.8
+"""Factor of the models' errors for skin types V and VI, of which they have seen fewer."""
+
+MODEL_STREAM, STRATUM_STREAM = 1, 2
 
 
 @dataclass(frozen=True)
 class Study:
-    """Simulated annotations beside the plausibilities they were drawn from.
+    """Simulated annotations and predictions beside the plausibilities they were drawn from.
 
     Attributes
     ----------
@@ -28,30 +95,44 @@ class Study:
         What the annotators said.
     theta : (n_cases, K)
         The true plausibilities of each case.
+    categories
+        The risk of every condition: low, medium or high.
+    predictions
+        Four models by name: scores of their ten favourite conditions of every case.
+    strata
+        Columns of cases: name to one label per case.
     """
 
     annotations: Annotations
     theta: FloatArray
+    categories: Categories
+    predictions: Mapping[str, Predictions]
+    strata: Mapping[str, tuple[str, ...]]
 
 
 def condition_names(count: int) -> tuple[str, ...]:
     """Invent names of conditions.
 
-    >>> condition_names(2)
-    ('Acute macule', 'Chronic macule')
+    >>> condition_names(3)
+    ('Acute macule', 'Chronic eczema', 'Linear keratosis')
     """
-    names = [f"{adjective} {noun}" for noun in NOUNS for adjective in ADJECTIVES]
-    rounds = -(-count // len(names))
-    every = [name if not turn else f"{name} {turn + 1}" for turn in range(rounds) for name in names]
-    return tuple(every[:count])
+    nouns = tuple(NOUNS)
+    names = []
+    for position in range(count):
+        turn, place = divmod(position, len(nouns))
+        rounds, shift = divmod(turn, len(ADJECTIVES))
+        name = f"{ADJECTIVES[(place + shift) % len(ADJECTIVES)]} {nouns[place]}"
+        names.append(name if not rounds else f"{name} {rounds + 1}")
+    return tuple(names)
 
 
 def simulate_study(*, n_cases: int = 200, n_conditions: int = 60, n_annotators: int = 30, seed: int = 0) -> Study:
-    """Simulate a study: long-tailed conditions, 1 to 10 annotators a case, partial rankings with ties.
+    """Simulate a study: long-tailed conditions, 1 to 10 annotators a case, partial rankings with ties, four models.
 
-    Each annotator draws an order of the conditions by a race with the true plausibilities (Plackett-Luce),
-    writes down its first few, and ties some neighbours. About half of the rankings hold one condition and
-    about one in six holds a tie, as in published differential diagnoses of skin conditions.
+    Each annotator draws an order of the conditions by a race with the true plausibilities (Plackett-Luce), writes down
+    its first few, and ties some neighbours. Numbers of annotators, lengths of rankings and ties are as frequent as in
+    the released differential diagnoses of [stutz]: 54 % of the rankings hold one condition, 16 % hold a tie. One of
+    the models, Aster, finds the most plausible condition most often but knows little about the next ones.
 
     Parameters
     ----------
@@ -62,36 +143,56 @@ def simulate_study(*, n_cases: int = 200, n_conditions: int = 60, n_annotators: 
 
     Examples
     --------
-    >>> simulate_study(n_cases=3).annotations.n_cases
-    3
+    >>> study = simulate_study(n_cases=3)
+    >>> study.annotations.n_cases, list(study.predictions), list(study.strata)
+    (3, ['Aster', 'Birch', 'Clover', 'Dahlia'], ['site', 'skin type', 'age'])
+    >>> study.categories
+    Categories: low 30, medium 18, high 12 of 60 conditions; levels 0, 1, 2
     """
     if n_cases < 1 or n_conditions < 2 or n_annotators < 10:
         raise DissensusError(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",
             got=f"{n_cases} cases, {n_conditions} conditions, {n_annotators} annotators",
         )
-    doctors = [f"Dr {number + 1}" for number in range(n_annotators)]
     streams = [np.random.default_rng((seed, case)) for case in range(n_cases)]
     theta = np.stack([_truth(rng, n_conditions) for rng in streams])
-    chosen = [_annotators(rng, n_annotators) for rng in streams]
-    rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
-    annotations = Annotations.from_rankings(
-        rankings,
-        condition_names(n_conditions),
-        case_names=[f"case {case + 1}" for case in range(n_cases)],
-        annotator_names=[[doctors[code] for code in who] for who in chosen],
-    )
-    return Study(annotations, theta)
+    said = _annotations(streams, theta, n_annotators)
+    strata = _strata(seed, n_cases)
+    names = said.conditions
+    risks = tuple(NOUNS.values())
+    categories = Categories.from_labels([risks[code % len(risks)] for code in range(n_conditions)], names)
+    return Study(said, theta, categories, _predictions(seed, theta, strata["skin type"], said), strata)
+
+
+def frequencies(n_conditions: int) -> FloatArray:
+    """Return how frequent conditions are: a long tail, in the order of their codes."""
+    shares = 1 / np.arange(1, n_conditions + 1)
+    return np.asarray(shares / shares.sum())
 
 
 def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
     """Draw plausibilities: a leading condition from a long tail, a few it is confused with, a trace of all."""
-    frequency = 1 / np.arange(1, n_conditions + 1)
-    likely = rng.choice(n_conditions, size=min(CONFUSABLE, n_conditions), replace=False, p=frequency / frequency.sum())
-    theta = np.full(n_conditions, 0.02 / n_conditions)
-    clarity = rng.choice([0.15, 0.5, 1.5])
-    theta[likely] += 0.98 * rng.dirichlet(clarity / np.arange(1, len(likely) + 1) + 0.02)
+    frequency = frequencies(n_conditions)
+    likely = rng.choice(n_conditions, size=min(CONFUSABLE, n_conditions), replace=False, p=frequency)
+    theta = TRACE * frequency
+    clarity = rng.choice(CLARITY)
+    theta[likely] += (1 - TRACE) * rng.dirichlet(clarity / np.arange(1, len(likely) + 1) + 0.02)
     return np.asarray(theta / theta.sum(), dtype=np.float64)
+
+
+# What the annotators say ------------------------------------------------------------------------------
+
+
+def _annotations(streams: list[np.random.Generator], theta: FloatArray, n_annotators: int) -> Annotations:
+    doctors = [f"Dr {number + 1}" for number in range(n_annotators)]
+    chosen = [_annotators(rng, n_annotators) for rng in streams]
+    rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
+    return Annotations.from_rankings(
+        rankings,
+        condition_names(theta.shape[1]),
+        case_names=[f"case {case + 1}" for case in range(len(theta))],
+        annotator_names=[[doctors[code] for code in who] for who in chosen],
+    )
 
 
 def _annotators(rng: np.random.Generator, n_annotators: int) -> list[int]:
@@ -104,9 +205,65 @@ def _ranking(rng: np.random.Generator, theta: FloatArray) -> list[list[int]]:
     order = np.argsort(rng.exponential(size=len(theta)) / theta)
     length = 1 + int(rng.choice(len(CONDITIONS_PER_RANKING), p=CONDITIONS_PER_RANKING))
     blocks: list[list[int]] = []
-    for code in order[:length]:
-        if blocks and rng.random() < TIE_PER_STEP:
-            blocks[-1].append(int(code))
+    for code in order[:length].tolist():
+        if blocks and rng.random() < TIE_PER_STEP[length - 1]:
+            blocks[-1].append(code)
         else:
-            blocks.append([int(code)])
+            blocks.append([code])
     return blocks
+
+
+# Whose cases, and what the models say -----------------------------------------------------------------
+
+
+def _strata(seed: int, n_cases: int) -> dict[str, tuple[str, ...]]:
+    """Draw where the cases come from, each from a stream of its own."""
+    chances = np.stack(
+        [np.random.default_rng((seed, case, STRATUM_STREAM)).random(len(STRATA)) for case in range(n_cases)]
+    )
+    strata = {}
+    for (column, shares), chance in zip(STRATA.items(), chances.T, strict=True):
+        bounds = np.cumsum(list(shares.values()))[:-1]
+        labels = tuple(shares)
+        strata[column] = tuple(labels[place] for place in np.searchsorted(bounds, chance, side="right"))
+    return strata
+
+
+def _predictions(
+    seed: int, theta: FloatArray, skin_types: tuple[str, ...], said: Annotations
+) -> dict[str, Predictions]:
+    listed = [
+        _guesses(np.random.default_rng((seed, case, MODEL_STREAM)), truth, DARK_SKIN_NOISE if skin == "V-VI" else 1.0)
+        for case, (truth, skin) in enumerate(zip(theta, skin_types, strict=True))
+    ]
+    size = min(LISTED, theta.shape[1])
+    offsets = size * np.arange(len(theta) + 1)
+    return {
+        name: Predictions(
+            name,
+            "scores",
+            said.conditions,
+            said.case_names,
+            offsets,
+            np.concatenate([codes[number] for codes, _ in listed]),
+            np.concatenate([values[number] for _, values in listed]),
+        )
+        for number, name in enumerate(MODELS)
+    }
+
+
+def _guesses(rng: np.random.Generator, theta: FloatArray, noise_factor: float) -> tuple[IntArray, FloatArray]:
+    """Return the conditions that each model lists, best first, and their scores, both (models, LISTED)."""
+    errors = rng.gumbel(size=(len(MODELS), len(theta)))
+    is_first = theta == theta.max()
+    habit, truth = np.log(frequencies(len(theta))), np.log(theta)
+    logits = np.stack(
+        [
+            model.first * is_first + model.others * truth + model.habit * habit + noise_factor * model.noise * error
+            for model, error in zip(MODELS.values(), errors, strict=True)
+        ]
+    )
+    scores = np.exp(logits - logits.max(axis=1, keepdims=True))
+    scores /= scores.sum(axis=1, keepdims=True)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, : min(LISTED, len(theta))]
+    return order, np.take_along_axis(scores, order, axis=1)

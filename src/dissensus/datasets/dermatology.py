@@ -1,0 +1,107 @@
+"""Differential diagnoses of skin conditions: the annotations that the source paper evaluates with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.reading import examine_annotations
+from dissensus.datasets.publishing import Publication, PublishedFile
+from dissensus.evaluation.categories import Categories
+from dissensus.files import read_text
+from dissensus.predictions.reading import read_predictions
+
+if TYPE_CHECKING:
+    from dissensus.annotations.notes import Note
+    from dissensus.predictions.lists import Predictions
+    from dissensus.typing import Path
+
+COMMIT = "98349d8fefc5b45f0a2fa5f28fed98ded4225368"
+RAW = f"https://raw.githubusercontent.com/google-deepmind/uncertain_ground_truth/{COMMIT}/data"
+SELECTORS, CONDITIONS, RISKS = "dermatology_selectors.json", "dermatology_conditions.txt", "dermatology_risks.txt"
+CHECKSUMS = {
+    SELECTORS: "0e267eaa92ec005bdfc19cb7a9d8f3227c2a515d380088003f77db80d4c73050",
+    CONDITIONS: "54552e734d025c17de2df2a030583a10f356b8ffc73ad9cbadd2219da31ff035",
+    RISKS: "9fa83c4c7311da5bbd91bfa0b552ef47a80bb22daca93ff13aa9e4b681f22b3a",
+}
+DERMATOLOGY = Publication(
+    title="dermatology data",
+    name="dermatology",
+    folder="dermatology_ddx",
+    files=tuple(PublishedFile(name, sha256, f"{RAW}/{name}") for name, sha256 in CHECKSUMS.items()),
+    origin="github.com/google-deepmind/uncertain_ground_truth, folder data",
+    licence="CC BY 4.0",
+)
+RISK_NAMES = {"0": "low", "1": "medium", "2": "high"}
+MODELS = ("A", "B", "C", "D")
+PREDICTION_ENDINGS = (".txt", ".json")
+
+
+@dataclass(frozen=True, eq=False)
+class Dermatology:
+    """Hold the dermatology data.
+
+    Attributes
+    ----------
+    annotations
+        Partial rankings of 419 conditions; cases are named by their position, from "0".
+    categories
+        Risk of each condition: low, medium or high, with the levels 0, 1 and 2.
+    predictions
+        Scores of the published models "A" to "D", as far as their files are there.
+    notes
+        What deserves a look, for example files with other contents than the published ones.
+    """
+
+    annotations: Annotations
+    categories: Categories
+    predictions: Mapping[str, Predictions] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+
+def load_dermatology(path: Path) -> Dermatology:
+    """Load the dermatology data from a directory.
+
+    Parameters
+    ----------
+    path
+        Directory with ``dermatology_selectors.json`` (case > annotator > block > code), ``dermatology_conditions.txt``
+        and ``dermatology_risks.txt``; optionally ``dermatology_predictions0`` to ``3``, as ``.txt`` or ``.json``, with
+        a row of numbers per case.
+
+    Raises
+    ------
+    DissensusError
+        If a file is missing, or does not fit the others: numbers of conditions, risks, cases, unknown codes.
+    """
+    directory = DERMATOLOGY.located(path)
+    names = [line.strip() for line in read_text(directory / CONDITIONS).splitlines() if line.strip()]
+    reading = examine_annotations(directory / SELECTORS, "nested", conditions=names)
+    said = reading.annotations
+    categories = Categories.from_file(directory / RISKS, said.conditions)
+    known = {code: name for code, name in RISK_NAMES.items() if code in categories.names}
+    notes = DERMATOLOGY.notes(directory / file.name for file in DERMATOLOGY.files)
+    return Dermatology(said, categories.renamed(known), _models(directory, said), (*reading.notes, *notes))
+
+
+def _models(directory: FilePath, said: Annotations) -> dict[str, Predictions]:
+    """Read the models whose files are there; they go by the letters of the paper."""
+    found = {}
+    for number, name in enumerate(MODELS):
+        places = [directory / f"dermatology_predictions{number}{ending}" for ending in PREDICTION_ENDINGS]
+        for place in [place for place in places if place.is_file()][:1]:
+            found[name] = read_predictions(
+                place, conditions=said.conditions, cases=said.case_names, name=name, format="matrix", kind="scores"
+            )
+    return found
+
+
+def fetch_dermatology(directory: Path | None = None) -> FilePath:
+    """Download the annotations, names and risks, check them, and return their directory; needs the extra ``data``.
+
+    The predictions of the four models are not fetched.
+    """
+    return DERMATOLOGY.fetch(directory)

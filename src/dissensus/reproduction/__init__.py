@@ -1,0 +1,8 @@
+"""The paper, number by number: run its experiments, and see what it printed beside what comes out."""
+
+from __future__ import annotations
+
+from dissensus.reproduction.reproducing import Missing, Reproduction, reproduce
+from dissensus.reproduction.rows import AtLeast, AtMost, Printed, Row, Section, Settings
+
+__all__ = ["AtLeast", "AtMost", "Missing", "Printed", "Reproduction", "Row", "Section", "Settings", "reproduce"]

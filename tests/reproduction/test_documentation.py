@@ -1,0 +1,59 @@
+"""The pages on reproduction and data sets: written from the code, and not left behind by it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dissensus.datasets as datasets
+from dissensus.datasets.ava import AVA
+from dissensus.datasets.cifar10h import CIFAR10H
+from dissensus.datasets.dermatology import DERMATOLOGY
+from dissensus.datasets.dermxdb import DERMXDB
+from dissensus.datasets.publishing import Publication
+from dissensus.datasets.wikipedia_toxicity import WIKIPEDIA_TOXICITY
+from dissensus.reproduction.page import CLOSING, HEAVY, OPENING, TOLD
+from dissensus.reproduction.printed import printed_section
+from dissensus.reproduction.rows import Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (DOCS / "reproduction.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_the_words_and_the_numbers_of_the_code(page: str) -> None:
+    assert page.startswith(OPENING)
+    assert page.endswith(CLOSING)
+    titles = re.findall(r"^## (.+)$", page, flags=re.MULTILINE)[:-1]
+    assert set(titles) <= set(TOLD)
+    assert len(titles) >= 6
+    for row in printed_section(Settings(draws=10)).rows:
+        assert f"| {row.quantity} | {row.paper_text} |" in page
+
+
+def test_linked_figures_are_there_and_light(page: str) -> None:
+    linked = re.findall(r"\]\((images/[^)]+)\)", page)
+    assert len(linked) >= 5
+    assert {DOCS / name for name in linked} == set((DOCS / "images" / "reproduction").iterdir())
+    assert all((DOCS / name).stat().st_size < HEAVY for name in linked)
+
+
+@pytest.mark.parametrize("publication", [AVA, CIFAR10H, DERMATOLOGY, DERMXDB, WIKIPEDIA_TOXICITY])
+def test_the_guide_tells_of_every_data_set(publication: Publication) -> None:
+    guide = (DOCS / "datasets.md").read_text(encoding="utf-8")
+    assert f"`load_{publication.name}`" in guide
+    assert publication.licence.split(" (")[0] in guide
+    assert hasattr(datasets, f"load_{publication.name}")
+    assert hasattr(datasets, f"fetch_{publication.name}")
+
+
+def test_examples_of_the_guide_name_what_exists() -> None:
+    guide = (DOCS / "datasets.md").read_text(encoding="utf-8")
+    names = {name for line in re.findall(r"from dissensus\.datasets import (.+)", guide) for name in line.split(", ")}
+    assert names
+    assert names <= set(datasets.__all__)

@@ -11,6 +11,9 @@ from dissensus.cli.certifying import certainty
 from dissensus.cli.converting import convert
 from dissensus.cli.demonstrating import demo
 from dissensus.cli.evaluating import compare, evaluate
+from dissensus.cli.plotting import plot
+from dissensus.cli.reporting import report
+from dissensus.cli.reproducing import reproduce
 from dissensus.cli.validating import validate
 
 app = typer.Typer(
@@ -47,3 +50,6 @@ app.command()(aggregate)
 app.command()(certainty)
 app.command()(evaluate)
 app.command()(compare)
+app.command()(report)
+app.command()(plot)
+app.command()(reproduce)

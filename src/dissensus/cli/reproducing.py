@@ -114,21 +114,24 @@ def _write(result: Reproduction, as_json: Path | None, out: Path | None, *, over
 
 
 def _table(section: Section) -> Table:
-    """Show every row of an experiment: paper, ours, verdict with the number of its reason, and settings."""
+    """Show the rows of an experiment below their settings; a verdict has the number of its reason."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(expand=False, padding=(0, 1))
-    table.add_column("quantity", ratio=4)
-    table.add_column("paper", justify="right", ratio=2)
+    table = Table(expand=True, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("quantity", ratio=1)
+    table.add_column("paper", justify="right", max_width=18)
     table.add_column("ours", justify="right", no_wrap=True)
-    table.add_column("verdict")
-    table.add_column("settings", ratio=3)
+    table.add_column("verdict", max_width=11)
+    settings = ""
     for row in section.rows:
         mark = f" ({section.reasons.index(row.explanation) + 1})" if row.explanation else ""
         verdict = Text(f"{row.verdict}{mark}", style=COLOURS[row.verdict])
-        cells = Text(row.quantity), Text(row.paper_text), Text(row.ours_text), verdict
-        table.add_row(*cells, Text(row.settings, style="dim"))
+        if row.settings != settings:
+            settings = row.settings
+            table.add_row(Text(settings, style="dim italic"))
+        table.add_row(Text(f"  {row.quantity}"), Text(row.paper_text), Text(row.ours_text), verdict)
     return table
 
 

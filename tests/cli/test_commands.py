@@ -188,12 +188,6 @@ def test_help_of_every_command_shows_an_example(run: Any, command: str) -> None:
     assert f"dissensus {command}" in outcome.out.partition("Example")[2]
 
 
-def test_the_demo_runs(run: Any) -> None:
-    outcome = run("demo")
-    assert outcome.code == 0
-    assert "200" in outcome.out
-
-
 def test_help_lists_the_commands_and_an_example(run: Any) -> None:
     outcome = run("--help")
     assert "dissensus validate opinions.csv" in outcome.out

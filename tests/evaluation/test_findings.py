@@ -239,7 +239,7 @@ def test_tallies_of_orders_are_tallies_of_draws(n_groups: int) -> None:
     measured = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
     rng = np.random.default_rng(n_groups)
     weights, bootstrap, groups = rng.random(40), rng.exponential(size=(40, 60)), rng.integers(n_groups, size=40)
-    shares = rng.random(measured.of_orders.shape[-1])
+    shares = rng.random((measured.of_orders.shape[-1],))
     found = Adder(measured, weights, bootstrap).tallies(shares, groups=groups, n_groups=n_groups)
     for group in range(n_groups):
         mask = groups == group
@@ -257,3 +257,15 @@ def test_a_notebook_shows_an_escaped_table() -> None:
     assert "&lt;b&gt;m&lt;/b&gt;" in html
     assert "<b>" not in html
     assert "top-1 accuracy" in html
+
+
+def test_deterministic_aggregations_have_all_their_tables(tmp_path: Path) -> None:
+    result = evaluate(
+        VOTES, SCORES, aggregations=[InverseRank(), Dirichlet()], metrics=METRICS, draws=30, categories=RISKS
+    )
+    table = result.per_draw().filter(aggregation="inverse-rank", model="first", metric="top-2 accuracy")
+    assert len(table) == 30
+    assert table["mean"].n_unique() == 1
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+    assert len(result.warnings) <= 1

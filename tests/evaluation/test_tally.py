@@ -46,7 +46,15 @@ def test_means_are_weighted_means(values: FloatArray) -> None:
     weights = np.arange(1.0, CASES + 1)[:, None] * np.ones(DRAWS)
     tally = Tally.of(values, weights, np.ones((CASES, DRAWS)))
     np.testing.assert_allclose(tally.means, np.average(values, axis=0, weights=weights[:, 0]), atol=1e-12)
-    np.testing.assert_allclose(tally.resampled_means, tally.means, atol=1e-12)
+    # weights that are all alike leave the mean, and the draws by the inverse root of the effective number of cases
+    mean, n_cases = tally.means.mean(), weights[:, 0].sum() ** 2 / (weights[:, 0] ** 2).sum()
+    np.testing.assert_allclose(tally.resampled_means, mean + (tally.means - mean) / n_cases**0.5, atol=1e-12)
+
+
+def test_one_case_varies_as_its_draws_do() -> None:
+    values = np.array([[0.0, 1.0, 1.0, 0.25]])
+    tally = Tally.of(values, np.full((1, 4), 2.0), np.random.default_rng(0).exponential(size=(1, 4)))
+    np.testing.assert_allclose(tally.resampled_means, values[0], atol=1e-12)
 
 
 def test_undefined_values_do_not_count_and_a_mean_of_nothing_is_undefined() -> None:

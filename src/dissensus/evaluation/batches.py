@@ -297,8 +297,10 @@ class Adder:
     def _arranged(self, by_order: Tally, others: Tally) -> Tally:
         """Put the sums of order metrics and of other ones into the order of all metrics."""
         pairs = zip(by_order.parts, others.parts, strict=True)
-        shape = by_order.sums.shape
-        return Tally(*(self.measured.arranged(np.broadcast_to(one, shape), other) for one, other in pairs))
+        shape = by_order.sums.shape[:-1]
+        return Tally(
+            *(self.measured.arranged(np.broadcast_to(one, (*shape, one.shape[-1])), other) for one, other in pairs)
+        )
 
     def by_label(self, labels: npt.NDArray[Any]) -> dict[Any, Tally]:
         """Tally the cases of each label (n_cases,) on their own."""
@@ -317,7 +319,8 @@ class Adder:
             part.transpose(0, 2, 1).reshape(n_groups, *shape) for part in (found.sums, found.resampled_sums)
         )
         weights, totals = (part[:, None, None] for part in (found.weights, found.resampled_weights))
-        return [Tally(*parts) for parts in zip(sums, weights, resampled, totals, strict=True)]
+        squares = found.squares[:, None, None, None]
+        return [Tally(*parts) for parts in zip(sums, weights, resampled, totals, squares, strict=True)]
 
     def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
         values = self.measured.of_draws[..., :: self.step]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Difference:
     """How one model compares with another under one aggregation and metric.
 
-    ``difference`` is the first minus the second, ``low`` to ``high`` its interval for annotations and cases together,
-    ``probability_better`` the share of resampled draws in which the first is better, ties counted half.
+    ``difference`` is the first minus the second, ``low`` to ``high`` its interval on cases like these,
+    ``probability_better`` the share of resamples in which the first is better, ties counted half.
     """
 
     aggregation: str

@@ -203,9 +203,10 @@ class Evaluation:
     def to_frame(self) -> pl.DataFrame:
         """Return one tidy row per aggregation, model and metric.
 
-        ``mean`` is the uncertainty-adjusted value. ``sd``, ``min`` and ``max`` tell how far the annotations alone move
-        it, ``low`` to ``high`` is an interval for annotations and cases together, ``case_sd`` the part of the cases,
-        ``mc_error`` the Monte Carlo error of ``mean``. ``optimism`` is what the point estimate adds.
+        ``mean`` is the uncertainty-adjusted value. ``sd``, ``min``, ``max`` and the interval ``annotation_low``
+        to ``annotation_high`` tell how far the annotations alone move it: the value on these very cases. ``low`` to
+        ``high`` is an interval for the value on cases like these, annotated likewise, and ``case_sd`` its standard
+        deviation. ``mc_error`` is the Monte Carlo error of ``mean``. ``optimism`` is what the point estimate adds.
         """
         import polars as pl
 
@@ -330,7 +331,7 @@ class Evaluation:
 
         parts = []
         for run, tally in enumerate(self.tallies):
-            draws = [str(draw) for draw in range(self.runs[run].n_draws)]
+            draws = [str(draw) for draw in range(tally.sums.shape[-1])]
             columns = self._labels(draws, "draw", runs=[run])
             values = {"mean": tally.means.ravel(), "resampled_mean": tally.resampled_means.ravel()}
             parts.append(pl.DataFrame({**columns, **values}).with_columns(pl.col("draw").cast(pl.Int64)))
@@ -418,14 +419,13 @@ class Evaluation:
 def summary_row(means: FloatArray, resampled: FloatArray, n_chains: int, level: float) -> dict[str, float]:
     """Summarise the means over cases of every draw, as they are and with resampled cases.
 
-    The interval of a few cases is never empty: resampling keeps the spread that single cases have.
+    The interval of a few cases is never empty: see :attr:`Tally.resampled_means`.
     """
     from dissensus.aggregation.diagnostics import standard_error_of_mean
 
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(resampled, tails) if not np.isnan(resampled).any() else (np.nan, np.nan)
     annotation_low, annotation_high = np.quantile(means, tails) if not np.isnan(means).any() else (np.nan, np.nan)
-    case_variance = float(np.var(resampled) - np.var(means))
     return {
         "mean": float(np.mean(means)),
         "sd": float(np.std(means)),
@@ -435,6 +435,6 @@ def summary_row(means: FloatArray, resampled: FloatArray, n_chains: int, level: 
         "annotation_high": float(annotation_high),
         "min": float(np.min(means)),
         "max": float(np.max(means)),
-        "case_sd": max(case_variance, 0.0) ** 0.5,
+        "case_sd": float(np.std(resampled)),
         "mc_error": standard_error_of_mean(means, n_chains),
     }

@@ -23,13 +23,16 @@ class Tally:
     weights : (..., n_draws) or (1, ..., n_draws)
         Sum over cases of weights; once, if it is the same for all quantities.
     resampled_sums, resampled_weights
-        The same with every case multiplied by its bootstrap weight of the draw.
+        The same of the means of cases over their draws, every case multiplied by its bootstrap weight of the draw.
+    squares : (..., 1) or (1, ..., 1)
+        Sum over cases of the square of their mean weight.
     """
 
     sums: FloatArray
     weights: FloatArray
     resampled_sums: FloatArray
     resampled_weights: FloatArray
+    squares: FloatArray
 
     @staticmethod
     def zeros(*shape: int) -> Tally:
@@ -39,7 +42,7 @@ class Tally:
         array([nan, nan])
         """
         sums, weights = np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1]))
-        return Tally(sums, weights, sums, weights)
+        return Tally(sums, weights, sums, weights, weights[..., :1])
 
     @staticmethod
     def of(values: FloatArray, weights: FloatArray, bootstrap: FloatArray) -> Tally:
@@ -49,12 +52,14 @@ class Tally:
         if not known.all():
             weights = np.where(known, weights, 0.0)
             values = np.where(known, values, 0.0)
-        resampling = weights * bootstrap
+        products, case_weights = weights * values, weights.mean(axis=-1)
+        squares = (case_weights**2).sum(axis=-1, keepdims=True)
         return Tally(
-            np.einsum("...ij,...ij->...j", weights, values),
+            np.einsum("...ij->...j", products),
             np.broadcast_to(np.einsum("...ij->...j", weights), shape),
-            np.einsum("...ij,...ij->...j", resampling, values),
-            np.broadcast_to(np.einsum("...ij->...j", resampling), shape),
+            np.einsum("...i,ij->...j", products.mean(axis=-1), bootstrap),
+            np.broadcast_to(np.einsum("...i,ij->...j", case_weights, bootstrap), shape),
+            np.broadcast_to(squares, (*shape[:-1], 1)),
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -62,8 +67,8 @@ class Tally:
 
     @property
     def parts(self) -> tuple[FloatArray, ...]:
-        """The four sums, in the order of the fields."""
-        return self.sums, self.weights, self.resampled_sums, self.resampled_weights
+        """The sums, in the order of the fields."""
+        return self.sums, self.weights, self.resampled_sums, self.resampled_weights, self.squares
 
     @property
     def means(self) -> FloatArray:
@@ -72,8 +77,17 @@ class Tally:
 
     @property
     def resampled_means(self) -> FloatArray:
-        """Mean over resampled cases of every draw: its spread is that of annotations and cases together."""
-        return _ratio(self.resampled_sums, self.resampled_weights)
+        """Mean over resampled cases: its spread is that of the mean over cases like these.
+
+        What annotators got wrong differs from case to case, so it is in the spread of the cases' means already. Of n
+        cases, the spread over draws comes in by 1/sqrt(n) only: it is all there is for one case, and vanishes for many.
+        """
+        means = self.means
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gaps = means - means.mean(axis=-1, keepdims=True)
+            part = np.sqrt(self.squares) / self.weights.mean(axis=-1, keepdims=True)
+        resampled = _ratio(self.resampled_sums, self.resampled_weights)
+        return np.asarray(resampled + np.nan_to_num(part * gaps, nan=0.0))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and equal_fields(self, other)

@@ -66,14 +66,14 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
             f"{count} case{'s have' if count > 1 else ' has'} no opinion and {'are' if count > 1 else 'is'} left out: "
             f"{listing(evaluation.excluded)}"
         )
-    for run, findings in enumerate(evaluation.findings):
-        rough = np.flatnonzero(findings.errors.max(axis=0, initial=0.0) > ROUGH)
-        if len(rough):
-            names = listing([evaluation.case_names[i] for i in rough])
-            found.append(
-                f"{evaluation.run_label(run)}: the certainty of {len(rough)} case{'s' if len(rough) > 1 else ''} has a "
-                f"Monte Carlo error above {ROUGH:g}; more draws would help: {names}"
-            )
+    errors = [findings.errors.max(axis=0, initial=0.0) for findings in evaluation.findings]
+    rough = np.flatnonzero(np.max(errors, axis=0) > ROUGH) if errors else ()
+    if len(rough):
+        names = listing([evaluation.case_names[i] for i in rough])
+        found.append(
+            f"the certainty of {len(rough)} case{'s' if len(rough) > 1 else ''} has a Monte Carlo error "
+            f"above {ROUGH:g}; more draws would help: {names}"
+        )
     return tuple(found)
 
 
@@ -105,7 +105,7 @@ def _leader(evaluation: Evaluation, number: int) -> str:
     sign = 1.0 if measure.higher_is_better else -1.0
     first, second = np.argsort(-sign * tally.means[:, number].mean(axis=-1), kind="stable")[:2]
     found = difference(evaluation, evaluation.reference, number, int(first), int(second))
-    share = f"better in {found.probability_better:.0%} of the draws"
+    share = f"better in {found.probability_better:.0%} of the resamples"
     if found.is_distinguishable:
         return f"{measure.name}: {found.first} is best, then {found.second} ({share})"
     return f"{measure.name}: {found.first} leads, not distinguishable from {found.second} ({share})"

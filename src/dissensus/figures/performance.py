@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 BANDS = ("annotation_low", "annotation_high", 0.45), ("low", "high", 0.18)
-"""The strong band of the annotations alone, and the pale one of annotations and cases together."""
+"""The strong band of the annotations alone, and the pale one of cases like these, annotated likewise."""
 
 
 SPREADS = {"resampled_mean": ("annotations and cases", 0.35), "mean": ("annotations alone", 0.85)}
@@ -53,8 +53,8 @@ def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: floa
         panels.append(Panel(tuple(marks), axis, Axis(metric, span), aggregation))
     caption = (
         f"Lines: mean over draws. Strong bands: {level:.0%} interval of the annotations alone; pale bands: of "
-        "annotations and cases together. Crosses: the point estimate against one aggregated label, which usual "
-        "practice reports."
+        "cases like these, annotated likewise. Crosses: the point estimate against one aggregated label, which "
+        "standard evaluation reports."
     )
     return Chart(f"{metric} across reliabilities", tuple(panels), caption, columns=min(len(panels), 2), height=360)
 

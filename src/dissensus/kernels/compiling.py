@@ -46,10 +46,10 @@ def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
 
 
 def is_cached() -> bool:
-    """Tell whether the kernels were compiled before: their index files lie beside them, none older than its source."""
+    """Tell whether kernels were compiled since the last change: an index file is newer than all sources."""
     folder = Path(__file__).parent
     newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    return any(index.stat().st_mtime >= newest for index in folder.glob("__pycache__/plackett_luce.*.nbi"))
+    return any(index.stat().st_mtime >= newest for index in folder.glob("__pycache__/*.nbi"))
 
 
 def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:

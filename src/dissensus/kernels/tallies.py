@@ -19,12 +19,15 @@ class Sums(NamedTuple):
         Sums of weight times value.
     weights, resampled_weights : (n_groups, n_draws)
         Sums of weights.
+    squares : (n_groups,)
+        Sums of squares of the cases' mean weights.
     """
 
     sums: FloatArray
     weights: FloatArray
     resampled_sums: FloatArray
     resampled_weights: FloatArray
+    squares: FloatArray
 
 
 @compiled
@@ -37,7 +40,7 @@ def tally_orders(
     groups: IntArray,
     n_groups: int,
 ) -> Sums:
-    """Sum what the orders of draws are worth.
+    """Sum what the orders of draws are worth; what is resampled is the mean of each case over its draws.
 
     Parameters
     ----------
@@ -56,16 +59,27 @@ def tally_orders(
     n_columns = table.shape[1]
     sums, totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
     resampled, resampled_totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
+    squares, averages = np.zeros(n_groups), np.empty(n_columns)
     for case in range(n_cases):
         group = groups[case]
+        average_weight = 0.0
+        averages[:] = 0.0
         for draw in range(n_draws):
             order = of_draw[case, draw]
             weight = weights[case] * shares[order]
-            again = weight * bootstrap[case, draw]
             totals[group, draw] += weight
-            resampled_totals[group, draw] += again
+            average_weight += weight
             for column in range(n_columns):
-                value = table[order, column]
-                sums[group, draw, column] += weight * value
-                resampled[group, draw, column] += again * value
-    return Sums(sums, totals, resampled, resampled_totals)
+                value = weight * table[order, column]
+                sums[group, draw, column] += value
+                averages[column] += value
+        average_weight /= n_draws
+        squares[group] += average_weight * average_weight
+        for column in range(n_columns):
+            averages[column] /= n_draws
+        for draw in range(n_draws):
+            again = bootstrap[case, draw]
+            resampled_totals[group, draw] += again * average_weight
+            for column in range(n_columns):
+                resampled[group, draw, column] += again * averages[column]
+    return Sums(sums, totals, resampled, resampled_totals, squares)

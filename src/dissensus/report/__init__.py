@@ -1,0 +1,1 @@
+"""The report: one page that opens offline, with the numbers, the pictures and every case."""

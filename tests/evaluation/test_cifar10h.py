@@ -1,0 +1,159 @@
+"""CIFAR-10H with three real classifiers: known accuracies, and every adjusted number against plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
+
+from dissensus import Annotations, Dirichlet, Evaluation, MajorityVote, evaluate
+from dissensus.metrics import BrierScore, ExpectedAccuracy, LogScore, Metric, Overlap, SetAccuracy, TopKAccuracy
+from dissensus.typing import FloatArray, IntArray
+from shared_data import SHARED, needs_shared
+
+pytestmark = needs_shared
+
+MODELS = ("densenet", "preresnet", "resnet")
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+METRICS: tuple[Metric, ...] = (
+    TopKAccuracy(1),
+    TopKAccuracy(3),
+    SetAccuracy(2),
+    Overlap(2),
+    ExpectedAccuracy(1),
+    BrierScore(),
+)
+N_DRAWS = 200
+ERRORS = 4.5
+"""Differences are refused beyond this many Monte Carlo standard errors: one in 100 000 by chance."""
+
+
+@cache
+def array(name: str) -> FloatArray:
+    return np.asarray(np.load(SHARED / "cifar10h" / f"{name}.npy"))
+
+
+def scores() -> dict[str, FloatArray]:
+    return {model: array(f"scores_{model}").astype(np.float64) for model in MODELS}
+
+
+def labels() -> IntArray:
+    return array("true_labels").astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def adjusted() -> Evaluation:
+    said = Annotations.from_counts(array("cifar10h-counts"), CLASSES)
+    return evaluate(said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4)
+
+
+@pytest.fixture(scope="module")
+def plain() -> FloatArray:
+    """Compute every metric by NumPy alone, (draws, models, metrics, cases)."""
+    rng = np.random.default_rng(8)
+    given = list(scores().values())
+    orders = [np.argsort(-matrix, axis=1) for matrix in given]
+    probabilities = [matrix / matrix.sum(axis=1, keepdims=True) for matrix in given]
+    found = np.empty((N_DRAWS, len(MODELS), len(METRICS), 10_000))
+    for draw in range(N_DRAWS):
+        theta = rng.gamma(array("cifar10h-counts") + 1.0)
+        theta /= theta.sum(axis=1, keepdims=True)
+        for m, (order, probability) in enumerate(zip(orders, probabilities, strict=True)):
+            found[draw, m] = plain_values(theta, order, probability)
+    return found
+
+
+def plain_values(theta: FloatArray, order: IntArray, probability: FloatArray) -> FloatArray:
+    best = np.argsort(-theta, axis=1)[:, :2]
+    shared = (best[:, :, None] == order[:, None, :2]).sum(axis=(1, 2))
+    mass = np.take_along_axis(theta, order[:, :1], axis=1)[:, 0]
+    return np.stack(
+        [
+            best[:, 0] == order[:, 0],
+            (best[:, :1] == order[:, :3]).any(axis=1),
+            shared == 2,
+            shared / 2,
+            mass,
+            1 - 2 * (theta * probability).sum(axis=1) + (probability**2).sum(axis=1),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Evaluation:
+    """Evaluate against one certain label per image, as is usual."""
+    said = Annotations.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
+    metrics = (TopKAccuracy(1), TopKAccuracy(3), LogScore())
+    return evaluate(said, scores(), aggregations=[MajorityVote()], metrics=metrics, draws=1)
+
+
+def means(result: Evaluation, metric: str) -> FloatArray:
+    table = result.to_frame()
+    chosen = table.filter(table["metric"] == metric)
+    assert chosen["model"].to_list() == list(MODELS)
+    return chosen["mean"].to_numpy()
+
+
+def test_the_accuracy_against_the_labels_is_the_known_one(labelled: Evaluation) -> None:
+    found = means(labelled, "top-1 accuracy")
+    np.testing.assert_allclose(found, [0.9668, 0.9506, 0.9389], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "oracle"),
+    [
+        ("top-1 accuracy", lambda truth, given: accuracy_score(truth, given.argmax(axis=1))),
+        ("top-3 accuracy", lambda truth, given: top_k_accuracy_score(truth, given, k=3)),
+        ("log score", lambda truth, given: -log_loss(truth, given / given.sum(axis=1, keepdims=True))),
+    ],
+)
+def test_certain_labels_agree_with_scikit_learn(
+    labelled: Evaluation, metric: str, oracle: Callable[[IntArray, FloatArray], float]
+) -> None:
+    expected = [oracle(labels(), given) for given in scores().values()]
+    np.testing.assert_allclose(means(labelled, metric), expected, rtol=1e-9)
+
+
+def test_adjusted_values_are_in_the_range_that_numpy_finds(adjusted: Evaluation, plain: FloatArray) -> None:
+    table = adjusted.to_frame()
+    shape = (len(MODELS), len(METRICS))
+    per_draw = plain.mean(axis=3)
+    errors = np.hypot(per_draw.std(axis=0) / N_DRAWS**0.5, table["mc_error"].to_numpy().reshape(shape))
+    assert (np.abs(table["mean"].to_numpy().reshape(shape) - per_draw.mean(axis=0)) < ERRORS * errors + 1e-6).all()
+
+
+def test_usual_accuracy_is_optimistic_for_every_classifier(adjusted: Evaluation) -> None:
+    assert (means(adjusted, "top-1 accuracy") < [0.9668, 0.9506, 0.9389]).all()
+    table = adjusted.to_frame()
+    assert (table.filter(table["metric"] == "top-1 accuracy")["optimism"] > 0).all()
+
+
+def test_comparisons_are_in_the_range_that_numpy_finds(adjusted: Evaluation, plain: FloatArray) -> None:
+    """Resample the cases' means over draws in NumPy; a quantile of draws has an error of about twice that of a mean."""
+    by_case = plain.mean(axis=0)
+    weights = np.random.default_rng(9).exponential(size=(10_000, 1000))
+    resampled = (by_case @ weights) / weights.sum(axis=0)
+    places = {name: place for place, name in enumerate(MODELS)}
+    names = {metric.name: place for place, metric in enumerate(METRICS)}
+    for gap in adjusted.compare().differences:
+        first, second, metric = places[gap.first], places[gap.second], names[gap.metric]
+        expected = resampled[first, metric] - resampled[second, metric]
+        error = ERRORS * 2.2 * expected.std() * (1 / N_DRAWS + 1 / 1000) ** 0.5
+        low, high = np.quantile(expected, [0.05, 0.95])
+        assert abs(gap.difference - (by_case[first, metric] - by_case[second, metric]).mean()) < error
+        assert abs(gap.low - low) < error
+        assert abs(gap.high - high) < error
+
+
+def test_the_order_of_the_classifiers_stands(adjusted: Evaluation) -> None:
+    """Accuracies differ by more than 1 % of 10 000 images: beyond all doubt about labels and images."""
+    accuracy = [gap for gap in adjusted.compare().differences if gap.metric == "top-1 accuracy"]
+    assert [gap.verdict for gap in accuracy] == [
+        "densenet is better than preresnet",
+        "densenet is better than resnet",
+        "preresnet is better than resnet",
+    ]
+    assert min(gap.probability_better for gap in accuracy) > 0.99

@@ -1,0 +1,171 @@
+"""Intervals hold as often as they say, on studies drawn from the very model that the aggregation assumes.
+
+Plausibilities of cases come from the prior, annotators race with them, and the models know of a case only what some of
+its annotators said: given the annotations they are independent of the plausibilities, as the draws are.
+
+An interval of 90 % must hold in 90 % of 400 studies within 3.3 binomial standard errors, 0.05. Were the intervals
+exact, another choice of seeds would fail one such check once in a thousand times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dissensus import Annotations, Dirichlet, Evaluation, PlackettLuce, evaluate
+from dissensus.aggregation import Aggregation
+from dissensus.metrics import ExpectedAccuracy, SetAccuracy, TopKAccuracy
+from dissensus.typing import BoolArray, FloatArray, IntArray
+
+N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
+TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5
+METRICS = (TopKAccuracy(1), SetAccuracy(2), ExpectedAccuracy(1))
+NAMES = tuple(metric.name for metric in METRICS)
+MODELS = ("attentive", "distracted")
+LABELS = [f"{number:03}" for number in range(N_STUDIES)]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Where cases come from, and how they are annotated and aggregated."""
+
+    aggregation: Aggregation
+    n_conditions: int
+    n_annotators: int
+    longest: int
+
+
+POPULATIONS = {
+    "many labels": Population(Dirichlet(1, alpha=1), 3, 15, 1),
+    "few rankings": Population(PlackettLuce(1, alpha=1, prior="symmetric", warmup=30), 3, 3, 2),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Cases of a population: their plausibilities, the annotators' rankings, and what two models make of them."""
+
+    theta: FloatArray
+    orders: IntArray
+    lengths: IntArray
+    scores: tuple[FloatArray, FloatArray]
+
+    def annotations(self) -> Annotations:
+        rankings = [
+            [[[code] for code in order[:length]] for order, length in zip(orders, lengths, strict=True)]
+            for orders, lengths in zip(self.orders.tolist(), self.lengths.tolist(), strict=True)
+        ]
+        return Annotations.from_rankings(rankings, [f"condition {code}" for code in range(self.theta.shape[1])])
+
+    def values(self) -> FloatArray:
+        """Return every metric against the true plausibilities, (models, metrics, cases)."""
+        return np.array([true_values(self.theta, scores) for scores in self.scores])
+
+
+def sample(population: Population, n_cases: int, rng: np.random.Generator) -> Sample:
+    size = (n_cases, population.n_annotators)
+    theta = rng.dirichlet(np.ones(population.n_conditions), size=n_cases)
+    orders = np.argsort(rng.exponential(size=(*size, population.n_conditions)) / theta[:, None], axis=2)
+    lengths = rng.integers(1, population.longest + 1, size=size)
+    points = np.clip(lengths[:, :, None] - np.argsort(orders, axis=2), 0, None)
+    noise = [rng.random(theta.shape) for _ in MODELS]
+    looks = rng.random((n_cases, 1)) < 0.8
+    return Sample(theta, orders, lengths, (points[:, :2].sum(axis=1) + noise[0], looks * points[:, 0] + noise[1]))
+
+
+def true_values(theta: FloatArray, scores: FloatArray) -> FloatArray:
+    predicted, true = np.argsort(-scores, axis=1)[:, :2], np.argsort(-theta, axis=1)[:, :2]
+    is_top = predicted[:, 0] == true[:, 0]
+    is_set = (np.sort(predicted, axis=1) == np.sort(true, axis=1)).all(axis=1)
+    mass = np.take_along_axis(theta, predicted[:, :1], axis=1)[:, 0]
+    return np.stack([is_top, is_set, mass]).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often intervals held: shares of studies, (models, metrics), or (metrics,) for the difference of the models.
+
+    ``here`` is about the value on the cases of the study, the others about the population.
+    """
+
+    both: FloatArray
+    difference: FloatArray
+    annotation: FloatArray
+    here: FloatArray
+
+
+@cache
+def coverage(name: str) -> Coverage:
+    """Evaluate all studies at once, each as a stratum: cases have draws and resampling weights of their own."""
+    population = POPULATIONS[name]
+    # the error of this truth is about 3 % of the standard deviation of a study's estimate
+    truth = sample(population, 300_000, np.random.default_rng(0)).values().mean(axis=2)
+    drawn = sample(population, N_STUDIES * N_CASES, np.random.default_rng(1))
+    result = evaluate(
+        drawn.annotations(),
+        dict(zip(MODELS, drawn.scores, strict=True)),
+        aggregations=[population.aggregation],
+        metrics=METRICS,
+        draws=N_DRAWS,
+        strata={"study": np.repeat(LABELS, N_CASES).tolist()},
+    )
+    here = drawn.values().reshape(len(MODELS), len(METRICS), N_STUDIES, N_CASES).mean(axis=3)
+    studies = [replace(result, tallies=result.stratum_tallies["study", label]) for label in LABELS]
+    held = [_held(study, truth, here[:, :, number]) for number, study in enumerate(studies)]
+    return Coverage(*(np.mean(part, axis=0) for part in zip(*held, strict=True)))
+
+
+def _held(study: Evaluation, truth: FloatArray, here: FloatArray) -> tuple[FloatArray, ...]:
+    table = study.to_frame()
+    low, high, annotation_low, annotation_high = (
+        table[column].to_numpy().reshape(len(MODELS), len(METRICS))
+        for column in ("low", "high", "annotation_low", "annotation_high")
+    )
+    gaps = study.compare().differences
+    assert [gap.metric for gap in gaps] == list(NAMES)
+    return (
+        inside(low, truth, high),
+        inside(np.array([gap.low for gap in gaps]), truth[0] - truth[1], np.array([gap.high for gap in gaps])),
+        inside(annotation_low, truth, annotation_high),
+        inside(annotation_low, here, annotation_high),
+    )
+
+
+def inside(low: FloatArray, value: FloatArray, high: FloatArray) -> FloatArray:
+    """Tell whether intervals hold; on the very edge, which counts of few cases often hit, half."""
+    closed: BoolArray = (low <= value) & (value <= high)
+    return np.asarray((closed.astype(float) + ((low < value) & (value < high))) / 2)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_intervals_of_adjusted_values_hold_for_the_population(name: str) -> None:
+    np.testing.assert_allclose(coverage(name).both, 0.9, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_intervals_of_paired_differences_hold_for_the_population(name: str) -> None:
+    np.testing.assert_allclose(coverage(name).difference, 0.9, atol=TOLERANCE)
+
+
+def test_the_spread_of_annotations_alone_is_about_these_very_cases() -> None:
+    """With many annotators every condition is mentioned, so that no draw is replaced by an expectation."""
+    found = coverage("many labels")
+    np.testing.assert_allclose(found.here, 0.9, atol=TOLERANCE)
+    assert (found.annotation[:, NAMES.index("expected top-1 accuracy")] < 0.75).all()
+
+
+def test_a_model_that_knows_more_than_the_annotators_gets_no_credit_for_it() -> None:
+    """A limit of the method: draws know nothing of the models, so what a model sees beyond the annotations is luck."""
+    drawn = sample(POPULATIONS["few rankings"], 300, np.random.default_rng(5))
+    result = evaluate(
+        drawn.annotations(),
+        {"oracle": drawn.theta},
+        aggregations=[POPULATIONS["few rankings"].aggregation],
+        metrics=[TopKAccuracy(1)],
+        draws=N_DRAWS,
+    )
+    row = result.to_frame().row(0, named=True)
+    assert row["high"] < 0.8 < 1.0 == true_values(drawn.theta, drawn.theta)[0].mean()

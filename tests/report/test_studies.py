@@ -1,0 +1,151 @@
+"""Small, strange and large studies all give a page that makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from dissensus import (
+    Annotations,
+    Evaluation,
+    NormalInverseGamma,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+    evaluate,
+    load_evaluation,
+    simulate_study,
+)
+from dissensus.annotations.ratings import Ratings
+from dissensus.evaluation.categories import Categories
+from dissensus.metrics import BrierScore, LogScore
+from dissensus.report.writing import report_html, write_report
+from report.report_studies import Opened, simulated_models
+
+MOST_BYTES = 8_000_000
+
+
+def one_of_everything() -> Evaluation:
+    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    return evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3)], draws=40)
+
+
+def without_models() -> Evaluation:
+    said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    return evaluate(said, {}, aggregations=[PlackettLuce(1), PlackettLuce(3)], draws=40)
+
+
+def categories_without_levels() -> Evaluation:
+    said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    groups = Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
+    return evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40, categories=groups)
+
+
+def ratings() -> Evaluation:
+    scores = Ratings.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
+    models = {"A": [[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]]}
+    return evaluate(scores, models, aggregations=[NormalInverseGamma(thresholds=(0.5,))], draws=40)
+
+
+def runs_that_differ_in_their_prior() -> Evaluation:
+    study = simulate_study(n_cases=12, n_conditions=6, seed=1)
+    generator = np.random.default_rng(1)
+    models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
+    aggregations = [PlackettLuce(1), PlackettLuce(1, alpha=2.0)]
+    return evaluate(study.annotations, models, aggregations=aggregations, metrics=[LogScore(), BrierScore()], draws=40)
+
+
+EDGES: dict[Callable[[], Evaluation], tuple[str, set[str]]] = {
+    one_of_everything: ("1 model evaluated", {"comparison", "risk", "agreement"}),
+    without_models: ("How certain the annotations are", {"models", "comparison", "risk"}),
+    categories_without_levels: ("How certain the annotations are", {"models", "comparison", "risk"}),
+    ratings: ("1 model evaluated", {"comparison", "risk", "agreement"}),
+    runs_that_differ_in_their_prior: ("2 models evaluated", {"risk"}),
+}
+"""What the page is called, and which sections have nothing to show."""
+
+
+@pytest.mark.parametrize("study", EDGES, ids=lambda study: study.__name__)
+def test_a_strange_study_gives_a_page_that_works(
+    study: Callable[[], Evaluation], tmp_path: Path, open_page: Callable[..., Opened]
+) -> None:
+    evaluation = study()
+    write_report(evaluation, tmp_path / "report.html")
+    opened = open_page(tmp_path / "report.html", drawn=True, viewport={"width": 375, "height": 800})
+    page = opened.page
+    title, absent = EDGES[study]
+    expect(page.locator("h1")).to_contain_text(title)
+    sections = set(page.locator("main > section").evaluate_all("all => all.map((one) => one.id)"))
+    assert not sections & absent
+    assert {"summary", "data", "certainty", "cases", "methods", "glossary"} <= sections
+    page.locator("#case-table tbody tr").first.click()
+    expect(page.locator("#case h3")).to_have_text(page.locator("#case-table tbody th").first.inner_text())
+    assert page.locator("#case .bars svg").count() >= 1
+    assert page.evaluate("document.scrollingElement.scrollWidth <= window.innerWidth")
+    assert opened.wrong == []
+    words = page.locator("main").inner_text()
+    assert not {"nan", "None", "undefined", "null"} & set(words.replace(",", " ").replace(".", " ").split())
+
+
+def test_two_thousand_cases_stay_below_eight_megabytes(tmp_path: Path) -> None:
+    study = simulate_study(n_cases=2000, n_conditions=100, seed=2)
+    said = study.annotations
+    evaluation = evaluate(
+        said,
+        simulated_models(study.theta, dict.fromkeys(("A", "B", "C", "D"), 1.0)),
+        aggregations=[*map(PlackettLuce, (1, 2, 3, 5, 10)), *map(ProbabilisticInverseRank, (10, 20, 30, 50, 100))],
+        draws=40,
+        categories=Categories.from_labels(["low", "medium", "high", "low"] * 25, said.conditions),
+        strata={"site": [f"site {i % 7}" for i in range(2000)]},
+    )
+    write_report(evaluation, tmp_path / "report.html")
+    size = (tmp_path / "report.html").stat().st_size
+    print(f"{size / 1e6:.2f} MB")
+    assert size < MOST_BYTES
+
+
+def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
+    tmp_path: Path, open_page: Callable[..., Opened]
+) -> None:
+    generator = np.random.default_rng(2)
+    shares = generator.dirichlet(np.full(8, 0.3), 20_000)
+    said = Annotations.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
+    evaluation = evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3)], draws=20)
+    path = tmp_path / "report.html"
+    write_report(evaluation, path)
+    assert path.stat().st_size < MOST_BYTES
+    page = open_page(path).page
+    expect(page.locator("#cases .note")).to_contain_text("20,000 cases")
+    expect(page.locator("#cases .note")).to_contain_text("2,000 most uncertain")
+    expect(page.locator("#count")).to_have_text("2,000 cases")
+    certainties = evaluation.certainties()
+    kept = set(certainties.filter(certainties["top"] == 1).sort("certainty", maintain_order=True).head(2000)["case"])
+    assert set(page.locator("#case-table tbody th").all_inner_texts()) <= kept
+
+
+def test_what_was_stored_gives_the_same_page(tmp_path: Path) -> None:
+    evaluation = without_models()
+    evaluation.save(tmp_path / "results")
+    assert report_html(load_evaluation(tmp_path / "results")) == report_html(evaluation)
+
+
+def test_the_same_evaluation_gives_the_same_bytes() -> None:
+    assert report_html(one_of_everything()) == report_html(one_of_everything())
+
+
+def test_fewer_cases_can_be_asked_for() -> None:
+    page = report_html(without_models(), explorer_cases=5)
+    assert "only the 5 most uncertain ones" in page
+
+
+def test_every_study_has_a_headline() -> None:
+    from dissensus.evaluation.plotting import told_apart
+    from dissensus.report.wording import headline
+
+    for study in EDGES:
+        found = headline(told_apart(study()))
+        assert 2 <= len(found) <= 3
+        assert all(finding.sentences and finding.figure for finding in found), study.__name__

@@ -1,0 +1,298 @@
+"""What the page says and holds, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from dissensus import Annotations, Evaluation, InverseRank, PlackettLuce, evaluate, simulate_study
+from dissensus.errors import FormatError
+from dissensus.figures.charts import Mark
+from dissensus.metrics import METRICS, TopKAccuracy, named_metric
+from dissensus.report import glossary, methods, wording
+from dissensus.report.describing import statistics
+from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
+from dissensus.report.exploring import explored, kept_cases
+from dissensus.report.writing import content_policy, report_html, write_report
+from report.report_studies import SCRIPT, demo_study, nasty_study
+
+TEMPLATES = Path(glossary.__file__).parent / "templates"
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    return demo_study(tmp_path_factory.mktemp("demo"), n_cases=30)
+
+
+@pytest.fixture(scope="module")
+def page(evaluation: Evaluation) -> str:
+    return report_html(evaluation)
+
+
+def plain(sentences: Iterator[object]) -> str:
+    return re.sub(r"<[^>]*>", "", " ".join(map(str, sentences))).replace("\xa0", " ")
+
+
+def two_models(certain: float, other: float) -> Evaluation:
+    """Evaluate a model that is right on all cases and one that is right on a share of them; all annotators agree."""
+    said = Annotations.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
+    right, wrong = [1.0, 0.0], [0.0, 1.0]
+    models = {
+        name: [right if case < share * 40 else wrong for case in range(40)]
+        for name, share in (("sure", certain), ("other", other))
+    }
+    return evaluate(said, models, aggregations=[PlackettLuce(10)], metrics=[TopKAccuracy(1)], draws=100)
+
+
+# Data inside the page -----------------------------------------------------------------------------------
+
+
+class Scripts(HTMLParser):
+    """Collect the content of script elements as a browser would find them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str | None, str]] = []
+        self.kind: str | None = None
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "script":
+            self.inside, self.kind = True, dict(attrs).get("type")
+            self.found.append((self.kind, ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag != "script"
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.found[-1] = (self.kind, self.found[-1][1] + data)
+
+
+def test_no_name_ends_the_data_block() -> None:
+    names = ["</script>", "<!--", "&amp;", "\u2028\u2029", '"\\', "é"]
+    text = script_json(names)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == names
+
+
+def test_the_page_has_three_scripts_and_the_policy_knows_those_that_run() -> None:
+    parser = Scripts()
+    parser.feed(report_html(nasty_study()))
+    kinds = [kind for kind, _ in parser.found]
+    assert kinds == ["application/json", None, None]
+    running = [text for kind, text in parser.found if kind is None]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in running]
+    assert all(f"'sha256-{mark}'" in content_policy(running) for mark in hashes)
+    data = json.loads(parser.found[0][1])
+    assert SCRIPT in data["explorer"]["conditions"]
+
+
+def test_plotly_is_there_once_and_nothing_points_elsewhere(page: str) -> None:
+    assert page.count("plotly.js v") == 1
+    own = page.replace(next(text for text in page.split("<script>") if "plotly.js v" in text), "")
+    assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", own)
+    assert "http://" not in own.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_draws_take_one_letter_each() -> None:
+    values = np.linspace(0, 1, 57)
+    letters = one_letter_each(values)
+    back = [ALPHABET.index(letter) / (len(ALPHABET) - 1) for letter in letters]
+    assert len(letters) == len(values)
+    np.testing.assert_allclose(back, values, atol=0.5 / (len(ALPHABET) - 1) + 1e-12)
+    assert not set(ALPHABET) & set('"\\<>&')
+
+
+def test_long_arrays_are_packed_and_come_back() -> None:
+    values = np.array([*np.linspace(0, 1, 20), np.nan])
+    packed = compact(values)
+    np.testing.assert_allclose(np.frombuffer(base64.b64decode(packed["packed"]), "<f4"), values, rtol=1e-6)
+    assert compact(np.array([0.5, np.nan])) == [0.5, None]
+
+
+def test_the_script_can_draw_every_kind_of_mark() -> None:
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    drawn = re.search(r"const traceOf = \{(.*?)\n  \};", script, flags=re.DOTALL)
+    assert drawn is not None
+    assert set(re.findall(r"^    (\w+): \(mark", drawn[1], flags=re.MULTILINE)) == {
+        one.__name__ for one in get_args(Mark)
+    }
+
+
+def test_the_script_never_reads_markup() -> None:
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script)
+
+
+# The explorer's cases -----------------------------------------------------------------------------------
+
+
+def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluation) -> None:
+    data = explored(evaluation, 100)
+    names, said = data["conditions"], evaluation.study
+    assert isinstance(said, Annotations)
+    for i, rankings in enumerate(said.to_rankings()):
+        told = sorted(unfolded(flat, names) for flat, people, *_ in data["opinions"][i] for _ in people)
+        assert told == sorted([sorted(block) for block in ranking] for ranking in rankings)
+    certainties = evaluation.certainties()
+    run = evaluation.runs[evaluation.reference]
+    wanted = certainties.filter(
+        (certainties["top"] == 1)
+        & (certainties["aggregation"] == run.aggregation)
+        & (certainties["reliability"] == run.reliability)
+    )
+    np.testing.assert_allclose(np.array(data["runs"][0]["certainty"]) / 1000, wanted["certainty"], atol=0.0005)
+    scores = np.array(data["runs"][0]["scores"], dtype=float) / 1000
+    np.testing.assert_allclose(scores, evaluation.case_means[evaluation.reference], atol=0.0005)
+    assert [names[code] for code in data["runs"][0]["winner"]] == [names[0] for names in wanted["winner"].to_list()]
+
+
+def unfolded(flat: list[int], names: list[str]) -> list[list[str]]:
+    """Undo how lists with ties are written."""
+    blocks: list[list[str]] = []
+    for code in flat:
+        if code < 0:
+            blocks[-1] = sorted([*blocks[-1], names[-code - 1]])
+        else:
+            blocks.append([names[code]])
+    return blocks
+
+
+def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation) -> None:
+    kept = kept_cases(evaluation, 7)
+    assert list(kept) == sorted(kept)
+    certainty = np.array(explored(evaluation, 100)["runs"][0]["certainty"])
+    assert certainty[kept].max() <= np.delete(certainty, kept).min()
+
+
+# Words --------------------------------------------------------------------------------------------------
+
+
+def test_the_leader_is_the_best_or_not_distinguishable() -> None:
+    clear = plain(iter(wording.contest(two_models(1.0, 0.2)).sentences))  # type: ignore[union-attr]
+    assert "sure has the best adjusted top-1 accuracy" in clear
+    assert "The difference is real" in clear
+    close = plain(iter(wording.contest(two_models(0.5, 0.5)).sentences))  # type: ignore[union-attr]
+    assert "not distinguishable" in close
+
+
+def test_certain_annotations_are_called_so() -> None:
+    found = wording.openness(two_models(1.0, 0.2))
+    assert found.figure == "0\xa0%"
+    assert "settle the most plausible condition of all 40 cases" in plain(iter(found.sentences))
+
+
+def test_optimism_is_told_with_its_sign_and_size() -> None:
+    said = Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
+    result = evaluate(
+        said, {"A": [[1.0, 0.0]] * 30}, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=300
+    )
+    row = result.to_frame().row(0, named=True)
+    found = wording.overstatement(result)
+    assert found is not None
+    assert found.figure == f"+{100 * (1 - row['mean']):.1f}\xa0points"
+    assert "Standard evaluation overstates the top-1 accuracy by" in plain(iter(found.sentences))
+
+
+def test_a_study_without_models_says_so() -> None:
+    said = simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
+    result = evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40)
+    figures = [finding.figure for finding in wording.headline(result)]
+    assert len(figures) == 2
+    assert figures[-1] == "0"
+    assert wording.overstatement(result) is None
+
+
+def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
+    text = methods.methods_paragraph(evaluation)
+    for part in (
+        "30 cases",
+        "Bayesian Plackett-Luce model",
+        "reliabilities 1 and 3",
+        "Gamma prior of shape 1 on the mentioned conditions",
+        "reliabilities 10 and 30",
+        "80 draws per case in 4 chains after 100 warm-up iterations",
+        "4 models were evaluated with top-1 accuracy and top-2 set accuracy",
+        "90 % intervals",
+        "not distinguishable",
+    ):
+        assert part in text, part
+    assert "<" not in text
+
+
+def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: Evaluation) -> None:
+    items = {item.code: item for item in methods.guideline_items(evaluation)}
+    assert {"14", "15", "16", "17", "18", "28", "29", "30"} <= set(items)
+    for code in ("15", "16", "17"):
+        assert not items[code].is_known
+        assert "filled in by the authors" in items[code].answer
+    assert "Agreement of one annotator" in items["18"].answer
+
+
+def test_statistics_count_all_cases_and_each_category(evaluation: Evaluation) -> None:
+    table = statistics(evaluation)
+    assert table.columns == ("all cases", "low", "medium", "high")
+    counts = {re.sub(r"<[^>]*>", "", label): cells for label, cells in table.rows}
+    assert int(counts["Cases"][0]) == 30 == sum(int(cell) for cell in counts["Cases"][1:])
+    assert int(counts["Rankings"][0]) == evaluation.study.panel.n_opinions
+
+
+def test_every_metric_and_aggregation_has_an_explanation() -> None:
+    from dissensus.aggregation.naming import AGGREGATIONS
+
+    assert set(AGGREGATIONS) <= set(glossary.AGGREGATIONS)
+    for metric in [*DEEP, *(f"{name}:3" for name in SHALLOW)]:
+        assert glossary.metric_meaning(named_metric(metric).name), metric
+    assert {metric.partition(":")[0] for metric in [*DEEP, *SHALLOW]} == set(METRICS) - {"category-accuracy"}
+
+
+DEEP = ("rank-biased-overlap", "log-score", "brier-score", "coverage", "expected-coverage", "set-size")
+SHALLOW = (
+    "top-k-accuracy",
+    "set-accuracy",
+    "overlap",
+    "average-overlap",
+    "kendall-tau",
+    "spearman-footrule",
+    "expected-accuracy",
+)
+
+
+def test_provenance_and_warnings_are_on_the_page(evaluation: Evaluation, page: str) -> None:
+    for warning in evaluation.warnings:
+        assert warning.replace("'", "&#39;") in page
+    for name, version in evaluation.versions.items():
+        assert f"{name} {version}" in page
+
+
+def test_the_title_is_text(evaluation: Evaluation) -> None:
+    page = report_html(evaluation, title="A & <i>B</i>")
+    assert "<title>A &amp; &lt;i&gt;B&lt;/i&gt;</title>" in page
+
+
+# Writing ------------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_written_whole_or_not_at_all(evaluation: Evaluation, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="does not exist"):
+        write_report(evaluation, tmp_path / "nowhere" / "report.html")
+    write_report(evaluation, tmp_path / "report.html", title="T")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
+
+
+def test_deterministic_aggregations_leave_nothing_open() -> None:
+    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    result = evaluate(said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40)
+    assert "deterministic" in methods.methods_paragraph(result)
+    assert wording.openness(result).figure == "0\xa0%"

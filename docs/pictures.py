@@ -1,29 +1,78 @@
-"""Draw the pictures of the README and the documentation: what the demo prints, as a person sees it."""
+"""Draw the pictures of the README and the documentation: what the demo prints, and the report it writes."""
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-WIDTH = 100
+IMAGES = Path(__file__).parent / "images"
+COLUMNS = 100
+WIDTH, MARGIN = 1240, 40
+COLOURS = 128
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main() -> None:
-    """Run the demo in a terminal of fixed width and save what it prints as an SVG."""
+    """Run the demo in a terminal of fixed width, save what it prints as an SVG, and two views of the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        printed = run_demo(folder)
+        draw_terminal(printed)
+        draw_report(Path(folder) / "demo-results" / "report.html")
+
+
+def run_demo(folder: str) -> str:
+    """Run the demo in a folder and return what it prints."""
     command = [sys.executable, "-c", "from dissensus.cli import main; main()", "demo"]
-    surroundings = {"COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "PATH": "", "TERM": "xterm-256color"}
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
-    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    surroundings = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PATH": "", "TERM": "xterm-256color"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings, cwd=folder).stdout
+
+
+def draw_terminal(printed: str) -> None:
+    """Draw what was printed as a terminal shows it."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_ansi(printed))
     drawn = console.export_svg(title="dissensus demo")
     alone = re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", drawn, flags=re.DOTALL)  # nothing fetched when looked at
-    (Path(__file__).parent / "images" / "demo.svg").write_text(alone, encoding="utf-8")
+    (IMAGES / "demo.svg").write_text(alone, encoding="utf-8")
+
+
+def draw_report(report: Path) -> None:
+    """Put the headline and the most disputed case one above the other."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1400})
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        views = [seen(page, "#summary", from_top=True)]
+        page.locator("tr[data-case]").first.click()
+        views.append(seen(page, "#case"))
+        browser.close()
+    both = Image.new("RGB", (WIDTH, sum(view.height for view in views) + MARGIN), "white")
+    both.paste(views[0], (0, 0))
+    both.paste(views[1], (WIDTH - views[1].width - MARGIN, views[0].height))
+    both.quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
+
+
+def seen(page: Page, part: str, *, from_top: bool = False) -> Image.Image:
+    """Take a picture of a part of the page once it has settled, or of all down to its end."""
+    page.wait_for_timeout(1500)
+    box = page.locator(part).bounding_box()
+    if box is None:
+        raise LookupError(part)
+    if not from_top:
+        return Image.open(io.BytesIO(page.locator(part).screenshot())).convert("RGB")
+    shown = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"]})
+    return Image.open(io.BytesIO(shown)).convert("RGB")
 
 
 if __name__ == "__main__":

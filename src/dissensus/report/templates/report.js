@@ -498,6 +498,7 @@
       const place = state.order.indexOf(i);
       if (place >= 0) state.page = Math.floor(place / ROWS);
       show(i);
+      jump = true; // the address was changed by hand or by the back button
     }
     if (jump) detail.scrollIntoView({ block: "start" });
   }

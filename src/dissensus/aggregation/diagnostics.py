@@ -153,9 +153,9 @@ def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, Float
     return found.r_hat, np.stack([found.bulk_ess, found.mean_ess]), found.standard_error
 
 
-def standard_error_of_mean(series: FloatArray, n_chains: int) -> float:
-    """Return the Monte Carlo standard error of the mean of one series (n_draws,)."""
-    return float(_judged_series(series[None], n_chains)[2][0])
+def standard_errors_of_means(series: FloatArray, n_chains: int) -> FloatArray:
+    """Return the Monte Carlo standard error of the mean of each series (n, n_draws)."""
+    return _judged_series(series, n_chains)[2] if len(series) else np.empty(0)
 
 
 def to_xarray(plausibilities: Plausibilities) -> Any:

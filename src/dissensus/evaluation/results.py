@@ -270,11 +270,10 @@ class Evaluation:
 
     def _rows(self, run: int, tally: Tally, n_cases: float) -> Iterable[dict[str, Any]]:
         point = self._point(run) if tally is self.tallies[run] else None
-        n_draws = min(self.runs[run].n_draws, tally.sums.shape[-1])
+        numbers = summary(tally, self.runs[run].n_chains, self.level)
         for m, model in enumerate(self.models):
             for k, measure in enumerate(self.measures):
-                means, resampled = tally.means[m, k], tally.resampled_means[m, k]
-                row = summary_row(means, resampled, self.runs[run].n_chains, self.level)
+                row = {name: float(values[m, k]) for name, values in numbers.items()}
                 estimate = float(point[m, k]) if point is not None else None
                 yield {
                     "aggregation": self.runs[run].aggregation,
@@ -285,7 +284,7 @@ class Evaluation:
                     "point_estimate": estimate,
                     "optimism": self._optimism(estimate, row["mean"], measure),
                     "n_cases": n_cases,
-                    "n_draws": n_draws,
+                    "n_draws": min(self.runs[run].n_draws, tally.sums.shape[-1]),
                 }
 
     def _point(self, run: int) -> FloatArray | None:
@@ -416,25 +415,26 @@ class Evaluation:
         return headline(self)
 
 
-def summary_row(means: FloatArray, resampled: FloatArray, n_chains: int, level: float) -> dict[str, float]:
-    """Summarise the means over cases of every draw, as they are and with resampled cases.
+def summary(tally: Tally, n_chains: int, level: float) -> dict[str, FloatArray]:
+    """Summarise the means over cases of every draw, as they are and with resampled cases, each (models, metrics).
 
     The interval of a few cases is never empty: see :attr:`Tally.resampled_means`.
     """
-    from dissensus.aggregation.diagnostics import standard_error_of_mean
+    from dissensus.aggregation.diagnostics import standard_errors_of_means
 
+    means, resampled = tally.means, tally.resampled_means
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(resampled, tails) if not np.isnan(resampled).any() else (np.nan, np.nan)
-    annotation_low, annotation_high = np.quantile(means, tails) if not np.isnan(means).any() else (np.nan, np.nan)
+    low, high = np.quantile(resampled, tails, axis=-1)
+    annotation_low, annotation_high = np.quantile(means, tails, axis=-1)
     return {
-        "mean": float(np.mean(means)),
-        "sd": float(np.std(means)),
-        "low": float(low),
-        "high": float(high),
-        "annotation_low": float(annotation_low),
-        "annotation_high": float(annotation_high),
-        "min": float(np.min(means)),
-        "max": float(np.max(means)),
-        "case_sd": float(np.std(resampled)),
-        "mc_error": standard_error_of_mean(means, n_chains),
+        "mean": means.mean(axis=-1),
+        "sd": means.std(axis=-1),
+        "low": low,
+        "high": high,
+        "annotation_low": annotation_low,
+        "annotation_high": annotation_high,
+        "min": means.min(axis=-1),
+        "max": means.max(axis=-1),
+        "case_sd": resampled.std(axis=-1),
+        "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
     }

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.kernels.compiling import compiled
-from dissensus.kernels.randomness import STREAM, exponential, gamma, start, uniform
+from dissensus.kernels.randomness import Streams, exponential, gamma, start, uniform
 from dissensus.typing import FloatArray, IntArray
 
 
 @compiled
-def draw_variates(counts: IntArray, shapes: FloatArray) -> float:
+def draw_variates(counts: IntArray, shapes: FloatArray, streams: Streams) -> float:
     """Draw so many gamma, exponential and uniform variates, gammas with these shapes in turn.
 
     The sum keeps the compiler from leaving them out, and changing shapes from preparing one of them once.
     """
-    streams = np.zeros(1, dtype=STREAM)
     stream = streams[0]
     start(stream, np.uint64(1))
     total = 0.0

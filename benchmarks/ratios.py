@@ -23,13 +23,13 @@ def main(raw: Path, results: Path) -> int:
     page = PAGE.read_text()
     head, _, rest = page.partition(BEGIN)
     PAGE.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.partition(END)[2])
-    return int(any(row["ratio"] > row["limit"] for row in rows if "limit" in row))
+    return int(any(row.get("ratio", row.get("value")) > row["limit"] for row in rows if "limit" in row))
 
 
 def _row(row: dict[str, object]) -> str:
     value = row["ratio"] if "ratio" in row else row["value"]
     shown = f"{value:,.3g}" if isinstance(value, float) else str(value)
-    limit = f"≤ {row['limit']}" if "limit" in row else row.get("unit", "")
+    limit = f"≤ {row['limit']} {row.get('unit', '')}".strip() if "limit" in row else row.get("unit", "")
     return f"| {row['what']} | {shown} | {limit} |"
 
 

@@ -50,6 +50,7 @@ def floor(aggregation: Aggregation, said: Annotations) -> Callable[[], object]:
     """
     from dissensus.kernels.dirichlet import sample_dirichlet
     from dissensus.kernels.plackett_luce import sample_plackett_luce
+    from dissensus.kernels.randomness import new_streams
     from floor import draw_variates
 
     sampler = aggregation.sample(said, draws=DRAWS).sampler
@@ -64,7 +65,8 @@ def floor(aggregation: Aggregation, said: Annotations) -> Callable[[], object]:
         columns = sampler.opinions.support_offsets + np.arange(n_cases + 1)
         counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)
     shapes = np.resize(shapes[shapes > 1.0], 1024)
-    return lambda: draw_variates(counts.astype(np.int64), shapes)
+    streams = new_streams()
+    return lambda: draw_variates(counts.astype(np.int64), shapes, streams)
 
 
 def test_plackett_luce_against_its_random_numbers(said: Annotations, benchmark: BenchmarkFixture) -> None:

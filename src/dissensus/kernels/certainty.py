@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.compiling import compiled, inlined, inner
+from dissensus.kernels.compiling import compiled, inlined, inner, plain
 from dissensus.kernels.diagnostics import effective_size
 from dissensus.kernels.orders import Orders
 from dissensus.typing import FloatArray, IntArray
@@ -70,6 +70,30 @@ class Outcomes(NamedTuple):
     slots: IntArray
 
 
+class Search(NamedTuple):
+    """Hold the arrays that a search is worked out in.
+
+    Attributes
+    ----------
+    members : (n_words,)
+        The best set so far.
+    weights, order : (n_orders,)
+        What each outcome adds, and those that add something, the weightiest first.
+    lows, highs : (n_orders + 2, n_words)
+        The smallest and the largest set of each branch, and one more to try.
+    following, sums : (n_orders + 1,)
+        The next outcome to take into each branch, and what it has in all.
+    """
+
+    members: IntArray
+    weights: FloatArray
+    order: IntArray
+    lows: IntArray
+    highs: IntArray
+    following: IntArray
+    sums: FloatArray
+
+
 @inlined
 def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int:
     """Count the row behind the outcomes so far: to one of them, or as a new one; return how many there are then."""
@@ -99,7 +123,7 @@ def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcome
     words, rows = row_words(size), outcomes.rows
     for slot in range(len(outcomes.slots)):
         outcomes.slots[slot] = -1
-    n_found, place = 0, orders.starts[case]
+    n_found, place = size - size, orders.starts[case]  # zero, but not a constant: see set_size
     for order in range(orders.offsets[case], orders.offsets[case + 1]):
         for i in range(words):
             rows[n_found, i] = 0
@@ -120,7 +144,7 @@ def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Out
     words, rows = row_words(size), outcomes.rows
     for slot in range(len(outcomes.slots)):
         outcomes.slots[slot] = -1
-    n_found, place = 0, orders.starts[case]
+    n_found, place = size - size, orders.starts[case]  # zero, but not a constant: see set_size
     for order in range(orders.offsets[case], orders.offsets[case + 1]):
         for i in range(2 * words + 2):
             rows[n_found, i] = 0
@@ -147,10 +171,13 @@ def row_words(size: int) -> int:
 
 
 @inner
-def set_size(row: IntArray, start: int, stop: int) -> int:
-    """Count the members of a set."""
+def set_size(row: IntArray, stop: int, words: int) -> int:
+    """Count the members of a set that ends at ``stop``.
+
+    Its start would often be the constant zero, and Numba compiles a function once more for a constant.
+    """
     total = 0
-    for i in range(start, stop):
+    for i in range(stop - words, stop):
         word = row[i]
         while word != 0:
             word &= word - 1
@@ -192,10 +219,10 @@ def chance(row: IntArray, size: int, question: Question) -> float:
     """Return the probability of a set given an outcome that it fits; ``size`` of its members are mentioned ones."""
     words, others = question.n_words, question.top - size
     result = 1.0 if question.is_pooled else one_in_choices(question.n_rest, others)
-    n_tied = set_size(row, words, 2 * words)
+    n_tied = set_size(row, 2 * words, words)
     if n_tied == 0:
         return result
-    n_sure, other_sure, other_tied = set_size(row, 0, words), row[2 * words], row[2 * words + 1]
+    n_sure, other_sure, other_tied = set_size(row, words, words), row[2 * words], row[2 * words + 1]
     places = question.top - n_sure - other_sure
     return result * tie_chance(n_tied, other_tied, places, others - other_sure)
 
@@ -207,7 +234,7 @@ def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
     for i in range(n_found):
         value = float(outcomes.counts[i])
         if not question.is_pooled:
-            size = set_size(outcomes.rows[i], 0, question.n_words)
+            size = set_size(outcomes.rows[i], question.n_words, question.n_words)
             value *= one_in_choices(question.n_rest, question.top - size)
         if value > best:
             best, winner = value, i
@@ -223,7 +250,7 @@ def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, nex
         next_high[i] = high[i] & (row[i] | row[words + i])
         if next_low[i] & ~next_high[i]:
             return False
-    return set_size(next_low, 0, words) <= size <= set_size(next_high, 0, words)
+    return set_size(next_low, words, words) <= size <= set_size(next_high, words, words)
 
 
 @inner
@@ -233,9 +260,9 @@ def weightiest_first(
     """Write down what each outcome adds to a set with ``size`` mentioned members; sort those that add something."""
     words, n_kept = question.n_words, 0
     for i in range(n_found):
-        n_sure = set_size(outcomes.rows[i], 0, words)
+        n_sure = set_size(outcomes.rows[i], words, words)
         weights[i] = 0.0
-        if n_sure <= size <= n_sure + set_size(outcomes.rows[i], words, 2 * words):
+        if n_sure <= size <= n_sure + set_size(outcomes.rows[i], 2 * words, words):
             weights[i] = outcomes.counts[i] * chance(outcomes.rows[i], size, question)
         if weights[i] > 0.0:
             place = n_kept
@@ -248,24 +275,20 @@ def weightiest_first(
 
 
 @inner
-def search_size(
-    rows: IntArray, order: IntArray, weights: FloatArray, size: int, best: float, members: IntArray
-) -> float:
+def search_size(rows: IntArray, n: int, size: int, best: float, words: int, search: Search) -> float:
     """Find the most probable set with ``size`` mentioned members, if it is better than the best one so far.
 
     The sets that fit an outcome are those between its sure members and these with all its tied ones. Outcomes are
     taken together as long as some set fits them all, the weightiest first. A branch is left when all that could still
     be taken would not make it better than the best one, or when only one set is left.
     """
-    n, words = len(order), len(members)
-    lows, highs = np.zeros((n + 2, words), dtype=np.int64), np.zeros((n + 2, words), dtype=np.int64)
-    following, sums = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1)
-    spare_low, spare_high = lows[n + 1], highs[n + 1]
+    _, weights, order, lows, highs, following, sums = search
+    spare_low, spare_high = lows[n + 1][:words], highs[n + 1][:words]
     for i in range(words):
-        highs[0, i] = -1
-    depth = 0
+        lows[0, i], highs[0, i] = 0, -1
+    following[0], sums[0], depth = 0, 0.0, 0
     while depth >= 0:
-        low, high, found = lows[depth], highs[depth], -1
+        low, high, found = lows[depth][:words], highs[depth][:words], -1
         limit = sums[depth]
         for i in range(n - 1, following[depth] - 1, -1):
             if joined(rows[order[i]], low, high, spare_low, spare_high, size):
@@ -275,11 +298,11 @@ def search_size(
             depth -= 1
             continue
         following[depth] = found + 1
-        next_low, next_high = lows[depth + 1], highs[depth + 1]
+        next_low, next_high = lows[depth + 1][:words], highs[depth + 1][:words]
         joined(rows[order[found]], low, high, next_low, next_high, size)
         value = sums[depth] + weights[order[found]]
-        if set_size(next_low, 0, words) == size or set_size(next_high, 0, words) == size:
-            only = next_low if set_size(next_low, 0, words) == size else next_high
+        if set_size(next_low, words, words) == size or set_size(next_high, words, words) == size:
+            only = next_low if set_size(next_low, words, words) == size else next_high
             value = 0.0
             for i in range(n):
                 if joined(rows[order[i]], only, only, spare_low, spare_high, size):
@@ -289,25 +312,24 @@ def search_size(
             following[depth], sums[depth] = found + 1, value
         if value > best:
             best = value
-            fill_set(next_low, next_high, size, members)
+            fill_set(next_low, next_high, size, search.members)
     return best
 
 
 @inner
-def search_set(outcomes: Outcomes, n_found: int, question: Question, members: IntArray) -> None:
+def search_set(outcomes: Outcomes, n_found: int, question: Question, search: Search) -> None:
     """Find the most probable set when outcomes have ties, one number of mentioned members after the other."""
-    weights, order = np.empty(n_found), np.empty(n_found, dtype=np.int64)
     best = -1.0
     for size in range(question.top + 1):
-        n_kept = weightiest_first(outcomes, n_found, question, size, weights, order)
-        best = search_size(outcomes.rows, order[:n_kept], weights, size, best, members[: question.n_words])
+        n_kept = weightiest_first(outcomes, n_found, question, size, search.weights, search.order)
+        best = search_size(outcomes.rows, n_kept, size, best, question.n_words, search)
 
 
 @inner
 def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> None:
     """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
-    words = len(members)
-    missing = size - set_size(low, 0, words)
+    words = len(low)
+    missing = size - set_size(low, words, words)
     for i in range(words):
         members[i] = low[i]
         others = high[i] & ~low[i]
@@ -317,10 +339,23 @@ def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> Non
             missing -= 1
 
 
+def most_words(layout: Layout) -> int:
+    """Count the numbers that hold a set of mentioned conditions of any case."""
+    return max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
+
+
+def new_search(layout: Layout, orders: Orders) -> Search:
+    """Make room for a search in any case."""
+    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
+    order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+    lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
+    members = np.empty(words, dtype=np.int64)
+    return Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
+
+
 def new_outcomes(layout: Layout, orders: Orders) -> Outcomes:
     """Make room for the outcomes of any case."""
-    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
-    most = int(np.diff(orders.offsets).max(initial=1))
+    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
     return Outcomes(
         np.empty((most + 1, 2 * words + 2), dtype=np.int64),
         np.empty(most, dtype=np.int64),
@@ -377,9 +412,10 @@ def search_sets(
     outcomes: Outcomes,
     is_member: IntArray,
     is_left: IntArray,
+    search: Search,
 ) -> None:
     """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`."""
-    members = np.empty(outcomes.rows.shape[1], dtype=np.int64)
+    members = search.members
     for case in range(len(layout.rest_shapes)):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
@@ -387,12 +423,11 @@ def search_sets(
             if is_left[t, case]:
                 question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
                 n_found = count_outcomes(orders, case, size, tops[t], outcomes)
-                search_set(outcomes, n_found, question, members)
+                search_set(outcomes, n_found, question, search)
                 for k in range(size):
                     is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
 
 
-@compiled
 def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray) -> FloatArray:
     """Return the probability that one set per case is that of the first conditions of each order, shape (n_orders,).
 
@@ -405,7 +440,17 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
     is_member : (sum of U,)
         One for the mentioned conditions that belong to the set of their case, zero for the others.
     """
-    chances, place = np.zeros(len(orders.counts)), 0
+    chances = np.zeros(len(orders.counts))
+    fill_chances(layout, orders, plain(tops), is_pooled, plain(is_member), chances)
+    return chances
+
+
+@compiled
+def fill_chances(
+    layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray, chances: FloatArray
+) -> None:
+    """Do what :func:`set_chances` says, for plain arrays; zero before."""
+    place = 0
     for case in range(len(layout.rest_shapes)):
         first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
         others = top
@@ -413,7 +458,8 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
             others -= is_member[member]
         share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
         for order in range(orders.offsets[case], orders.offsets[case + 1]):
-            n_sure, n_tied, above_tie, tie, is_fitting = 0, 0, 0, 0, True
+            none = end - end  # zero, but not a constant: see set_size
+            n_sure, n_tied, above_tie, tie, is_fitting = none, none, none, none, True
             for member in range(first, end):
                 above, tied = orders.above[place], orders.tied[place]
                 place += 1
@@ -429,10 +475,8 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
                 chances[order] = share
                 if n_tied > 0:
                     chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
-    return chances
 
 
-@compiled
 def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> None:
     """Return the Monte Carlo standard error of the mean of each series, from its effective sample size.
 
@@ -445,11 +489,19 @@ def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> No
     errors : (n,)
         Receives the errors; zero where nothing varies.
     """
-    n_draws = series.shape[1]
-    length, longer = n_draws // n_chains, n_draws % n_chains
-    half = max(1, length // 2)
-    size = 2 * n_chains * half
+    half = max(1, series.shape[1] // n_chains // 2)
     halves, means, rho = np.empty((2 * n_chains, half)), np.empty(2 * n_chains), np.empty(half + 3)
+    fill_errors(plain(series), n_chains, errors, halves, means, rho)
+
+
+@compiled
+def fill_errors(
+    series: FloatArray, n_chains: int, errors: FloatArray, halves: FloatArray, means: FloatArray, rho: FloatArray
+) -> None:
+    """Do what :func:`standard_errors` says; ``halves``, ``means`` and ``rho`` are worked in."""
+    (_, n_draws), (_, half) = series.shape, halves.shape
+    length, longer = n_draws // n_chains, n_draws % n_chains
+    size = 2 * n_chains * half
     for s in range(len(series)):
         low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
         for draw in range(n_draws):
@@ -459,7 +511,7 @@ def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> No
         if low == high:
             continue
         for draw in range(n_draws):
-            squares += (series[s, draw] - total / n_draws) ** 2
+            squares += (series[s, draw] - total / n_draws) * (series[s, draw] - total / n_draws)
         effective = float(n_draws)
         if length >= SHORTEST:
             for chain in range(n_chains):

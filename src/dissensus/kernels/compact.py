@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inner
+from dissensus.kernels.compiling import compiled, plain
 from dissensus.kernels.randomness import Keys
-from dissensus.kernels.rest import largest_unmentioned, split_rest
+from dissensus.kernels.rest import Branches, largest_unmentioned, new_branches, split_rest
 from dissensus.typing import FloatArray, IntArray
 
 
@@ -35,48 +35,81 @@ class Layout(NamedTuple):
     rest_keys: Keys
 
 
-@compiled
 def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
     """Split the rest mass of every draw of a case among its n unmentioned conditions, shape (n_draws, n)."""
     split = np.zeros((len(masses), n))
-    for draw in range(len(masses)):
-        split_rest(masses[draw], n, shape, key, draw, split[draw])
+    split_masses(plain(masses), float(shape), key, split, new_branches())
     return split
 
 
 @compiled
+def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatArray, branches: Branches) -> None:
+    """Do what :func:`split_every_rest` says, for plain arrays."""
+    n_draws, n = split.shape
+    for draw in range(n_draws):
+        split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
+
+
 def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:
     """Average the draws of every case, shape (sum of (U + 1),)."""
-    n_cases, n_draws, flat = len(layout.rest_shapes), layout.n_draws, 0
-    means = np.zeros(layout.support_offsets[n_cases] + n_cases)
-    for case in range(n_cases):
-        first, end = layout.support_offsets[case] + case, layout.support_offsets[case + 1] + case + 1
-        for _ in range(n_draws):
-            for column in range(first, end):
-                means[column] += values[flat]
-                flat += 1
-    for column in range(len(means)):
-        means[column] /= n_draws
-    return means
-
-
-@inner
-def top_one(layout: Layout, case: int, draw: int, theta: FloatArray, largest: FloatArray) -> tuple[float, int]:
-    """Find the greatest plausibility of a draw, and how many mentioned conditions have it (none: another one wins)."""
-    size = len(theta) - 1
-    best, ties = theta[0], 1
-    for k in range(1, size):
-        if theta[k] > best:
-            best, ties = theta[k], 1
-        elif theta[k] == best:
-            ties += 1
-    rest, shape, key = theta[size], layout.rest_shapes[case], layout.rest_keys[case]
-    if rest > best and largest_unmentioned(rest, layout.n_conditions - size, shape, key, draw, best, largest) > 0:
-        return largest[0], 0
-    return best, ties
+    sums = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
+    add_draws(layout, plain(values), sums)
+    return sums / layout.n_draws
 
 
 @compiled
+def add_draws(layout: Layout, values: FloatArray, sums: FloatArray) -> None:
+    """Add the draws of every case up."""
+    flat = 0
+    for case in range(len(layout.rest_shapes)):
+        first, end = layout.support_offsets[case] + case, layout.support_offsets[case + 1] + case + 1
+        for _ in range(layout.n_draws):
+            for column in range(first, end):
+                sums[column] += values[flat]
+                flat += 1
+
+
+@compiled
+def find_best(
+    layout: Layout, values: FloatArray, best: FloatArray, ties: IntArray, largest: FloatArray, branches: Branches
+) -> None:
+    """Do what :func:`best_of_draws` says; ``largest`` (1,) and ``branches`` are worked in."""
+    n_draws, row = layout.n_draws, 0
+    for case in range(len(layout.rest_shapes)):
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        n_rest, shape, key = layout.n_conditions - size, layout.rest_shapes[case], layout.rest_keys[case]
+        for draw in range(n_draws):
+            top, n_top, rest = values[row], 1, values[row + size]
+            for k in range(row + 1, row + size):
+                if values[k] > top:
+                    top, n_top = values[k], 1
+                elif values[k] == top:
+                    n_top += 1
+            if rest > top and largest_unmentioned(rest, n_rest, shape, key, draw, top, largest, branches) > 0:
+                top, n_top = largest[0], 0
+            best[case, draw], ties[case, draw] = top, n_top
+            row += size + 1
+
+
+def best_of_draws(layout: Layout, values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Find the greatest plausibility of each draw, and how many mentioned conditions have it (none: another one wins).
+
+    Returns
+    -------
+    (n_cases, n_draws), (n_cases, n_draws)
+    """
+    shape = len(layout.rest_shapes), layout.n_draws
+    best, ties = np.empty(shape), np.empty(shape, dtype=np.int64)
+    find_best(layout, plain(values), best, ties, np.empty(1), new_branches())
+    return best, ties
+
+
+def matrix_of(layout: Layout, values: FloatArray, case: int) -> FloatArray:
+    """Return the draws of one case, a view of shape (n_draws, U + 1)."""
+    first, last = layout.n_draws * (layout.support_offsets[case : case + 2] + np.arange(case, case + 2))
+    return values[first:last].reshape(layout.n_draws, -1)
+
+
 def top_one_shares(layout: Layout, values: FloatArray) -> FloatArray:
     """Count how often each condition is on top, unmentioned ones together; exact ties share the draw.
 
@@ -85,45 +118,28 @@ def top_one_shares(layout: Layout, values: FloatArray) -> FloatArray:
     (sum of (U + 1),)
         Shares of draws, case after case.
     """
-    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
-    shares = np.zeros(layout.support_offsets[n_cases] + n_cases)
-    largest = np.empty(1)
-    for case in range(n_cases):
-        column = layout.support_offsets[case] + case
-        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
-        for draw in range(n_draws):
-            row = n_draws * column + draw * (size + 1)
-            theta = values[row : row + size + 1]
-            best, ties = top_one(layout, case, draw, theta, largest)
-            if ties == 0:
-                shares[column + size] += 1.0
-            else:
-                for k in range(size):
-                    if theta[k] == best:
-                        shares[column + k] += 1.0 / ties
-    for j in range(len(shares)):
-        shares[j] /= n_draws
-    return shares
+    best, ties = best_of_draws(layout, values)
+    parts = (ties > 0) / np.maximum(ties, 1)
+    shares = []
+    for case in range(len(best)):
+        is_best = matrix_of(layout, values, case) == best[case][:, None]
+        shared = is_best * parts[case][:, None]
+        shared[:, -1] = ties[case] == 0
+        shares.append(np.cumsum(shared, axis=0)[-1])  # in order, so that sums have the same bits on every machine
+    return np.concatenate([np.empty(0), *shares]) / layout.n_draws
 
 
-@compiled
 def top_one_indicators(layout: Layout, values: FloatArray, winners: IntArray) -> FloatArray:
     """Mark the draws in which the winner of each case is on top, shape (n_cases, n_draws); ties count in part.
 
     ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
     """
-    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
-    marks = np.zeros((n_cases, n_draws))
-    largest = np.empty(1)
-    for case in range(n_cases):
-        column = layout.support_offsets[case] + case
-        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
-        for draw in range(n_draws):
-            row = n_draws * column + draw * (size + 1)
-            theta = values[row : row + size + 1]
-            best, ties = top_one(layout, case, draw, theta, largest)
-            if ties == 0:
-                marks[case, draw] = 1.0 if winners[case] == size else 0.0
-            elif winners[case] < size and theta[winners[case]] == best:
-                marks[case, draw] = 1.0 / ties
+    best, ties = best_of_draws(layout, values)
+    marks = np.zeros(best.shape)
+    for case, winner in enumerate(winners):
+        draws = matrix_of(layout, values, case)
+        if winner == draws.shape[1] - 1:
+            marks[case] = ties[case] == 0
+        else:
+            marks[case] = ((draws[:, winner] == best[case]) & (ties[case] > 0)) / np.maximum(ties[case], 1)
     return marks

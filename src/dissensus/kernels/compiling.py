@@ -15,13 +15,16 @@ Result = TypeVar("Result")
 
 Item = TypeVar("Item", bound=np.generic)
 
+
 RULES: dict[str, Any] = {
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "fastmath": False,
     "no_cfunc_wrapper": True,
+    "no_rewrites": True,
+    "_nrt": False,
 }
+KERNEL_RULES: dict[str, Any] = {**RULES, "cache": True}
 INNER_RULES: dict[str, Any] = {**RULES, "no_cpython_wrapper": True}
 
 
@@ -31,17 +34,20 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     Arrays must be C-contiguous and of the types int64, uint64 or float64, so that each kernel is compiled
     once. Division by zero gives infinity or nan, as in NumPy; nothing is reordered for speed, so a kernel
     gives the same bits wherever it is called from.
+
+    A kernel makes no arrays: it fills those that it is given. So there are no references to count, which takes
+    time to compile and to run. The elements of tuples are taken by unpacking them, ``m, n = array.shape``.
     """
-    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
+    return cast(Callable[Parameters, Result], numba.njit(**KERNEL_RULES)(function))
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that only kernels call: without the way in from Python, which takes time."""
+    """Compile a function that only kernels call: it becomes part of each, and is not cached by itself."""
     return cast(Callable[Parameters, Result], numba.njit(**INNER_RULES)(function))
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a small function and copy it into its callers: no call, no counting of references to arrays."""
+    """Compile a small function and copy it into its callers, so that numbers stay in registers."""
     return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **INNER_RULES)(function))
 
 

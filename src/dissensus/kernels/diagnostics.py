@@ -44,12 +44,13 @@ class Diagnostics(NamedTuple):
 @inner
 def autocovariance(series: FloatArray, means: FloatArray, lag: int) -> float:
     """Average the autocovariances of several series (m, n) at one lag."""
+    m, n = series.shape
     total = 0.0
-    for c in range(series.shape[0]):
+    for c in range(m):
         mean = means[c]
-        for t in range(series.shape[1] - lag):
+        for t in range(n - lag):
             total += (series[c, t] - mean) * (series[c, t + lag] - mean)
-    return total / series.size
+    return float(total / (m * n))
 
 
 @inner
@@ -64,10 +65,10 @@ def chain_moments(series: FloatArray, means: FloatArray) -> tuple[float, float]:
         means[c] = total / n
         centre += means[c] / m
         for t in range(n):
-            within += (series[c, t] - means[c]) ** 2
+            within += (series[c, t] - means[c]) * (series[c, t] - means[c])
     between = 0.0
     for c in range(m):
-        between += (means[c] - centre) ** 2
+        between += (means[c] - centre) * (means[c] - centre)
     return within / (m * (n - 1)), between / (m - 1)
 
 
@@ -77,7 +78,7 @@ def r_hat_of(series: FloatArray, means: FloatArray) -> float:
     within, between = chain_moments(series, means)
     if within == 0.0:
         return 1.0 if between == 0.0 else np.inf
-    n = series.shape[1]
+    _, n = series.shape
     return math.sqrt((n * between / within + n - 1) / n)
 
 
@@ -88,12 +89,13 @@ def effective_size(series: FloatArray, means: FloatArray, rho: FloatArray) -> fl
     Autocorrelations are summed in pairs as long as these stay positive, and made monotone (Geyer's initial
     monotone sequence). ``means`` (m,) and ``rho`` (n,) are room to work in.
     """
-    size, n = series.size, series.shape[1]
+    m, n = series.shape
+    size = m * n
     within, between = chain_moments(series, means)
     pooled = within * (n - 1) / n + between
     if pooled == 0.0:
         return float(size)
-    t = 1
+    t = n // n  # one, but not a constant, which Numba would compile the autocovariance for once more
     even, odd = 1.0, 1.0 - (within - autocovariance(series, means, t)) / pooled
     rho[0], rho[1] = even, odd
     while t < n - 3 and even + odd > 0.0:
@@ -132,27 +134,46 @@ def normal_scores(values: FloatArray, order: IntArray, scores: FloatArray, out: 
         begin = end
 
 
+class Work(NamedTuple):
+    """Hold the arrays that one series after the other is worked out in; ``flat`` is ``ranked``, row by row."""
+
+    means: FloatArray
+    rho: FloatArray
+    ranked: FloatArray
+    flat: FloatArray
+    folded: FloatArray
+
+
+def work_of(n_series: int, n: int) -> Work:
+    """Make room for a series of so many halves of n draws each."""
+    ranked = np.empty((n_series, n))
+    return Work(np.empty(n_series), np.empty(n + 3), ranked, ranked.reshape(-1), np.empty(ranked.size))
+
+
 @compiled
 def diagnose_series(
-    halves: FloatArray, orders: tuple[IntArray, IntArray], scores: FloatArray, n_series: int, result: FloatArray
+    halves: FloatArray,
+    flat_halves: FloatArray,
+    order: IntArray,
+    folded_order: IntArray,
+    scores: FloatArray,
+    result: FloatArray,
+    work: Work,
 ) -> None:
-    """Fill ``result`` (s, 4) for series split in halves (s, m * n) with n_series = m halves each.
+    """Fill ``result`` (s, 4) for series split in halves (s, m, n), also given as (s, m * n).
 
-    ``orders`` sort the values, and their distances to the median, of each series.
+    ``order`` sorts the values of each series, ``folded_order`` their distances to the median, both (s, m * n).
     """
-    size = halves.shape[1]
-    n = size // n_series
-    means, rho, flat, folded = np.empty(n_series), np.empty(n + 3), np.empty(size), np.empty(size)
+    means, rho, ranked, flat, folded = work
+    n_series, size = len(means), len(flat)
     for s in range(len(halves)):
-        values = halves[s]
-        low, high = orders[0][s, (size - 1) // 2], orders[0][s, size // 2]
+        series, values = halves[s], flat_halves[s]
+        low, high = order[s, (size - 1) // 2], order[s, size // 2]
         median = 0.5 * (values[low] + values[high])
-        if values[orders[0][s, 0]] == values[orders[0][s, -1]]:
-            result[s, 0], result[s, 1], result[s, 2], result[s, 3] = 1.0, size, size, 0.0
+        if values[order[s, 0]] == values[order[s, size - 1]]:
+            result[s, 0], result[s, 1], result[s, 2], result[s, 3] = 1.0, float(size), float(size), 0.0
             continue
-        series = values.reshape(n_series, n)
-        normal_scores(values, orders[0][s], scores, flat)
-        ranked = flat.reshape(n_series, n)
+        normal_scores(values, order[s], scores, flat)
         result[s, 0] = r_hat_of(ranked, means)
         result[s, 1] = effective_size(ranked, means, rho)
         result[s, 2] = effective_size(series, means, rho)
@@ -160,10 +181,10 @@ def diagnose_series(
         for c in range(n_series):
             mean += means[c] / n_series
         for j in range(size):
-            variance += (values[j] - mean) ** 2
+            variance += (values[j] - mean) * (values[j] - mean)
             folded[j] = abs(values[j] - median)
         result[s, 3] = math.sqrt(variance / (size - 1) / result[s, 2])
-        normal_scores(folded, orders[1][s], scores, flat)
+        normal_scores(folded, folded_order[s], scores, flat)
         result[s, 0] = max(result[s, 0], r_hat_of(ranked, means))
 
 
@@ -182,13 +203,13 @@ def diagnose(draws: FloatArray) -> Diagnostics:
         At least four draws per chain.
     """
     n_series, half = 2 * draws.shape[1], draws.shape[2] // 2
-    size = n_series * half
+    size, work = n_series * half, work_of(n_series, half)
     scores = ndtri((np.arange(2 * size + 1) / 2 - 0.375) / (size + 0.25))
     result = np.empty((len(draws), 4))
     for first in range(0, len(draws), max(1, BATCH // size)):
         batch = slice(first, first + max(1, BATCH // size))
         halves = split_chains(draws[batch])
         distances = np.abs(halves - np.median(halves, axis=1, keepdims=True))
-        orders = (np.argsort(halves, axis=1), np.argsort(distances, axis=1))
-        diagnose_series(halves, orders, scores, n_series, result[batch])
+        orders = np.argsort(halves, axis=1), np.argsort(distances, axis=1)
+        diagnose_series(halves.reshape(-1, n_series, half), halves, *orders, scores, result[batch], work)
     return Diagnostics(*np.ascontiguousarray(result.T))

@@ -6,8 +6,18 @@ import math
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inner
-from dissensus.kernels.randomness import STREAM, Keys, Stream, fill_gammas, log_gamma, spread, start, tallies
+from dissensus.kernels.compiling import compiled, inner, plain
+from dissensus.kernels.randomness import (
+    Keys,
+    Stream,
+    Streams,
+    fill_gammas,
+    log_gamma,
+    new_streams,
+    spread,
+    start,
+    tallies,
+)
 from dissensus.typing import FloatArray, IntArray
 
 SMALL_SHAPE = 0.1
@@ -39,10 +49,13 @@ def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, th
 
 
 @inner
-def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
-    """Fill ``out``, (draws, U + 1) row by row, with independent draws from Dirichlet(shapes)."""
+def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray, room: FloatArray) -> None:
+    """Fill ``out``, (draws, U + 1) row by row, with independent draws from Dirichlet(shapes).
+
+    ``room`` (3, at least U + 1) is worked in.
+    """
     columns = len(shapes)
-    rates, spreads, drawn = np.empty(columns), np.empty(columns), np.empty(columns)
+    rates, spreads, drawn = room[0], room[1], room[2]
     for k in range(columns):
         rates[k], spreads[k] = 1.0, spread(shapes[k])
     in_logs = has_small_shape(shapes)
@@ -58,7 +71,6 @@ def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray) -> None:
             out[first + k] = drawn[k] / total
 
 
-@compiled
 def sample_dirichlet(
     shapes: FloatArray, column_offsets: IntArray, keys: Keys, cases: tuple[int, int], values: FloatArray
 ) -> Keys:
@@ -83,14 +95,29 @@ def sample_dirichlet(
     (3,)
         How many gamma, exponential and uniform variates were drawn.
     """
+    streams = new_streams()
+    room = np.empty((3, np.diff(column_offsets).max(initial=1)))
+    fill_cases(plain(shapes), plain(column_offsets), plain(keys), cases, values, streams, room)
+    return tallies(streams)
+
+
+@compiled
+def fill_cases(
+    shapes: FloatArray,
+    column_offsets: IntArray,
+    keys: Keys,
+    cases: tuple[int, int],
+    values: FloatArray,
+    streams: Streams,
+    room: FloatArray,
+) -> None:
+    """Do what :func:`sample_dirichlet` says, for plain arrays."""
     first, last = cases
     draws = len(values) // max(1, column_offsets[last] - column_offsets[first])
-    streams = np.zeros(1, dtype=STREAM)
     stream = streams[0]
     for i in range(first, last):
         begin, end = column_offsets[i], column_offsets[i + 1]
         offset = column_offsets[first]
         start(stream, keys[i, 0])
         out = values[draws * (begin - offset) : draws * (end - offset)]
-        fill_dirichlet(stream, shapes[begin:end], out)
-    return tallies(streams)
+        fill_dirichlet(stream, shapes[begin:end], out, room)

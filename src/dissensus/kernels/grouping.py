@@ -115,7 +115,8 @@ class Boundaries(NamedTuple):
 @inner
 def with_or_without(keys: tuple[np.uint64, np.uint64], code: int) -> tuple[np.uint64, np.uint64]:
     """Put a condition into a set, or take it out: its random-looking keys combine by exclusive or."""
-    return keys[0] ^ subkey(np.uint64(0), np.uint64(code)), keys[1] ^ subkey(np.uint64(1), np.uint64(code))
+    first, second = keys
+    return first ^ subkey(np.uint64(0), np.uint64(code)), second ^ subkey(np.uint64(1), np.uint64(code))
 
 
 @compiled
@@ -160,7 +161,8 @@ def fill_steps(
     """Write out the step of each race, as its chosen boundary has it; ``arrived`` is False before and after."""
     support_offsets, _, block_offsets, code_offsets, codes, _, n_unmentioned = rankings
     n = 0
-    for row in chosen:
+    for race in range(len(chosen)):
+        row = chosen[race]
         b, r, i = boundaries.blocks[row], boundaries.rankings[row], boundaries.cases[row]
         begin, end = code_offsets[block_offsets[r]], code_offsets[b]
         if boundaries.goes_on[row] or not below:

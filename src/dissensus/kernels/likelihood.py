@@ -15,6 +15,7 @@ lies between 0 and log(1 + size), and its curvature there is at least 1, whateve
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,49 +157,57 @@ def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: F
 @inner
 def unmentioned_mass(row: FloatArray, codes: IntArray, mentioned: BoolArray) -> float:
     """Sum the weights of all other conditions; ``mentioned`` is False before and after."""
-    for code in codes:
-        mentioned[code] = True
+    for j in range(len(codes)):
+        mentioned[codes[j]] = True
     total = 0.0
     for k in range(len(row)):
         if not mentioned[k]:
             total += row[k]
-    for code in codes:
-        mentioned[code] = False
+    for j in range(len(codes)):
+        mentioned[codes[j]] = False
     return total
 
 
+class BlockRoom(NamedTuple):
+    """Hold the arrays that rankings are worked out in: two per condition and two per subset of a block."""
+
+    mentioned: BoolArray
+    weights: FloatArray
+    table: FloatArray
+    mass: FloatArray
+
+
 @compiled
-def log_likelihoods(
+def add_log_likelihoods(
     offsets: tuple[IntArray, IntArray, IntArray],
     codes: IntArray,
     multiplicities: FloatArray,
     weights: FloatArray,
     below: int,
     lattice_most: int,
-) -> FloatArray:
-    """Do what :func:`log_likelihood` says, for plain arrays."""
+    room: BlockRoom,
+    result: FloatArray,
+) -> None:
+    """Do what :func:`log_likelihood` says, for plain arrays; ``result`` is zero before."""
     ranking_offsets, block_offsets, code_offsets = offsets
-    n_conditions = weights.shape[1]
-    mentioned = np.zeros(n_conditions, dtype=np.bool_)
-    table, mass, weights_of_block = np.empty(1 << lattice_most), np.empty(1 << lattice_most), np.empty(n_conditions)
-    result = np.zeros(len(ranking_offsets) - 1)
+    mentioned, weights_of_block, table, mass = room
     for i in range(len(result)):
         row = weights[i if len(weights) > 1 else 0]
         for r in range(ranking_offsets[i], ranking_offsets[i + 1]):
             if multiplicities[r] <= 0.0 or block_offsets[r] == block_offsets[r + 1]:
                 continue
-            blocks = code_offsets[block_offsets[r] : block_offsets[r + 1] + 1]
-            behind = unmentioned_mass(row, codes[blocks[0] : blocks[-1]], mentioned) if below else 0.0
+            first, last = block_offsets[r], block_offsets[r + 1]
+            mentions = codes[code_offsets[first] : code_offsets[last]]
+            behind = unmentioned_mass(row, mentions, mentioned) if below else 0.0
             log_p = 0.0
-            for b in range(len(blocks) - 2, -1, -1):
-                lam = weights_of_block[: blocks[b + 1] - blocks[b]]
+            for b in range(last - 1, first - 1, -1):
+                lam = weights_of_block[: code_offsets[b + 1] - code_offsets[b]]
                 for k in range(len(lam)):
-                    lam[k] = row[codes[blocks[b] + k]]
+                    lam[k] = row[codes[code_offsets[b] + k]]
                 log_p += log_block_probability(lam, behind, lattice_most, table, mass)
                 for k in range(len(lam)):
                     behind += lam[k]
             result[i] += multiplicities[r] * log_p
-    return result
 
 
 def log_likelihood(
@@ -237,4 +246,9 @@ def log_likelihood(
     """
     plain_offsets = (plain(offsets[0]), plain(offsets[1]), plain(offsets[2]))
     arrays = (plain(codes), plain(multiplicities), plain(weights))
-    return log_likelihoods(plain_offsets, *arrays, below, lattice_most)
+    subsets, n_conditions, result = 1 << lattice_most, weights.shape[1], np.zeros(len(offsets[0]) - 1)
+    room = BlockRoom(
+        np.zeros(n_conditions, dtype=np.bool_), np.empty(n_conditions), np.empty(subsets), np.empty(subsets)
+    )
+    add_log_likelihoods(plain_offsets, *arrays, below, lattice_most, room, result)
+    return result

@@ -59,15 +59,26 @@ class Estimate(NamedTuple):
 # Which conditions have any mass -------------------------------------------------------------------------
 
 
-@compiled
-def top_components(rankings: Rankings, below: int) -> IntArray:  # noqa: C901
+def top_components(rankings: Rankings, below: int) -> IntArray:
     """Label the conditions of top components by their first member, all others by -1; shape (sum of U,)."""
-    labels = np.full(rankings.support_offsets[-1], -1)
+    labels = np.full(rankings.support_offsets[-1], -1, dtype=np.int64)
+    most = np.diff(rankings.support_offsets).max(initial=0)
+    label_components(rankings, below, np.empty((most, most), dtype=np.bool_), np.empty(most, dtype=np.int64), labels)
+    return labels
+
+
+@compiled
+def label_components(  # noqa: C901
+    rankings: Rankings, below: int, reaches: BoolArray, ranks: IntArray, labels: IntArray
+) -> None:
+    """Do what :func:`top_components` says; ``reaches`` (most, most) and ``ranks`` (most,) are worked in."""
     for i in range(len(rankings.n_unmentioned)):
         offset = rankings.support_offsets[i]
         size = rankings.support_offsets[i + 1] - offset
-        reaches = np.zeros((size, size), dtype=np.bool_)
-        rank = np.empty(size, dtype=np.int64)
+        rank = ranks[:size]
+        for a in range(size):
+            for b in range(size):
+                reaches[a, b] = False
         for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
             if rankings.multiplicities[r] > 0.0:
                 rank_conditions(rankings, r, below, rank)
@@ -87,7 +98,6 @@ def top_components(rankings: Rankings, below: int) -> IntArray:  # noqa: C901
                     is_top &= reaches[a, b]
             if is_top:
                 labels[offset + a] = first
-    return labels
 
 
 @inner
@@ -137,8 +147,10 @@ def first_votes(rankings: Rankings) -> FloatArray:
 
 
 class Expected(NamedTuple):
-    """Hold the arrays that expectations are worked out in."""
+    """Hold the arrays that expectations are worked out in, and five iterates of the weights."""
 
+    iterates: FloatArray
+    totals: FloatArray
     exposure: FloatArray
     masses: FloatArray
     pending: FloatArray
@@ -154,8 +166,8 @@ def expectation_room(races: Races) -> Expected:
     columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
     size = np.diff(races.tie_code_offsets).max(initial=1)
     subsets = 1 << min(size, LATTICE_MOST)
-    sizes = (columns, n_races, n_races, size, size, subsets, subsets, subsets)
-    return Expected(*(np.empty(n) for n in sizes))
+    sizes = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
+    return Expected(np.empty((5, columns)), *(np.empty(n) for n in sizes))
 
 
 @inner
@@ -200,7 +212,7 @@ def expected_by_quadrature(count: float, lam: FloatArray, z: float, tau: FloatAr
             for k in range(len(lam)):
                 s = t * (lam[k] / z)
                 phi = ratio(s)
-                late = s * (0.5 - s / 12.0 + s**3 / 720.0) if s < 1e-2 else 1.0 - phi
+                late = s * (0.5 - s / 12.0 + s * s * s / 720.0) if s < 1e-2 else 1.0 - phi
                 tau[k] += weight * late
                 behind += weight * phi
             x += direction * step
@@ -254,9 +266,10 @@ def expect_exposure(races: Races, case: int, theta: FloatArray, room: Expected) 
 
 
 @inner
-def normalise(labels: IntArray, theta: FloatArray) -> None:
-    """Make the weights of each component sum to one."""
-    totals = np.zeros(len(theta))
+def normalise(labels: IntArray, theta: FloatArray, totals: FloatArray) -> None:
+    """Make the weights of each component sum to one; ``totals`` is worked in."""
+    for k in range(len(theta)):
+        totals[k] = 0.0
     for k in range(len(theta)):
         totals[labels[k]] += theta[k]
     for k in range(len(theta)):
@@ -264,22 +277,22 @@ def normalise(labels: IntArray, theta: FloatArray) -> None:
 
 
 @inner
-def improve(wins: FloatArray, exposure: FloatArray, labels: IntArray, theta: FloatArray, better: FloatArray) -> float:
+def improve(wins: FloatArray, room: Expected, labels: IntArray, theta: FloatArray, better: FloatArray) -> float:
     """Take one EM step, each component normalised, and return the largest relative gradient before it."""
-    gradient, n_wins = 0.0, 0.0
+    exposure, gradient, n_wins = room.exposure, 0.0, 0.0
     for k in range(len(theta)):
         gradient = max(gradient, abs(wins[k] - theta[k] * exposure[k]))
         n_wins += wins[k]
         better[k] = wins[k] / exposure[k] if wins[k] > 0.0 else theta[k]
-    normalise(labels, better)
+    normalise(labels, better, room.totals)
     return gradient / max(n_wins, 1e-300)
 
 
 @inner
-def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray) -> None:
+def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray, totals: FloatArray) -> None:
     """Extrapolate three successive iterates, the first rows of x, in logarithms; squared, steplength S3."""
     r_norm, v_norm = 0.0, 0.0
-    for k in range(x.shape[1]):
+    for k in range(len(out)):
         r = math.log(x[1, k] / x[0, k])
         v = math.log(x[2, k] / x[1, k]) - r
         r_norm += r * r
@@ -289,7 +302,7 @@ def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray) -> None:
         r = math.log(x[1, k] / x[0, k])
         v = math.log(x[2, k] / x[1, k]) - r
         out[k] = math.exp(math.log(x[0, k]) + 2.0 * length * r + length * length * v)
-    normalise(labels, out)
+    normalise(labels, out, totals)
 
 
 @compiled
@@ -307,17 +320,18 @@ def maximise(
     make of it, the extrapolation of the three, and what an EM step makes of that.
     """
     tolerance, most = limits
+    x, totals = room.iterates, room.totals
     for i in range(len(races.race_offsets) - 1):
         begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
         wins_here, labels_here, theta = wins[begin:end], labels[begin:end], estimate.values[begin:end]
-        x = np.empty((5, end - begin))
-        for k in range(len(theta)):
+        n = end - begin
+        for k in range(n):
             x[0, k] = 1.0
-        normalise(labels_here, x[0])
+        normalise(labels_here, x[0][:n], totals)
         row, steps, gradient, height = 0, 0, np.inf, -np.inf
         while row > 0 or steps < most:
-            before, height = height, expect_exposure(races, i, x[row], room)
-            change = improve(wins_here, room.exposure, labels_here, x[row], x[row + 1])
+            before, height = height, expect_exposure(races, i, x[row][:n], room)
+            change = improve(wins_here, room, labels_here, x[row][:n], x[row + 1][:n])
             steps += 1
             if row == 0:
                 row, gradient = 1, change
@@ -325,12 +339,12 @@ def maximise(
                     break
             elif row == 1:
                 row = 3
-                extrapolate(x, labels_here, x[row])
+                extrapolate(x, labels_here, x[row][:n], totals)
             else:
                 row = 0
-                for k in range(len(theta)):
+                for k in range(n):
                     x[0, k] = x[4, k] if height >= before else x[2, k]
-        for k in range(len(theta)):
+        for k in range(n):
             theta[k] = x[0, k]
         estimate.iterations[i], estimate.gradients[i] = steps, gradient
         estimate.is_converged[i] = gradient < tolerance

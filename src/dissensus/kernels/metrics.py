@@ -7,11 +7,12 @@ over both. What depends on the order of conditions only is computed once for eve
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.compiling import compiled, inner
+from dissensus.kernels.compiling import compiled, inner, plain
 from dissensus.kernels.orders import Orders
 from dissensus.kernels.standings import Standings
 from dissensus.typing import FloatArray, IntArray
@@ -19,7 +20,6 @@ from dissensus.typing import FloatArray, IntArray
 # Sums over conditions ------------------------------------------------------------------------------------
 
 
-@compiled
 def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray) -> FloatArray:
     """Add up what the mentioned conditions gain by their places in each order.
 
@@ -41,9 +41,17 @@ def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: Floa
     -----
     A condition in a tie has each place of the tie with equal probability.
     """
-    n_cases, n_places, start = len(layout.rest_shapes), gains.shape[1] - 1, 0
     worths = np.empty(len(drawn.counts))
-    for case in range(n_cases):
+    fill_gains(layout, drawn, plain(bases), plain(gains), worths)
+    return worths
+
+
+@compiled
+def fill_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray, worths: FloatArray) -> None:
+    """Do what :func:`expected_gains` says, for plain arrays."""
+    _, n_columns = gains.shape
+    n_places, start = n_columns - 1, 0
+    for case in range(len(bases)):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
@@ -59,10 +67,8 @@ def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: Floa
                     worth += gains[first + k, above]
             worths[order] = worth
             start += size
-    return worths
 
 
-@compiled
 def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray) -> FloatArray:
     """Average what the conditions are worth, weighted by their plausibility; a condition without any does not count.
 
@@ -79,9 +85,17 @@ def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest
     -------
     (n_cases, n_draws)
     """
-    n_cases = len(layout.rest_shapes)
-    averages = np.empty((n_cases, layout.n_draws))
-    for case in range(n_cases):
+    averages = np.empty((len(layout.rest_shapes), layout.n_draws))
+    fill_averages(layout, plain(values), plain(worths), plain(rest_worths), averages)
+    return averages
+
+
+@compiled
+def fill_averages(
+    layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray, averages: FloatArray
+) -> None:
+    """Do what :func:`expected_values` says, for plain arrays."""
+    for case in range(len(averages)):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         flat = layout.n_draws * (first + case)
         for draw in range(layout.n_draws):
@@ -94,7 +108,6 @@ def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest
                 average += values[flat] * rest_worths[case]
             flat += 1
             averages[case, draw] = average
-    return averages
 
 
 # Sets ----------------------------------------------------------------------------------------------------
@@ -134,20 +147,21 @@ def chance_of_same(
     on both sides; ``ours`` and ``theirs`` are the number of mentioned conditions that are surely in the set, the number
     in the tie, and the standing of the tie.
     """
+    sure, group, above, tied = ours
+    sure_d, group_d, above_d, tied_d = theirs
     total = 0.0
     for chosen in range(min(free, k - required) + 1):
         size = required + chosen
         if k - size <= n_rest:
             total += math.exp(
                 log_binomial(free, chosen)
-                + log_chance_of_part(size - ours[0], ours[1], ours[2], ours[3], k)
-                + log_chance_of_part(size - theirs[0], theirs[1], theirs[2], theirs[3], k)
+                + log_chance_of_part(size - sure, group, above, tied, k)
+                + log_chance_of_part(size - sure_d, group_d, above_d, tied_d, k)
                 - log_binomial(n_rest, k - size)
             )
     return total
 
 
-@compiled
 def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> FloatArray:
     """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
 
@@ -157,11 +171,19 @@ def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> Fl
     Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
     probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
     """
-    chances, start = np.zeros(len(drawn.counts)), 0
+    chances = np.zeros(len(drawn.counts))
+    fill_chances(layout, drawn, predicted, k, chances)
+    return chances
+
+
+@compiled
+def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, k: int, chances: FloatArray) -> None:
+    """Do what :func:`same_sets` says; zero before."""
+    start, none = 0, k - k  # zero, but not a constant, which Numba would compile functions for once more
     for case in range(len(layout.rest_shapes)):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         n_rest = layout.n_conditions - (end - first)
-        sure, group, above, tied = 0, 0, 0, 1
+        sure, group, above, tied = none, none, none, none + 1
         for member in range(first, end):
             if predicted.above[member] + predicted.tied[member] <= k:
                 sure += 1
@@ -169,8 +191,8 @@ def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> Fl
                 group += 1
                 above, tied = predicted.above[member], predicted.tied[member]
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
-            sure_d, group_d, above_d, tied_d = 0, 0, 0, 1
-            required, free, possible = 0, 0, True
+            sure_d, group_d, above_d, tied_d = none, none, none, none + 1
+            required, free, possible = none, none, True
             for member in range(first, end):
                 flat = start + member - first
                 is_out = predicted.above[member] >= k
@@ -194,7 +216,6 @@ def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> Fl
             ours = sure, group, above, tied
             theirs = sure_d, group_d, above_d, tied_d
             chances[order] = chance_of_same(required, free, ours, theirs, n_rest, k)
-    return chances
 
 
 # Lists of the first k ------------------------------------------------------------------------------------
@@ -235,8 +256,8 @@ def drawn_blocks(
     Unmentioned conditions with some mass are never tied with each other; without any they all are.
     """
     k = len(sizes)
-    sizes[:] = 0
-    counts[:] = 0
+    for a in range(k):
+        sizes[a], counts[a] = 0, 0
     for member in range(len(above)):
         if above[member] < k:
             sizes[above[member]] = tied[member]
@@ -311,7 +332,25 @@ def orders_of(
     return tied_share(sizes, counts, n_rest)
 
 
-@compiled
+class ListRoom(NamedTuple):
+    """Hold the arrays that two lists are compared in.
+
+    Attributes
+    ----------
+    sizes, counts : (k,)
+        The blocks of an order.
+    ahead : (most, most)
+        Probability that the list of the model has one mentioned condition before another one.
+    beside : (most, 2)
+        Share of the unmentioned conditions that it has after a mentioned one, and before it.
+    """
+
+    sizes: IntArray
+    counts: IntArray
+    ahead: FloatArray
+    beside: FloatArray
+
+
 def kendall_distances(
     layout: Layout,
     drawn: Orders,
@@ -333,13 +372,26 @@ def kendall_distances(
     -------
     (n_orders,)
     """
-    n_cases, k = predicted_sizes.shape
-    distances, start = np.zeros(len(drawn.counts)), 0
-    sizes, counts = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    most = 0
-    for case in range(n_cases):
-        most = max(most, layout.support_offsets[case + 1] - layout.support_offsets[case])
-    ahead, beside = np.empty((most, most)), np.empty((most, 2))
+    most, k = np.diff(layout.support_offsets).max(initial=0), predicted_sizes.shape[1]
+    numbers = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+    room, distances = ListRoom(*numbers, np.empty((most, most)), np.empty((most, 2))), np.zeros(len(drawn.counts))
+    fill_kendall(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
+    return distances
+
+
+@compiled
+def fill_kendall(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+    room: ListRoom,
+    distances: FloatArray,
+) -> None:
+    """Do what :func:`kendall_distances` says, for plain arrays."""
+    (n_cases, k), start = predicted_sizes.shape, 0
+    sizes, counts, ahead, beside = room
     for case in range(n_cases):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         size, n_rest = end - first, layout.n_conditions - (end - first)
@@ -371,7 +423,6 @@ def kendall_distances(
             if n_rest > 1:
                 distance += n_rest * (n_rest - 1) / 4 * (1.0 - tied_share(sizes, counts, n_rest) * tied_rest)
             distances[order] = distance
-    return distances
 
 
 @inner
@@ -384,7 +435,6 @@ def spread(sizes: IntArray, counts: IntArray, expected: FloatArray) -> float:
     return total
 
 
-@compiled
 def footrule_distances(
     layout: Layout,
     drawn: Orders,
@@ -393,10 +443,25 @@ def footrule_distances(
     predicted_counts: IntArray,
 ) -> FloatArray:
     """Add up how far each condition is from its place in the list of the model; see :func:`kendall_distances`."""
-    n_cases, k = predicted_sizes.shape
-    distances, start = np.zeros(len(drawn.counts)), 0
-    sizes, counts = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    expected, expected_p = np.empty(k), np.empty(k)
+    k, distances = predicted_sizes.shape[1], np.zeros(len(drawn.counts))
+    room = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k), np.empty(k)
+    fill_footrule(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
+    return distances
+
+
+@compiled
+def fill_footrule(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+    room: tuple[IntArray, IntArray, FloatArray, FloatArray],
+    distances: FloatArray,
+) -> None:
+    """Do what :func:`footrule_distances` says, for plain arrays; ``room`` is four arrays (k,) to work in."""
+    (n_cases, k), start = predicted_sizes.shape, 0
+    sizes, counts, expected, expected_p = room
     bottom = (k + 1 + layout.n_conditions) / 2
     for case in range(n_cases):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
@@ -427,4 +492,3 @@ def footrule_distances(
                 if expected_p[a] > 0.0:
                     moved += expected_p[a] * (n_rest - total) * (bottom - place(a, sizes_p[a], k))
             distances[order] = distance + (moved / n_rest if n_rest > 0 else 0.0)
-    return distances

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled
-from dissensus.kernels.randomness import STREAM, Keys, Stream, gamma, raw_normal, start
+from dissensus.kernels.compiling import compiled, inner, plain
+from dissensus.kernels.randomness import Keys, Stream, Streams, gamma, new_streams, raw_normal, start
 from dissensus.typing import FloatArray
 
 
-@compiled
+@inner
 def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: FloatArray) -> None:
     """Fill theta with the probabilities of the intervals between thresholds under N(mu, sigma^2).
 
@@ -28,14 +28,13 @@ def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: Float
             theta[k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
 
 
-@compiled
+@inner
 def draw_moments(stream: Stream, posterior: FloatArray) -> tuple[float, float]:
     """Draw a mean and a standard deviation given (mu, kappa, a, b)."""
     variance = posterior[3] / max(gamma(stream, posterior[2]), 1e-300)
     return posterior[0] + raw_normal(stream) * math.sqrt(variance / posterior[1]), math.sqrt(variance)
 
 
-@compiled
 def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int) -> FloatArray:
     """Draw the plausibilities of all intervals.
 
@@ -53,12 +52,17 @@ def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys,
     (n_cases, draws, K + 1)
         Probabilities of the K intervals; the last column, the rest, is zero.
     """
-    n_intervals = len(thresholds) + 1
-    theta = np.zeros((len(posteriors), draws, n_intervals + 1))
-    streams = np.zeros(1, dtype=STREAM)
-    for case in range(len(posteriors)):
-        start(streams[0], keys[case])
-        for draw in range(draws):
-            mu, sigma = draw_moments(streams[0], posteriors[case])
-            fill_intervals(mu, sigma, thresholds, theta[case, draw, :n_intervals])
+    theta = np.zeros((len(posteriors), draws, len(thresholds) + 2))
+    fill_cases(plain(posteriors), plain(thresholds), plain(keys), theta, new_streams())
     return theta
+
+
+@compiled
+def fill_cases(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta: FloatArray, streams: Streams) -> None:
+    """Do what :func:`sample_intervals` says, for plain arrays."""
+    stream, (n_cases, draws, _) = streams[0], theta.shape
+    for case in range(n_cases):
+        start(stream, keys[case])
+        for draw in range(draws):
+            mu, sigma = draw_moments(stream, posteriors[case])
+            fill_intervals(mu, sigma, thresholds, theta[case, draw])

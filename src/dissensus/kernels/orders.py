@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.compiling import compiled, inlined, inner
-from dissensus.kernels.rest import largest_unmentioned
+from dissensus.kernels.compiling import compiled, inlined, inner, plain
+from dissensus.kernels.rest import Branches, largest_unmentioned, new_branches
 from dissensus.typing import FloatArray, IntArray
 
 MIXER = 0x2545F4914F6CDD1D
@@ -109,7 +109,7 @@ def write_row(
     above, tied
         Receive the standings; their length is the number of mentioned conditions.
     """
-    last, at_last, is_special = best[-1], 0, len(others) > 0
+    last, at_last, is_special = best[len(best) - 1], 0, len(others) > 0
     for k in range(len(above)):
         at_last += values[source + k] == last
     for k in range(len(above)):
@@ -133,23 +133,9 @@ def write_row(
     return is_special
 
 
-@inner
 def integers(size: int) -> IntArray:
     """Make room for numbers."""
     return np.empty(size, dtype=np.int64)
-
-
-@inner
-def extended(array: IntArray, start: int, new: IntArray, size: int) -> IntArray:
-    """Write the first ``size`` new numbers from ``start`` on; return the array, or a longer one if it is too short."""
-    if start + size > len(array):
-        longer = integers(max(start + size, 2 * len(array)))
-        for i in range(start):
-            longer[i] = array[i]
-        array = longer
-    for i in range(size):
-        array[start + i] = new[i]
-    return array
 
 
 class Row(NamedTuple):
@@ -218,6 +204,8 @@ class Room(NamedTuple):
         Hash table: which order stands here, or -1.
     best, members, others : (depth,)
         The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
+    branches
+        For finding these.
     """
 
     above: IntArray
@@ -229,6 +217,16 @@ class Room(NamedTuple):
     best: FloatArray
     members: IntArray
     others: FloatArray
+    branches: Branches
+
+
+def new_room(layout: Layout, depth: int) -> Room:
+    """Make room for any case."""
+    n_draws, largest = layout.n_draws, int(np.diff(layout.support_offsets).max(initial=0))
+    rows = integers((n_draws + 1) * largest), integers((n_draws + 1) * largest)
+    numbers = integers(n_draws), integers(n_draws), integers(n_draws)
+    slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
+    return Room(*rows, *numbers, slots, np.empty(depth), integers(depth), np.empty(depth), new_branches())
 
 
 @inner
@@ -264,7 +262,7 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_dr
             n_others = 0
             if rest > 0.0 and rest >= last:
                 below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others)
+                n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
             row_above, row_tied = above[end : end + size], tied[end : end + size]
             is_special = write_row(
                 values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
@@ -293,6 +291,31 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_dr
 
 
 @compiled
+def order_cases(layout: Layout, values: FloatArray, room: Room, orders: Orders, first: int) -> int:
+    """Write down the orders of the cases from a first one on, as far as there is room; return the next case."""
+    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
+    offsets, starts = orders.offsets, orders.starts
+    for case in range(first, n_cases):
+        of_draw, start, end = orders.of_draw[case], offsets[case], starts[case]
+        n_orders = order_draws(layout, case, values, room, of_draw)
+        size = n_orders * (layout.support_offsets[case + 1] - layout.support_offsets[case])
+        if start + n_orders > len(orders.counts) or end + size > len(orders.above):
+            return case
+        offsets[case + 1], starts[case + 1] = start + n_orders, end + size
+        for i in range(size):
+            orders.above[end + i], orders.tied[end + i] = room.above[i], room.tied[i]
+        for i in range(n_orders):
+            orders.has_rest[start + i], orders.counts[start + i] = room.has_rest[i], room.counts[i]
+        for draw in range(n_draws):
+            of_draw[draw] += start
+    return n_cases
+
+
+def longer(array: IntArray, least: int) -> IntArray:
+    """Make twice as much room, and at least so much more."""
+    return np.concatenate([array, integers(max(len(array), least))])
+
+
 def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     """Find the order of every draw, down to a depth.
 
@@ -308,46 +331,22 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     Unmentioned conditions are looked at only in draws whose rest mass reaches a mentioned condition that matters. An
     order without ties and unmentioned conditions is known by its leaders alone; the others by their whole row.
     """
-    n_cases, n_draws, largest, n_slots = len(layout.rest_shapes), layout.n_draws, 0, 2
-    for case in range(n_cases):
-        largest = max(largest, layout.support_offsets[case + 1] - layout.support_offsets[case])
-    while n_slots < 2 * n_draws:
-        n_slots *= 2
-    room = Room(
-        integers((n_draws + 1) * largest),
-        integers((n_draws + 1) * largest),
-        integers(n_draws),
-        integers(n_draws),
-        integers(n_draws),
-        integers(n_slots),
-        np.empty(depth),
-        integers(depth),
-        np.empty(depth),
+    n_cases, n_rows, values = len(layout.rest_shapes), int(layout.support_offsets[-1]), plain(values)
+    rows = integers(16 * n_rows), integers(16 * n_rows), integers(16 * n_cases), integers(16 * n_cases)
+    of_draw = np.empty((n_cases, layout.n_draws), dtype=np.int64)
+    offsets, starts = np.zeros((2, n_cases + 1), dtype=np.int64)
+    room, orders = new_room(layout, depth), Orders(*rows, offsets, starts, of_draw)
+    case = order_cases(layout, values, room, orders, 0)
+    while case < n_cases:
+        above, tied, has_rest, counts = (longer(array, len(room.above)) for array in orders[:4])
+        orders = orders._replace(above=above, tied=tied, has_rest=has_rest, counts=counts)
+        case = order_cases(layout, values, room, orders, case)
+    found, end = offsets[-1], starts[-1]
+    return Orders(
+        orders.above[:end], orders.tied[:end], orders.has_rest[:found], orders.counts[:found], offsets, starts, of_draw
     )
-    above, tied = integers(16 * layout.support_offsets[n_cases]), integers(16 * layout.support_offsets[n_cases])
-    has_rest, counts = integers(16 * n_cases), integers(16 * n_cases)
-    offsets, starts, of_draw = (
-        integers(n_cases + 1),
-        integers(n_cases + 1),
-        np.empty((n_cases, n_draws), dtype=np.int64),
-    )
-    offsets[0], starts[0] = 0, 0
-    for case in range(n_cases):
-        n_orders, start, end = order_draws(layout, case, values, room, of_draw[case]), offsets[case], starts[case]
-        size = n_orders * (layout.support_offsets[case + 1] - layout.support_offsets[case])
-        offsets[case + 1], starts[case + 1] = start + n_orders, end + size
-        above, tied = extended(above, end, room.above, size), extended(tied, end, room.tied, size)
-        has_rest, counts = (
-            extended(has_rest, start, room.has_rest, n_orders),
-            extended(counts, start, room.counts, n_orders),
-        )
-        for draw in range(n_draws):
-            of_draw[case, draw] += start
-    found, end = offsets[n_cases], starts[n_cases]
-    return Orders(above[:end], tied[:end], has_rest[:found], counts[:found], offsets, starts, of_draw)
 
 
-@compiled
 def first_shares(layout: Layout, orders: Orders) -> FloatArray:
     """Count how often each condition is on top, unmentioned ones together; exact ties share the draw.
 
@@ -356,9 +355,16 @@ def first_shares(layout: Layout, orders: Orders) -> FloatArray:
     (sum of (U + 1),)
         Shares of draws, case after case.
     """
-    n_cases, place = len(layout.rest_shapes), 0
-    shares = np.zeros(layout.support_offsets[n_cases] + n_cases)
-    for case in range(n_cases):
+    shares = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
+    add_shares(layout, orders, shares)
+    return shares
+
+
+@compiled
+def add_shares(layout: Layout, orders: Orders, shares: FloatArray) -> None:
+    """Do what :func:`first_shares` says, from zero."""
+    place = 0
+    for case in range(len(layout.rest_shapes)):
         column = layout.support_offsets[case] + case
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         for order in range(orders.offsets[case], orders.offsets[case + 1]):
@@ -371,4 +377,3 @@ def first_shares(layout: Layout, orders: Orders) -> FloatArray:
                 place += 1
             if left > NOTHING:
                 shares[column + size] += orders.counts[order] * left / layout.n_draws
-    return shares

@@ -27,13 +27,14 @@ from dissensus.kernels.dirichlet import SMALL_SHAPE, draw_small_weights, fill_di
 from dissensus.kernels.grouping import Races, sums_by
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope
 from dissensus.kernels.randomness import (
-    STREAM,
     Keys,
     Stream,
+    Streams,
     binomial,
     exponential,
     fill_gammas,
     gamma,
+    new_streams,
     next_exponential,
     next_uniform,
     put_back,
@@ -167,6 +168,7 @@ class Room(NamedTuple):
     pending: FloatArray
     drawn: FloatArray
     lam: FloatArray
+    dirichlet_room: FloatArray
     tie_room: TieRoom
 
 
@@ -186,6 +188,7 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> Room:
         pending=np.empty(n_races + 1),
         drawn=np.empty(1 + n_races + columns),
         lam=np.empty(size),
+        dirichlet_room=np.empty((3, columns)),
         tie_room=TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64)),
     )
 
@@ -367,10 +370,16 @@ def log_tilt(posterior: Posterior, case: int, room: Room) -> float:
 
 @compiled
 def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
-    posterior: Posterior, keys: Keys, cases: tuple[int, int], sweeps: tuple[int, int], values: FloatArray, room: Room
-) -> Keys:
+    posterior: Posterior,
+    keys: Keys,
+    cases: tuple[int, int],
+    sweeps: tuple[int, int],
+    values: FloatArray,
+    streams: Streams,
+    room: Room,
+) -> None:
     """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
-    races, (warmup, draws) = posterior.races, sweeps
+    races, (warmup, draws), (first_case, last_case) = posterior.races, sweeps, cases
     race_offsets, column_offsets, tie_code_offsets = races.race_offsets, races.column_offsets, races.tie_code_offsets
     steps, tie_codes, tie_successors, repeats = (
         races.steps,
@@ -380,9 +389,9 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     )
     previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
     drawn, lam, tau = room.drawn, room.lam, room.tie_room.tau
-    streams = np.zeros(1, dtype=STREAM)
+    _, chains = keys.shape
     stream, row, tilt = streams[0], 0, 0.0
-    for case in range(cases[0], cases[1]):
+    for case in range(first_case, last_case):
         begin, end, first, last = (
             race_offsets[case],
             race_offsets[case + 1],
@@ -400,10 +409,10 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
         shapes, theta = posterior.shapes[first:last], room.theta[:columns]
         demand = posterior.demand[begin + first + case : end + last + case + 1]
         spreads = posterior.spreads[begin + first + case : end + last + case + 1]
-        for chain in range(keys.shape[1]):
+        for chain in range(chains):
             start(stream, keys[case, chain])
             if posterior.is_direct[case]:
-                fill_dirichlet(stream, shapes, values[row : row + draws * columns])
+                fill_dirichlet(stream, shapes, values[row : row + draws * columns], room.dirichlet_room)
                 row += draws * columns
                 continue
             for race in range(n_races + 1):
@@ -471,7 +480,6 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                     for k in range(columns):
                         values[row + k] = theta[k]
                     row += columns
-    return tallies(streams)
 
 
 def sample_plackett_luce(
@@ -508,5 +516,6 @@ def sample_plackett_luce(
     """
     columns = posterior.races.column_offsets[cases[1]] - posterior.races.column_offsets[cases[0]]
     draws = len(values) // (chains * max(1, int(columns)))
-    room = make_room(posterior, cases)
-    return run_chains(posterior, plain(keys[:, :chains]), cases, (warmup, draws), values, room)
+    streams, room = new_streams(), make_room(posterior, cases)
+    run_chains(posterior, plain(keys[:, :chains]), cases, (warmup, draws), values, streams, room)
+    return tallies(streams)

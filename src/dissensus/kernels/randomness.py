@@ -17,7 +17,8 @@ W. Hormann, "The generation of binomial random variates" (1993): transformed rej
 from __future__ import annotations
 
 import math
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +62,15 @@ FEW_TRIALS = 12
 # Keys and streams -----------------------------------------------------------------------------------
 
 
-@inlined
-def mix(word: np.uint64) -> np.uint64:
-    """Scatter the bits of a word; a bijection in which each bit depends on all others (splitmix64)."""
-    word = (word ^ (word >> S30)) * MIX_1
-    word = (word ^ (word >> S27)) * MIX_2
-    return word ^ (word >> S31)
+def mixed(words: Keys) -> Keys:
+    """Scatter the bits of words; a bijection in which each bit depends on all others (splitmix64)."""
+    words = (words ^ (words >> S30)) * MIX_1
+    words = (words ^ (words >> S27)) * MIX_2
+    return words ^ (words >> S31)
+
+
+mix: Callable[[np.uint64], np.uint64] = inlined(cast(Any, mixed))
+"""The same for one word, in kernels."""
 
 
 @inner
@@ -75,7 +79,6 @@ def subkey(key: np.uint64, number: np.uint64) -> np.uint64:
     return mix(mix(key + GOLDEN) + (number + ONE) * GOLDEN)
 
 
-@compiled
 def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
     """Give each case as many keys as it needs streams.
 
@@ -92,11 +95,9 @@ def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
     -------
     (n_cases, n_streams)
     """
-    keys = np.empty((len(case_keys), n_streams), dtype=np.uint64)
-    for i in range(len(case_keys)):
-        for j in range(n_streams):
-            keys[i, j] = subkey(subkey(seed, case_keys[i]), np.uint64(j))
-    return keys
+    of_cases = mixed(mixed(np.full(1, seed) + GOLDEN) + (case_keys + ONE) * GOLDEN)  # as subkey does
+    numbers = np.arange(1, n_streams + 1, dtype=np.uint64)
+    return mixed(mixed(of_cases + GOLDEN)[:, None] + numbers * GOLDEN)
 
 
 @inner
@@ -108,20 +109,14 @@ def start(stream: Stream, key: np.uint64) -> None:
     stream.s3 = mix(key + GOLDEN * FOUR)
 
 
-@compiled
-def new_streams(key: np.uint64) -> Streams:
-    """Make one stream that stands at its beginning, as an array of length one."""
-    streams = np.zeros(1, dtype=STREAM)
-    start(streams[0], key)
-    return streams
+def new_streams() -> Streams:
+    """Make room for one stream, as an array of length one; a kernel starts it."""
+    return np.zeros(1, dtype=STREAM)
 
 
-@inner
 def tallies(streams: Streams) -> Keys:
     """Return how many gamma, exponential and uniform variates the first stream has given, shape (3,)."""
-    counts = np.empty(3, dtype=np.uint64)
-    counts[0], counts[1], counts[2] = streams[0].gammas, streams[0].exponentials, streams[0].uniforms
-    return counts
+    return np.array([streams[0][name] for name in ("gammas", "exponentials", "uniforms")], dtype=np.uint64)
 
 
 # Pure steps -------------------------------------------------------------------------------------------

@@ -9,17 +9,33 @@ finds the same numbers as the one who writes all of it out, and the cost follows
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inner
-from dissensus.kernels.randomness import STREAM, Streams, beta_log_odds, start, subkey
-from dissensus.typing import FloatArray
+from dissensus.kernels.compiling import inner
+from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, new_streams, start, subkey
+from dissensus.typing import FloatArray, IntArray
 
 DEPTH = 64
-"""Room for unfinished branches: more than the depth of any tree of 2**63 members."""
+"""More than the depth of any tree of 2**63 members."""
 
 ROOT, TWO, ODD = np.uint64(1), np.uint64(2), np.uint64(1)
+
+
+class Branches(NamedTuple):
+    """Hold the branches that were not followed yet, their masses and numbers of members, and a stream for all."""
+
+    streams: Streams
+    nodes: Keys
+    members: IntArray
+    masses: FloatArray
+
+
+def new_branches() -> Branches:
+    """Make room for the branches of any tree."""
+    numbers = np.empty(2 * DEPTH, dtype=np.uint64), np.empty(2 * DEPTH, dtype=np.int64)
+    return Branches(new_streams(), *numbers, np.empty(2 * DEPTH))
 
 
 @inner
@@ -33,8 +49,10 @@ def split_node(
     return mass / (1.0 + math.exp(-log_odds)), mass / (1.0 + math.exp(log_odds))
 
 
-@compiled
-def split_rest(mass: float, n: int, shape: float, key: np.uint64, draw: int, out: FloatArray) -> None:
+@inner
+def split_rest(
+    mass: float, n: int, shape: float, key: np.uint64, draw: int, out: FloatArray, branches: Branches
+) -> None:
     """Write out the masses of all unmentioned conditions.
 
     Parameters
@@ -51,10 +69,10 @@ def split_rest(mass: float, n: int, shape: float, key: np.uint64, draw: int, out
         Number of the draw.
     out : (n,)
         Receives the masses.
+    branches
+        Room to work in.
     """
-    streams = np.zeros(1, dtype=STREAM)
-    nodes, members = np.empty(DEPTH, dtype=np.uint64), np.empty(DEPTH, dtype=np.int64)
-    masses = np.empty(DEPTH)
+    streams, nodes, members, masses = branches
     draw_key = subkey(key, np.uint64(draw))
     nodes[0], members[0], masses[0] = ROOT, n, mass
     waiting, place = (1 if n > 0 else 0), 0
@@ -73,15 +91,22 @@ def split_rest(mass: float, n: int, shape: float, key: np.uint64, draw: int, out
         waiting += 1
 
 
-@compiled
+@inner
 def largest_unmentioned(
-    mass: float, n: int, shape: float, key: np.uint64, draw: int, threshold: float, out: FloatArray
+    mass: float,
+    n: int,
+    shape: float,
+    key: np.uint64,
+    draw: int,
+    threshold: float,
+    out: FloatArray,
+    branches: Branches,
 ) -> int:
     """Find the largest masses of unmentioned conditions that exceed a threshold.
 
     Parameters
     ----------
-    mass, n, shape, key, draw
+    mass, n, shape, key, draw, branches
         See :func:`split_rest`.
     threshold
         Smaller masses, and equal ones, do not count.
@@ -97,9 +122,7 @@ def largest_unmentioned(
     A branch is followed only while its mass exceeds the threshold and the smallest of the masses that fill
     ``out``; at most mass / threshold branches do so on each level.
     """
-    streams = np.zeros(1, dtype=STREAM)
-    nodes, members = np.empty(2 * DEPTH, dtype=np.uint64), np.empty(2 * DEPTH, dtype=np.int64)
-    masses = np.empty(2 * DEPTH)
+    streams, nodes, members, masses = branches
     draw_key = subkey(key, np.uint64(draw))
     nodes[0], members[0], masses[0] = ROOT, n, mass
     waiting, found = (1 if n > 0 and len(out) > 0 else 0), 0

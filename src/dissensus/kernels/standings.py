@@ -22,7 +22,6 @@ class Standings(NamedTuple):
     tied: IntArray
 
 
-@compiled
 def predicted_standings(
     offsets: IntArray,
     codes: IntArray,
@@ -50,17 +49,34 @@ def predicted_standings(
     -------
     Standings and values, each of shape (sum of U,).
     """
-    above = np.empty(len(support), dtype=np.int64)
-    tied = np.empty(len(support), dtype=np.int64)
-    found = np.zeros(len(support))
-    member_of = np.full(n, -1, dtype=np.int64)
+    standings = Standings(np.empty(len(support), dtype=np.int64), np.empty(len(support), dtype=np.int64))
+    found, member_of = np.zeros(len(support)), np.full(n, -1, dtype=np.int64)
+    look_up(offsets, codes, values, rows, support_offsets, support, member_of, standings, found)
+    return standings, found
+
+
+@compiled
+def look_up(
+    offsets: IntArray,
+    codes: IntArray,
+    values: FloatArray,
+    rows: IntArray,
+    support_offsets: IntArray,
+    support: IntArray,
+    member_of: IntArray,
+    standings: Standings,
+    found: FloatArray,
+) -> None:
+    """Do what :func:`predicted_standings` says; ``member_of`` (K,) is -1 before and after, ``found`` zero before."""
+    above, tied = standings
+    n = len(member_of)
     for case in range(len(support_offsets) - 1):
         start, stop = offsets[rows[case]], offsets[rows[case] + 1]
-        members = support_offsets[case], support_offsets[case + 1]
-        for member in range(members[0], members[1]):
+        first, last = support_offsets[case], support_offsets[case + 1]
+        for member in range(first, last):
             member_of[support[member]] = member
             above[member], tied[member] = stop - start, n - (stop - start)
-        missing = members[1] - members[0]
+        missing = last - first
         entry = start
         while entry < stop and missing > 0:
             end = entry + 1
@@ -72,6 +88,5 @@ def predicted_standings(
                     above[member], tied[member], found[member] = entry - start, end - entry, values[entry]
                     missing -= 1
             entry = end
-        for member in range(members[0], members[1]):
+        for member in range(first, last):
             member_of[support[member]] = -1
-    return Standings(above, tied), found

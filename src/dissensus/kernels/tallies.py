@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled
+from dissensus.kernels.compiling import compiled, plain
 from dissensus.typing import FloatArray, IntArray
 
 
@@ -30,7 +30,6 @@ class Sums(NamedTuple):
     squares: FloatArray
 
 
-@compiled
 def tally_orders(
     of_draw: IntArray,
     table: FloatArray,
@@ -55,15 +54,34 @@ def tally_orders(
     groups : (n_cases,)
         The group of each case, from 0 to ``n_groups - 1``.
     """
-    n_cases, n_draws = of_draw.shape
-    n_columns = table.shape[1]
-    sums, totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
-    resampled, resampled_totals = np.zeros((n_groups, n_draws, n_columns)), np.zeros((n_groups, n_draws))
-    squares, averages = np.zeros(n_groups), np.empty(n_columns)
+    by_draw, n_columns = (n_groups, of_draw.shape[1]), table.shape[1]
+    by_column = (*by_draw, n_columns)
+    totals = (np.zeros(by_column), np.zeros(by_draw), np.zeros(by_column), np.zeros(by_draw))
+    result = Sums(*totals, np.zeros(n_groups))
+    arrays = (plain(table), plain(shares), plain(weights), plain(bootstrap), plain(groups))
+    add_orders(plain(of_draw), *arrays, np.empty(n_columns), result)
+    return result
+
+
+@compiled
+def add_orders(
+    of_draw: IntArray,
+    table: FloatArray,
+    shares: FloatArray,
+    weights: FloatArray,
+    bootstrap: FloatArray,
+    groups: IntArray,
+    averages: FloatArray,
+    result: Sums,
+) -> None:
+    """Do what :func:`tally_orders` says, for plain arrays, from zero; ``averages`` (n_columns,) is worked in."""
+    (n_cases, n_draws), n_columns = of_draw.shape, len(averages)
+    sums, totals, resampled, resampled_totals, squares = result
     for case in range(n_cases):
         group = groups[case]
         average_weight = 0.0
-        averages[:] = 0.0
+        for column in range(n_columns):
+            averages[column] = 0.0
         for draw in range(n_draws):
             order = of_draw[case, draw]
             weight = weights[case] * shares[order]
@@ -82,4 +100,3 @@ def tally_orders(
             resampled_totals[group, draw] += again * average_weight
             for column in range(n_columns):
                 resampled[group, draw, column] += again * averages[column]
-    return Sums(sums, totals, resampled, resampled_totals, squares)

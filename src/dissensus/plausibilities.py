@@ -96,6 +96,10 @@ class Batch:
         """Return the codes of the mentioned conditions of one case, shape (U,)."""
         return self.support[self.support_offsets[case] : self.support_offsets[case + 1]]
 
+    def outline(self) -> Batch:
+        """Return the same cases and conditions without the draws."""
+        return replace(self, values=np.empty(0))
+
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions."""
         from dissensus.kernels.compact import split_every_rest

@@ -29,7 +29,16 @@ from dissensus import (
 from dissensus.evaluation.batches import Adder, Measured
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
-from dissensus.metrics import AverageOverlap, BrierScore, Drawn, LogScore, Metric, SetAccuracy, TopKAccuracy
+from dissensus.metrics import (
+    AverageOverlap,
+    BrierScore,
+    Drawn,
+    LogScore,
+    Metric,
+    Predicted,
+    SetAccuracy,
+    TopKAccuracy,
+)
 from dissensus.plausibilities import Plausibilities
 from dissensus.typing import FloatArray
 
@@ -227,11 +236,10 @@ def test_labels_of_runs_are_unique() -> None:
 
 def one_batch(draws: Plausibilities) -> Measured:
     (batch,) = draws.map(lambda batch: batch, batch_cases=1000)
-    models = {
-        name: Predictions.from_scores(scores[:40], CONDITIONS, case_names=VOTES.case_names[:40])
-        for name, scores in SCORES.items()
-    }
-    return Measured.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), models)
+    names = VOTES.case_names[:40]
+    models = [Predictions.from_scores(scores[:40], CONDITIONS, case_names=names) for scores in SCORES.values()]
+    known = [Predicted(model, batch) for model in models]
+    return Measured.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), known)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])

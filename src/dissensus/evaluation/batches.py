@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -138,7 +138,7 @@ class Job:
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
         drawn = Drawn(batch, self.depth)
-        measured = Measured.of(drawn, self.metrics, self.models)
+        measured = Measured.of(drawn, self.metrics, self._predicted(batch))
         weights = self.study.panel.case_weights[self._positions(batch)]
         adder = Adder(measured, weights, self._resampling(batch))
         (tally,) = adder.tallies()
@@ -154,6 +154,19 @@ class Job:
             deviations=deviations,
             findings=findings,
         )
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int], list[Predicted]]:
+        return {}
+
+    def _predicted(self, batch: Batch) -> list[Predicted]:
+        """Look up what the models said about the cases of a batch, once for all aggregations."""
+        key = batch.case_names[0], batch.n_cases
+        known = self._known.get(key)
+        if known is None or any(not np.array_equal(model.batch.support, batch.support) for model in known):
+            known = [Predicted(model, batch.outline()) for model in self.models.values()]
+            self._known[key] = known
+        return known
 
     def _resampling(self, batch: Batch) -> FloatArray:
         """Return the bootstrap weights of the cases, shape (n_cases, draws)."""
@@ -216,9 +229,8 @@ class Measured:
     places: IntArray
 
     @staticmethod
-    def of(drawn: Drawn, metrics: tuple[Metric, ...], models: Mapping[str, Predictions]) -> Measured:
+    def of(drawn: Drawn, metrics: tuple[Metric, ...], known: Sequence[Predicted]) -> Measured:
         """Compute all metrics of all models."""
-        known = [Predicted(model, drawn.batch) for model in models.values()]
         by_order = [m for m in metrics if isinstance(m, OrderMetric)]
         others = [m for m in metrics if not isinstance(m, OrderMetric)]
         n_orders, n_draws = len(drawn.orders.counts), drawn.batch.n_draws

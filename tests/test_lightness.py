@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "polars", "numba", "scipy", "pandas", "pyarrow"}
+HEAVY = {"numpy", "polars", "numba", "scipy", "pandas", "pyarrow", "plotly", "jinja2", "matplotlib"}
 
 
 def imported_by(statement: str) -> set[str]:

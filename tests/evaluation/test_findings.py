@@ -277,3 +277,34 @@ def test_deterministic_aggregations_have_all_their_tables(tmp_path: Path) -> Non
     result.save(tmp_path / "results")
     assert load_evaluation(tmp_path / "results") == result
     assert len(result.warnings) <= 1
+
+
+def test_a_rare_category_is_judged_by_the_draws_that_have_it() -> None:
+    votes = Annotations.from_counts([[6, 1, 1], [5, 2, 1], [6, 1, 0]], ["a", "b", "c"])
+    groups = Categories.from_labels(["common", "common", "rare"], votes.conditions)
+    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+    aggregation = Dirichlet(reliability=1)
+    result = evaluate(
+        votes, {"m": scores}, aggregations=[aggregation], metrics=[TopKAccuracy(1)], draws=200, categories=groups
+    )
+    best = aggregation.sample(votes, draws=200).dense().argmax(axis=2)
+    is_rare = best == 2
+    has_any = is_rare.any(axis=0)
+    assert 0 < has_any.mean() < 1
+    expected = is_rare[1] * 1.0
+    row = result.by_category().filter(category="rare").row(0, named=True)
+    assert row["mean"] == pytest.approx((expected / np.maximum(is_rare.sum(axis=0), 1))[has_any].mean())
+    assert row["n_cases"] == pytest.approx(is_rare.sum(axis=0).mean())
+    assert row["low"] <= row["mean"] <= row["high"]
+
+
+def test_a_category_that_no_draw_has_is_undefined() -> None:
+    said = Annotations.from_rankings([[[["a"]]]], ["a", "b", "c"])
+    groups = Categories.from_labels(["x", "y", "y"], said.conditions)
+    result = evaluate(
+        said, {"m": [[1, 2, 3]]}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], categories=groups
+    )
+    row = result.by_category().filter(category="y").row(0, named=True)
+    assert np.isnan(row["mean"])
+    assert np.isnan(row["low"])
+    assert row["n_cases"] == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -418,23 +418,38 @@ class Evaluation:
 def summary(tally: Tally, n_chains: int, level: float) -> dict[str, FloatArray]:
     """Summarise the means over cases of every draw, as they are and with resampled cases, each (models, metrics).
 
-    The interval of a few cases is never empty: see :attr:`Tally.resampled_means`.
+    The interval of a few cases is never empty: see :attr:`Tally.resampled_means`. Draws in which no case counts, as in
+    a rare category, are left out.
     """
     from dissensus.aggregation.diagnostics import standard_errors_of_means
 
     means, resampled = tally.means, tally.resampled_means
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(resampled, tails, axis=-1)
-    annotation_low, annotation_high = np.quantile(means, tails, axis=-1)
+    tails = ((1 - level) / 2, (1 + level) / 2)
     return {
-        "mean": means.mean(axis=-1),
-        "sd": means.std(axis=-1),
-        "low": low,
-        "high": high,
-        "annotation_low": annotation_low,
-        "annotation_high": annotation_high,
-        "min": means.min(axis=-1),
-        "max": means.max(axis=-1),
-        "case_sd": resampled.std(axis=-1),
+        "mean": over_draws(np.mean, means),
+        "sd": over_draws(np.std, means),
+        "low": over_draws(np.quantile, resampled, q=tails[0]),
+        "high": over_draws(np.quantile, resampled, q=tails[1]),
+        "annotation_low": over_draws(np.quantile, means, q=tails[0]),
+        "annotation_high": over_draws(np.quantile, means, q=tails[1]),
+        "min": over_draws(np.min, means),
+        "max": over_draws(np.max, means),
+        "case_sd": over_draws(np.std, resampled),
         "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
     }
+
+
+def over_draws(function: Callable[..., Any], values: FloatArray, **options: float) -> FloatArray:
+    """Apply a function along the last axis, to the draws that have a value; nan where none has.
+
+    >>> over_draws(np.max, np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([ 1., nan])
+    """
+    is_known = ~np.isnan(values)
+    if is_known.all():
+        return np.asarray(function(values, axis=-1, **options))
+    found = np.full(values.shape[:-1], np.nan)
+    for place in np.ndindex(found.shape):
+        if is_known[place].any():
+            found[place] = function(values[place][is_known[place]], **options)
+    return found

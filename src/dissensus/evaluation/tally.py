@@ -83,11 +83,11 @@ class Tally:
         cases, the spread over draws comes in by 1/sqrt(n) only: it is all there is for one case, and vanishes for many.
         """
         means = self.means
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = means - means.mean(axis=-1, keepdims=True)
-            part = np.sqrt(self.squares) / self.weights.mean(axis=-1, keepdims=True)
-        resampled = _ratio(self.resampled_sums, self.resampled_weights)
-        return np.asarray(resampled + np.nan_to_num(part * gaps, nan=0.0))
+        is_known = ~np.isnan(means)
+        centres = _ratio(np.where(is_known, means, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
+        effective = _ratio(np.sqrt(self.squares), self.weights.mean(axis=-1, keepdims=True))
+        gaps = np.where(is_known, effective * (means - centres[..., None]), 0.0)
+        return np.asarray(_ratio(self.resampled_sums, self.resampled_weights) + gaps)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and equal_fields(self, other)

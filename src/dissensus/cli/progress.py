@@ -52,4 +52,6 @@ def announce_compilation() -> None:
     from dissensus.kernels.compiling import is_cached
 
     if not is_cached():
-        Console(stderr=True).print("compiling the kernels for first use: once, about half a minute, then cached on disk")
+        Console(stderr=True).print(
+            "compiling the kernels for first use: once, about half a minute, then cached on disk"
+        )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -24,9 +22,9 @@ from dissensus.kernels.plackett_luce import sample_plackett_luce
 from dissensus.typing import FloatArray, IntArray
 from measuring import seconds
 from peers.textbook import sample_textbook
+from studies import DATA, published_or_simulated
 
 RELIABILITY, WARMUP, CHAINS = 3, 100, 3
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dermatology_ddx"
 PUBLISHED = {"a tie of three": 1026, "two conditions": 892, "typical": 21}
 SIMULATED = {"a tie of three": 190, "two conditions": 319, "typical": 135}
 NEEDS_JAX = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed (group peers)")
@@ -76,9 +74,7 @@ class Run:
 def cases() -> dict[str, Case]:
     """Give three of the published differential diagnoses where they are at hand, and simulated ones elsewhere."""
     if DATA.is_dir():
-        names = (DATA / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-        said = Annotations.from_rankings(json.loads((DATA / "dermatology_selectors.json").read_text()), names)
-        positions = PUBLISHED
+        said, positions = published_or_simulated(), PUBLISHED
     else:
         said = simulate_study(n_cases=400, n_conditions=419, seed=0).annotations
         positions = SIMULATED

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from dissensus.annotations.panel import case_positions
 from dissensus.annotations.ragged import row_of_each, take_rows
 from dissensus.errors import DissensusError, suggestion
 from dissensus.typing import FloatArray, IntArray, KeyArray
@@ -252,18 +253,15 @@ class Plausibilities:
         )
 
     def _chosen(self, cases: Cases) -> IntArray:
-        everything = np.arange(self.n_cases, dtype=np.int64)
+        known = {name: position for position, name in enumerate(self.case_names)}
         if not isinstance(cases, slice) and len(cases) and isinstance(cases[0], str):
-            known = {name: position for position, name in enumerate(self.case_names)}
             unknown = [str(name) for name in cases if name not in known]
             if unknown:
                 raise DissensusError(
                     f"no draws of case {unknown[0]!r}",
                     advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
                 )
-            return np.array([known[str(name)] for name in cases], dtype=np.int64)
-        chosen = cases if isinstance(cases, slice) or len(cases) else np.empty(0, dtype=np.int64)
-        return everything[chosen if isinstance(chosen, slice) else np.asarray(chosen)]
+        return case_positions(cases, known)
 
     def dense(self) -> FloatArray:
         """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory."""

@@ -144,11 +144,12 @@ class Job:
         (tally,) = adder.tallies()
         thinned = Adder(measured, weights, adder.bootstrap[:, :: self.step], self.step)
         means, deviations = measured.moments()
-        findings = Findings.of(drawn, self.tops, self.categories) if len(self.tops) else None
+        chances = [] if self.categories is None else order_chances(drawn, self.categories)
+        findings = Findings.of(drawn, self.tops, self.categories, chances) if len(self.tops) else None
         return Outcome(
             tally=tally,
             strata=self._by_stratum(thinned, batch),
-            categories=self._by_category(thinned, drawn),
+            categories={name: thinned.tallies(one)[0] for name, one in zip(self.category_names, chances, strict=True)},
             bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
             means=means,
             deviations=deviations,
@@ -189,12 +190,6 @@ class Job:
             for column, names in self.strata.items()
             for label, tally in adder.by_label(np.array([names[name] for name in batch.case_names])).items()
         }
-
-    def _by_category(self, adder: Adder, drawn: Drawn) -> dict[str, Tally]:
-        if self.categories is None or not self.models:
-            return {}
-        chances = order_chances(drawn, self.categories)
-        return {name: adder.tallies(share)[0] for name, share in zip(self.categories.names, chances, strict=True)}
 
 
 def bin_of(certainties: FloatArray) -> IntArray:

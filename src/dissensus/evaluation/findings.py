@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.annotations.panel import equal_fields
 from dissensus.annotations.ragged import row_of_each
-from dissensus.evaluation.categories import Categories, category_certainty, category_chances, risk_ranges
+from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
 from dissensus.evaluation.certainty import batch_certainty
 from dissensus.metrics import Drawn
 from dissensus.plausibilities import Batch
@@ -51,8 +51,8 @@ class Findings:
     risks: FloatArray
 
     @staticmethod
-    def of(drawn: Drawn, tops: IntArray, categories: Categories | None) -> Findings:
-        """Find out what the draws of a batch say."""
+    def of(drawn: Drawn, tops: IntArray, categories: Categories | None, chances: Sequence[FloatArray]) -> Findings:
+        """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories."""
         from dissensus.kernels.compact import mean_draws
         from dissensus.kernels.orders import first_shares
 
@@ -60,15 +60,14 @@ class Findings:
         certain = batch_certainty(drawn, tops)
         by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
         if categories is not None:
-            by_category = category_certainty(category_chances(drawn, categories), batch.n_chains)
-        has_levels = categories is not None and bool(categories.levels)
+            by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
         return Findings(
             *certain,
             mean_draws(drawn.layout, batch.values),
             first_shares(drawn.layout, drawn.orders),
             sketched(batch),
             *by_category,
-            risk_ranges(batch, categories) if has_levels and categories is not None else np.empty((3, 0)),
+            risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
         )
 
     @staticmethod

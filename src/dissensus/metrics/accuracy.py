@@ -8,8 +8,8 @@ from dissensus.aggregation.opinions import check_count
 from dissensus.metrics.measuring import (
     Drawn,
     Metric,
-    OrderMetric,
     Predicted,
+    TopKMetric,
     check_fewer,
     check_ordered,
     expected_worth,
@@ -19,7 +19,7 @@ from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class TopKAccuracy(OrderMetric):
+class TopKAccuracy(TopKMetric):
     """Probability that the best condition of a draw is among the model's top k.
 
     Parameters
@@ -39,23 +39,10 @@ class TopKAccuracy(OrderMetric):
 
     k: int = 1
 
-    def __post_init__(self) -> None:
-        check_count(k=self.k)
-
     @property
     def name(self) -> str:
         """What the metric is called."""
         return f"top-{self.k} accuracy"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and a k that holds all conditions."""
-        check_ordered(self, predictions)
-        check_fewer(self, self.k, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the best condition of each order is in the top k."""

@@ -12,14 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.aggregation.opinions import check_count
-from dissensus.metrics.measuring import Drawn, OrderMetric, Predicted, check_depth, check_ordered
+from dissensus.metrics.measuring import Drawn, Predicted, TopKMetric, check_depth, check_ordered
 from dissensus.predictions.lists import Predictions
 from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class KendallTau(OrderMetric):
+class ListSimilarity(TopKMetric):
+    """Compare lists of k conditions, which may be all of them."""
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse sets, and lists longer than the number of conditions."""
+        check_ordered(self, predictions)
+        check_depth(self, self.k, predictions.n_conditions, predictions)
+
+
+@dataclass(frozen=True)
+class KendallTau(ListSimilarity):
     """Similarity of the first k places by pairs of conditions, from 0 to 1.
 
     A pair that the two lists order oppositely counts 1, a pair that is tied in one of them only counts 1/2. The sum is
@@ -40,25 +49,10 @@ class KendallTau(OrderMetric):
     array([[0.667]])
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        check_count(k=self.k)
-
     @property
     def name(self) -> str:
         """What the metric is called."""
         return f"Kendall similarity at {self.k}"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and lists longer than the number of conditions."""
-        check_ordered(self, predictions)
-        check_depth(self, self.k, predictions.n_conditions, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the similarity with each order."""
@@ -69,7 +63,7 @@ class KendallTau(OrderMetric):
 
 
 @dataclass(frozen=True)
-class SpearmanFootrule(OrderMetric):
+class SpearmanFootrule(ListSimilarity):
     """Similarity of the first k places by how far each condition is moved, from 0 to 1.
 
     Conditions in a tie have its mean place, those outside the list the mean of the places below it. The sum of the
@@ -90,25 +84,10 @@ class SpearmanFootrule(OrderMetric):
     array([[0.5]])
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        check_count(k=self.k)
-
     @property
     def name(self) -> str:
         """What the metric is called."""
         return f"Spearman footrule similarity at {self.k}"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and lists longer than the number of conditions."""
-        check_ordered(self, predictions)
-        check_depth(self, self.k, predictions.n_conditions, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the similarity with each order."""

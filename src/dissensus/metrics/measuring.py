@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dissensus.aggregation.opinions import check_count
 from dissensus.annotations.panel import case_positions
 from dissensus.annotations.ragged import begins_run, row_of_each, take_rows, weighted_counts
 from dissensus.errors import DissensusError
@@ -61,6 +62,32 @@ class OrderMetric(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
         return drawn.of_draws(self.of_orders(drawn, predicted))
+
+
+@dataclass(frozen=True)
+class TopKMetric(OrderMetric):
+    """Compare the first k conditions of each order with those of a model.
+
+    Parameters
+    ----------
+    k
+        How many conditions, fewer than there are.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_count(k=self.k)
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+        return self.k
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse sets, and a k that holds all conditions."""
+        check_ordered(self, predictions)
+        check_fewer(self, self.k, predictions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from dissensus.metrics.measuring import (
     Drawn,
     OrderMetric,
     Predicted,
+    TopKMetric,
     check_depth,
-    check_fewer,
     check_ordered,
     mean_worth,
 )
@@ -22,7 +22,7 @@ from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Overlap(OrderMetric):
+class Overlap(TopKMetric):
     """Share of the top k of a draw that are in the top k of the model.
 
     Parameters
@@ -40,25 +40,10 @@ class Overlap(OrderMetric):
     array([[0.5]])
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        check_count(k=self.k)
-
     @property
     def name(self) -> str:
         """What the metric is called."""
         return f"top-{self.k} overlap"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and a k that holds all conditions."""
-        check_ordered(self, predictions)
-        check_fewer(self, self.k, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the overlap with each order."""

@@ -7,14 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dissensus.aggregation.opinions import check_count
 from dissensus.metrics.measuring import (
     Drawn,
     Metric,
     OrderMetric,
     Predicted,
-    check_fewer,
-    check_ordered,
+    TopKMetric,
     check_sets,
     expected_worth,
 )
@@ -23,7 +21,7 @@ from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class SetAccuracy(OrderMetric):
+class SetAccuracy(TopKMetric):
     """Probability that the top-k set of a draw is the top-k set of the model.
 
     Parameters
@@ -41,25 +39,10 @@ class SetAccuracy(OrderMetric):
     array([[0.5]])
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        check_count(k=self.k)
-
     @property
     def name(self) -> str:
         """What the metric is called."""
         return f"top-{self.k} set accuracy"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, whose sizes differ, and a k that holds all conditions."""
-        check_ordered(self, predictions)
-        check_fewer(self, self.k, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""

@@ -57,7 +57,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready-demo
 	@$(PIP) --group docs
 	@touch $@
 
-# A compiled kernel is cached beside its source and does not notice when a kernel that it calls has changed.
 $(VENV)/.kernels: $(wildcard src/dissensus/kernels/*.py) | $(VENV)/.ready-demo
-	@rm -f src/dissensus/kernels/__pycache__/*.nb[ic]
+	@echo "compiling the kernels (once; some 20 seconds)"
+	@$(BIN)/dissensus compile
 	@touch $@

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from dissensus.annotations.panel import Cases
     from dissensus.kernels.compact import Layout
+    from dissensus.kernels.orders import Orders
 
 Result = TypeVar("Result")
 
@@ -128,9 +129,15 @@ class Batch:
 
         The last number of a case is how often any unmentioned condition is on top. Exact ties share the draw.
         """
-        from dissensus.kernels.compact import top_one_shares
+        from dissensus.kernels.orders import first_shares
 
-        return top_one_shares(self.layout(), self.values)
+        return first_shares(self.layout(), self.first_orders())
+
+    def first_orders(self) -> Orders:
+        """Return which conditions are on top of each draw."""
+        from dissensus.kernels.orders import draw_orders
+
+        return draw_orders(self.layout(), self.values, 1)
 
     def layout(self) -> Layout:
         """Return what kernels need to know to walk through ``values``."""

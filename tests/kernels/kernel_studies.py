@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.kernels.compiling import KERNEL_RULES
 from dissensus.kernels.grouping import Rankings, group_rankings
 from dissensus.kernels.plackett_luce import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
 from dissensus.kernels.randomness import stream_keys
@@ -23,7 +24,7 @@ def from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def called(*arguments: Any) -> Any:
         return kernel(*arguments)
 
-    return cast(Callable[..., Any], numba.njit(called))
+    return cast(Callable[..., Any], numba.njit(**KERNEL_RULES)(called))
 
 
 def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

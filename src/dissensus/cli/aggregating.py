@@ -95,11 +95,11 @@ def _run(
     from rich.text import Text
 
     from dissensus.aggregation.diagnostics import sampling_diagnostics
-    from dissensus.cli.progress import announce_compilation, progress_of_cases
+    from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.errors import listing
     from dissensus.files import write_table
 
-    announce_compilation()
+    compile_on_first_use()
     began = time.perf_counter()
     plausibilities = aggregation.sample(annotations, draws=draws, seed=seed, threads=threads, precision=precision)
     with progress_of_cases("aggregating", plausibilities.n_cases) as advance:

@@ -8,6 +8,7 @@ import typer
 
 from dissensus.cli.aggregating import aggregate
 from dissensus.cli.certifying import certainty
+from dissensus.cli.compiling import compile_now
 from dissensus.cli.converting import convert
 from dissensus.cli.demonstrating import demo
 from dissensus.cli.evaluating import compare, evaluate
@@ -53,3 +54,4 @@ app.command()(compare)
 app.command()(report)
 app.command()(plot)
 app.command()(reproduce)
+app.command("compile")(compile_now)

@@ -123,12 +123,12 @@ def _run(
     from rich.console import Console
     from rich.text import Text
 
-    from dissensus.cli.progress import announce_compilation
+    from dissensus.cli.progress import compile_on_first_use
     from dissensus.files import write_table
 
     groups = options.categories_from(categories, plausibilities.conditions)
     tops = _tops(top, plausibilities.n_conditions)
-    announce_compilation()
+    compile_on_first_use()
     profile = _profile(plausibilities, tops, unmentioned)  # type: ignore[arg-type]  # checked
     table = _with_tops(profile)
     by_category = None

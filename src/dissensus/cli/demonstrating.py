@@ -46,7 +46,7 @@ def demo(
 
     from dissensus.annotations.checking import diagnose
     from dissensus.cli.evaluating import refuse_existing, show_results, write_results
-    from dissensus.cli.progress import announce_compilation
+    from dissensus.cli.progress import compile_on_first_use
     from dissensus.cli.validating import show
     from dissensus.datasets.simulation import simulate_study
 
@@ -54,7 +54,7 @@ def demo(
     refuse_existing(out, overwrite=overwrite or is_older_demo)
     study = simulate_study(n_cases=cases, seed=seed)
     show(Path(f"a {ORIGIN}"), diagnose(study.annotations, format="differential diagnoses"))
-    announce_compilation()
+    compile_on_first_use()
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite or is_older_demo)
     show_results(result, out)

@@ -74,7 +74,7 @@ def evaluate(
       --categories risks.csv --out results
     """
     from dissensus.aggregation.naming import aggregations_from
-    from dissensus.cli.progress import announce_compilation, progress_of_cases
+    from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.evaluation.evaluating import default_aggregations
     from dissensus.evaluation.evaluating import evaluate as evaluated
     from dissensus.predictions.reading import read_models
@@ -95,7 +95,7 @@ def evaluate(
     models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
     columns = read_strata(strata, said.case_names)
     metrics = [_metric(text, known) for text in metric] if metric else None
-    announce_compilation()
+    compile_on_first_use()
     with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
         result = evaluated(
             said,

@@ -45,13 +45,37 @@ def _speed_column() -> type:
     return CasesPerSecond
 
 
-def announce_compilation() -> None:
-    """Say once that the first use compiles, if it will."""
+def compile_on_first_use() -> None:
+    """Compile all kernels if this was not done yet, and say so."""
+    from dissensus.compilation import can_be_kept, is_compiled
+    from dissensus.errors import DissensusError
+
+    if is_compiled():
+        return
+    if not can_be_kept():
+        _say("compiling kernels, every time: there is no folder to keep them in (set NUMBA_CACHE_DIR to one)")
+        return
+    _say("compiling the kernels for first use: once, some 20 seconds, then cached on disk")
+    try:
+        compile_with_progress()
+    except DissensusError as error:
+        _say(f"{error}\nso they are compiled one after another, when they are needed")
+
+
+def compile_with_progress(workers: int | None = None) -> None:
+    """Compile all kernels, and show how far it is."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from dissensus.compilation import compile_kernels
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("compiling", total=1.0)
+        compile_kernels(workers=workers, done=lambda share: bar.advance(task, share))
+
+
+def _say(text: str) -> None:
     from rich.console import Console
 
-    from dissensus.kernels.compiling import is_cached
-
-    if not is_cached():
-        Console(stderr=True).print(
-            "compiling the kernels for first use: once, about half a minute, then cached on disk"
-        )
+    Console(stderr=True, soft_wrap=True).print(text, markup=False, highlight=False)

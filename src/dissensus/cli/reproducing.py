@@ -50,11 +50,11 @@ def reproduce(
     from rich.console import Console
     from rich.text import Text
 
-    from dissensus.cli.progress import announce_compilation
+    from dissensus.cli.progress import compile_on_first_use
     from dissensus.reproduction import reproduce as reproduced
 
     _check_targets(as_json, out, overwrite=overwrite)
-    announce_compilation()
+    compile_on_first_use()
     with _progress() as watch:
         result = reproduced(data, draws=draws, sweep_draws=sweep_draws, seed=seed, threads=threads, watch=watch)
     written = _write(result, as_json, out, overwrite=overwrite)

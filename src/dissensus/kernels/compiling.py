@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -9,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.dispatcher import Dispatcher
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -24,8 +26,17 @@ RULES: dict[str, Any] = {
     "no_rewrites": True,
     "_nrt": False,
 }
-KERNEL_RULES: dict[str, Any] = {**RULES, "cache": True}
+KERNEL_RULES: dict[str, Any] = RULES
 INNER_RULES: dict[str, Any] = {**RULES, "no_cpython_wrapper": True}
+
+if (0, 61) <= numba.version_info.short <= (0, 68):  # the versions with which it was tried
+    from dissensus.kernels.linking import InnerCompiler, KernelCompiler
+
+    KERNEL_RULES = {**KERNEL_RULES, "pipeline_class": KernelCompiler}
+    INNER_RULES = {**INNER_RULES, "pipeline_class": InnerCompiler}
+
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
+"""What all kernels were compiled from: any of them may be part of any other."""
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -38,7 +49,23 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     A kernel makes no arrays: it fills those that it is given. So there are no references to count, which takes
     time to compile and to run. The elements of tuples are taken by unpacking them, ``m, n = array.shape``.
     """
-    return cast(Callable[Parameters, Result], numba.njit(**KERNEL_RULES)(function))
+    kernel = numba.njit(**KERNEL_RULES)(function)
+    if isinstance(kernel, Dispatcher):  # which it is not when NUMBA_DISABLE_JIT is set
+        keep_on_disk(kernel)
+    return cast(Callable[Parameters, Result], kernel)
+
+
+def keep_on_disk(kernel: Any) -> None:
+    """Let Numba cache a kernel until a source of any kernel changes; by itself it looks at the kernel's own file only.
+
+    Where nothing can be written, kernels are compiled in every process anew.
+    """
+    try:
+        kernel.enable_caching()
+    except RuntimeError:  # Numba tried the folder of the sources, NUMBA_CACHE_DIR and the user's own
+        return
+    file = kernel._cache._cache_file
+    file._source_stamp = (file._source_stamp, SOURCES)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -49,13 +76,6 @@ def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy it into its callers, so that numbers stay in registers."""
     return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **INNER_RULES)(function))
-
-
-def is_cached() -> bool:
-    """Tell whether kernels were compiled since the last change: an index file is newer than all sources."""
-    folder = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    return any(index.stat().st_mtime >= newest for index in folder.glob("__pycache__/*.nbi"))
 
 
 def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:

@@ -20,6 +20,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from dissensus.kernels.compiling import compiled, inner
 from dissensus.kernels.grouping import (
@@ -59,64 +61,64 @@ class Estimate(NamedTuple):
 # Which conditions have any mass -------------------------------------------------------------------------
 
 
-def top_components(rankings: Rankings, below: int) -> IntArray:
-    """Label the conditions of top components by their first member, all others by -1; shape (sum of U,)."""
-    labels = np.full(rankings.support_offsets[-1], -1, dtype=np.int64)
-    most = np.diff(rankings.support_offsets).max(initial=0)
-    label_components(rankings, below, np.empty((most, most), dtype=np.bool_), np.empty(most, dtype=np.int64), labels)
+def top_components(rankings: Rankings, below: bool) -> IntArray:
+    """Label the conditions of top components by their first member, all others by -1; shape (sum of U,).
+
+    In the graph the members of a block point to its edge, and its edge to the members of the next one, so that a path
+    leads from i to j when i beats j, or beats someone who does.
+    """
+    case_of_ranking, ranking_of_block, block_of_mention = parts_of(rankings)
+    n_conditions, n_blocks = int(rankings.support_offsets[-1]), len(ranking_of_block)
+    is_used = rankings.multiplicities[ranking_of_block[block_of_mention]] > 0.0
+    block = block_of_mention[is_used]
+    ranking = ranking_of_block[block]
+    member = rankings.support_offsets[case_of_ranking[ranking]] + rankings.codes[is_used]
+    edge, is_first = n_conditions + block, block == rankings.block_offsets[ranking]
+    sources, targets = [member, edge[~is_first] - 1], [edge, member[~is_first]]
+    if below:
+        last, unmentioned = never_mentioned(rankings, ranking, member)
+        sources.append(n_conditions + rankings.block_offsets[last + 1] - 1)
+        targets.append(unmentioned)
+    source, target = np.concatenate(sources), np.concatenate(targets)
+    size = n_conditions + n_blocks
+    graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(size, size))
+    _, component = connected_components(graph.tocsr(), directed=True, connection="strong")
+    is_beaten = np.zeros(size, dtype=np.bool_)
+    is_beaten[component[target[component[source] != component[target]]]] = True
+    top = np.flatnonzero(~is_beaten[component[:n_conditions]])
+    _, first, group = np.unique(component[top], return_index=True, return_inverse=True)
+    labels = np.full(n_conditions, -1, dtype=np.int64)
+    labels[top] = top[first][group] - np.repeat(rankings.support_offsets[:-1], np.diff(rankings.support_offsets))[top]
     return labels
 
 
-@compiled
-def label_components(  # noqa: C901
-    rankings: Rankings, below: int, reaches: BoolArray, ranks: IntArray, labels: IntArray
-) -> None:
-    """Do what :func:`top_components` says; ``reaches`` (most, most) and ``ranks`` (most,) are worked in."""
-    for i in range(len(rankings.n_unmentioned)):
-        offset = rankings.support_offsets[i]
-        size = rankings.support_offsets[i + 1] - offset
-        rank = ranks[:size]
-        for a in range(size):
-            for b in range(size):
-                reaches[a, b] = False
-        for r in range(rankings.ranking_offsets[i], rankings.ranking_offsets[i + 1]):
-            if rankings.multiplicities[r] > 0.0:
-                rank_conditions(rankings, r, below, rank)
-                for a in range(size):
-                    for b in range(size):
-                        reaches[a, b] |= 0 < rank[a] < rank[b]
-        for via in range(size):
-            for a in range(size):
-                if reaches[a, via]:
-                    for b in range(size):
-                        reaches[a, b] |= reaches[via, b]
-        for a in range(size):
-            first, is_top = a, True
-            for b in range(size):
-                if reaches[b, a]:
-                    first = min(first, b)
-                    is_top &= reaches[a, b]
-            if is_top:
-                labels[offset + a] = first
+def never_mentioned(rankings: Rankings, ranking: IntArray, member: IntArray) -> tuple[IntArray, IntArray]:
+    """Pair each ranking that mentions anything with the conditions that only others mention; shape (n,), (n,).
+
+    ``ranking`` and ``member`` are its mentions: the rankings, ascending, and the conditions, counted over all cases.
+    """
+    used = np.unique(ranking)
+    case = np.searchsorted(rankings.ranking_offsets, used, side="right") - 1
+    first, sizes = rankings.support_offsets[case], np.diff(rankings.support_offsets)[case]
+    begin = offsets_of_lengths(sizes)
+    is_other = np.ones(begin[-1], dtype=np.bool_)
+    place = np.searchsorted(used, ranking)
+    is_other[begin[place] + member - first[place]] = False
+    others = np.flatnonzero(is_other)
+    owner = np.repeat(np.arange(len(used)), sizes)[others]
+    return used[owner], first[owner] + others - begin[owner]
 
 
-@inner
-def rank_conditions(rankings: Rankings, ranking: int, below: int, rank: IntArray) -> None:
-    """Give each condition the number of its block, from 1; not mentioned: last, or 0 when not compared."""
-    first, last = rankings.block_offsets[ranking], rankings.block_offsets[ranking + 1]
-    unmentioned = last - first + 1 if below and last > first else 0
-    for k in range(len(rank)):
-        rank[k] = unmentioned
-    for b in range(first, last):
-        for j in range(rankings.code_offsets[b], rankings.code_offsets[b + 1]):
-            rank[rankings.codes[j]] = b - first + 1
+def parts_of(rankings: Rankings) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the case of each ranking, the ranking of each block and the block of each mention."""
+    offsets = (rankings.ranking_offsets, rankings.block_offsets, rankings.code_offsets)
+    case, ranking, block = (np.repeat(np.arange(len(each) - 1), np.diff(each)) for each in offsets)
+    return case, ranking, block
 
 
 def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
     """Keep the labelled conditions of each case only; nothing is unmentioned any more."""
-    case_of_ranking = np.repeat(np.arange(len(rankings.n_unmentioned)), np.diff(rankings.ranking_offsets))
-    ranking_of_block = np.repeat(np.arange(len(rankings.multiplicities)), np.diff(rankings.block_offsets))
-    block_of_mention = np.repeat(np.arange(len(ranking_of_block)), np.diff(rankings.code_offsets))
+    case_of_ranking, ranking_of_block, block_of_mention = parts_of(rankings)
     case_of_mention = case_of_ranking[ranking_of_block[block_of_mention]]
     kept_before = offsets_of_lengths((labels >= 0).astype(np.int64))
     column = rankings.support_offsets[case_of_mention] + rankings.codes
@@ -369,7 +371,7 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
         EM steps after which a case is left as not converged.
     """
     rankings = plain_rankings(rankings)
-    labels = top_components(rankings, int(below))
+    labels = top_components(rankings, below)
     restricted = restrict(rankings, labels)
     races = group_rankings(restricted, below=below)
     n_cases, n_columns = len(rankings.n_unmentioned), races.column_offsets[-1]

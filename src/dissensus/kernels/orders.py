@@ -377,3 +377,19 @@ def add_shares(layout: Layout, orders: Orders, shares: FloatArray) -> None:
                 place += 1
             if left > NOTHING:
                 shares[column + size] += orders.counts[order] * left / layout.n_draws
+
+
+def first_marks(layout: Layout, orders: Orders, winners: IntArray) -> FloatArray:
+    """Mark the draws in which the winner of each case is on top, shape (n_cases, n_draws); ties count in part.
+
+    ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
+    """
+    sizes = np.diff(layout.support_offsets)
+    marks = np.empty(len(orders.counts))
+    for case, winner in enumerate(winners):
+        rows = slice(orders.starts[case], orders.starts[case + 1])
+        shares = ((orders.above[rows] == 0) / orders.tied[rows]).reshape(-1, sizes[case])
+        left = 1.0 - shares.sum(axis=1)
+        of_orders = shares[:, winner] if winner < sizes[case] else np.where(left > NOTHING, left, 0.0)
+        marks[orders.offsets[case] : orders.offsets[case + 1]] = of_orders
+    return marks[orders.of_draw]

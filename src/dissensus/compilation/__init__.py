@@ -1,0 +1,7 @@
+"""Compiling all kernels before they are needed."""
+
+from __future__ import annotations
+
+from dissensus.compilation.ahead import can_be_kept, compile_kernels, is_compiled
+
+__all__ = ["can_be_kept", "compile_kernels", "is_compiled"]

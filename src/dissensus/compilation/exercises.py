@@ -1,0 +1,124 @@
+"""Small exercises that call every kernel, through the functions that users call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.aggregation import (
+    Aggregation,
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+    plackett_luce_log_likelihood,
+)
+from dissensus.aggregation.diagnostics import sampling_diagnostics
+from dissensus.annotations.rankings import Annotations
+from dissensus.annotations.ratings import Ratings
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.certainty import annotation_certainty, certainty_of
+from dissensus.evaluation.evaluating import evaluate
+from dissensus.metrics import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    KendallTau,
+    LogScore,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+)
+from dissensus.predictions.lists import Predictions
+
+CONDITIONS = ("a", "b", "c", "d", "e", "f")
+SAID = Annotations.from_rankings(
+    [[[["a", "b", "c"], ["d"]], [["b"], ["c", "a"]]], [[["e"], ["a"]], [["a", "e"]]]], CONDITIONS
+)
+SCORES = [[0.3, 0.3, 0.1, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.1, 0.1, 0.1]]
+METRICS_OF_SCORES = (
+    TopKAccuracy(2),
+    SetAccuracy(2),
+    Overlap(2),
+    AverageOverlap(3),
+    RankBiasedOverlap(0.9, 3),
+    KendallTau(3),
+    SpearmanFootrule(3),
+    CategoryAccuracy(["x", "x", "x", "y", "y", "y"]),
+    ExpectedAccuracy(),
+    LogScore(),
+    BrierScore(),
+)
+METRICS_OF_SETS = (Coverage(), ExpectedCoverage(), SetSize())
+
+
+class Exercise(NamedTuple):
+    """Something to do, and how long compiling what it needs takes, as a share of all."""
+
+    do: Callable[[], None]
+    share: float
+
+
+def draw(*aggregations: Aggregation) -> None:
+    """Draw from each."""
+    for aggregation in aggregations:
+        for _ in aggregation.sample(SAID, draws=20):
+            pass
+
+
+def sample_plackett_luce() -> None:
+    """Take the longest way: a reliability that is no whole number."""
+    draw(PlackettLuce(reliability=1.3))
+
+
+def maximise_likelihood() -> None:
+    """Ask for the likelihood and for what maximises it."""
+    plackett_luce_log_likelihood(SAID, np.arange(1.0, 7.0))
+    draw(PlackettLuceML(), AnnotatorBootstrap(PlackettLuceML()))
+
+
+def count_opinions() -> None:
+    """Draw from what needs no chain."""
+    draw(MajorityVote(), InverseRank(ties="each"), AnnotatorBootstrap(InverseRank()))
+    draw(Dirichlet(), ProbabilisticInverseRank(reliability=10))
+
+
+def summarise() -> None:
+    """Summarise draws of plausibilities and of ratings, and diagnose them."""
+    ratings = Ratings.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]])
+    for plausibilities in (Dirichlet().sample(SAID, draws=40), NormalInverseGamma().sample(ratings, draws=40)):
+        plausibilities.summary()
+        plausibilities.dense()
+        sampling_diagnostics(plausibilities)
+
+
+def judge() -> None:
+    """Evaluate models, and ask for certainty."""
+    aggregations = (Dirichlet(), InverseRank())
+    sets = Predictions.from_sets([["a", "f"], ["b"]], CONDITIONS)
+    evaluate(SAID, {"scores": SCORES}, aggregations=aggregations, metrics=METRICS_OF_SCORES, draws=5).to_frame()
+    evaluate(SAID, {"sets": sets}, aggregations=aggregations, metrics=METRICS_OF_SETS, draws=5).to_frame()
+    categories = Categories.from_labels(["rare", "rare", "common"] * 2, CONDITIONS)
+    annotation_certainty(Dirichlet().sample(SAID, draws=20), categories=categories)
+    certainty_of(Dirichlet().sample(SAID, draws=20), "a", unranked="pool")
+
+
+EXERCISES = {
+    "evaluation": Exercise(judge, 0.45),
+    "plackett-luce": Exercise(sample_plackett_luce, 0.2),
+    "maximum likelihood": Exercise(maximise_likelihood, 0.15),
+    "summaries": Exercise(summarise, 0.1),
+    "counts": Exercise(count_opinions, 0.1),
+}

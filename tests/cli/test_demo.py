@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dissensus import Evaluation, load_evaluation, simulate_study
+from dissensus import Evaluation, compilation, load_evaluation, simulate_study
 from dissensus.cli import main
 from dissensus.cli.demonstrating import lesson, printed_rows, was_written_by_demo
 from dissensus.datasets.printed_cases import printed_cases
-from dissensus.kernels import compiling
 
 SMALL = ("--cases", "60", "--draws", "50")
 
@@ -48,7 +47,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def outcome(place: Path) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "is_cached", lambda: True)
+        patch.setattr(compilation, "is_compiled", lambda: True)
         return run(place, *SMALL)
 
 
@@ -168,7 +167,7 @@ def test_impossible_sizes_are_refused(tmp_path: Path, words: tuple[str, ...]) ->
 def test_the_first_run_says_that_it_compiles_and_tables_fit_into_80_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "is_cached", lambda: False)
+    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
     said = run(tmp_path, "--cases", "3", "--draws", "10", columns=80)
     assert "compiling the kernels for first use" in said.err
     rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.kernels.maximum_likelihood import Estimate, maximum_likelihood
+from dissensus.kernels.maximum_likelihood import Estimate, maximum_likelihood, top_components
 from dissensus.typing import FloatArray
 from kernels.kernel_studies import Nested, rankings_of_cases
 from naive_plackett_luce import Ranking, ranking_probability
@@ -59,6 +61,45 @@ def test_who_is_never_beaten_by_others_has_all_the_mass() -> None:
     got = estimate([[[[0], [1]], [[0], [2], [1]]], [[[0], [1], [2]], [[1], [0], [2]]]], 5)
     np.testing.assert_allclose(got.values[:4], [1, 0, 0, 0])
     np.testing.assert_allclose(got.values[4:], [0.5, 0.5, 0, 0], atol=1e-9)
+
+
+def naive_components(rankings: list[list[list[int]]], n: int, *, below: bool) -> list[int]:
+    """Follow who beats whom until nothing changes; then look for groups that nobody else beats."""
+    beaten_by: list[set[int]] = [set() for _ in range(n)]
+    for ranking in rankings:
+        unmentioned = sorted(set(range(n)) - {k for block in ranking for k in block})
+        blocks = [*ranking, unmentioned] if below and ranking else ranking
+        for place, block in enumerate(blocks):
+            for loser in block:
+                beaten_by[loser] |= {k for better in blocks[:place] for k in better}
+    changed = True
+    while changed:
+        further = [known | {b for k in known for b in beaten_by[k]} for known in beaten_by]
+        changed, beaten_by = further != beaten_by, further
+    tops = [all(k in beaten_by[other] for other in beaten_by[k]) for k in range(n)]
+    return [min({k} | beaten_by[k]) if is_top else -1 for k, is_top in enumerate(tops)]
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_components_are_those_found_by_following_every_ranking(below: bool) -> None:
+    rng = np.random.default_rng(5)
+    cases: list[list[list[list[int]]]] = []
+    for _ in range(300):
+        n = int(rng.integers(1, 8))
+        case = [[[k] for k in range(n)]] if below else [[list(range(n))]]  # so that everybody is in the support
+        for _ in range(int(rng.integers(0, 6))):
+            order = [int(k) for k in rng.permutation(n)[: rng.integers(0, n + 1)]]
+            cuts = sorted({0, len(order), *(int(c) for c in rng.integers(0, len(order) + 1, 3))})
+            case.append([order[a:b] for a, b in pairwise(cuts)])
+        cases.append(case)
+    rankings = rankings_of_cases(cases, 9)
+    weights = rng.integers(0, 3, len(rankings.multiplicities)).astype(float)
+    got = top_components(rankings._replace(multiplicities=weights), below)
+    used, expected = iter(weights), []
+    for case in cases:
+        size = len({k for ranking in case for block in ranking for k in block})
+        expected += naive_components([r for r in case if next(used) > 0], size, below=below)
+    assert got.tolist() == expected
 
 
 def test_a_tie_does_not_protect_from_being_beaten() -> None:

@@ -6,14 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from dissensus.kernels import randomness
-from dissensus.kernels.randomness import Streams, beta, new_streams, stream_keys, tallies
+from dissensus.kernels.randomness import Streams, new_streams, stream_keys, tallies
 from kernels.kernel_studies import from_python
 
 binomial, exponential, gamma = (from_python(f) for f in (randomness.binomial, randomness.exponential, randomness.gamma))
-log_gamma, raw_normal = from_python(randomness.log_gamma), from_python(randomness.raw_normal)
+beta_log_odds, log_gamma, raw_normal = (
+    from_python(randomness.beta_log_odds),
+    from_python(randomness.log_gamma),
+    from_python(randomness.raw_normal),
+)
 start, subkey = from_python(randomness.start), from_python(randomness.subkey)
 uniform = from_python(randomness.uniform)
 
@@ -86,7 +90,7 @@ def test_gamma(shape: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (1.0, 1.0), (0.5, 3.0), (40.0, 60.0)])
 def test_beta(a: float, b: float) -> None:
-    sample = draws(beta, a, b)
+    sample = special.expit(draws(beta_log_odds, a, b))
     for point in (1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9):
         expected = float(stats.beta(a, b).cdf(point))
         assert stats.binomtest(int((sample <= point).sum()), N, expected).pvalue > ALARM

@@ -70,9 +70,9 @@ def compile_kernels(*, workers: int | None = None, done: Callable[[float], objec
 
 
 def shared_out(n_workers: int) -> list[list[str]]:
-    """Give each worker a list of exercises: the longest first, to the one who has least to do."""
+    """Give each worker a list of exercises: one after the other, to whom has least to do."""
     lists: list[list[str]] = [[] for _ in range(min(n_workers, len(EXERCISES)))]
-    for name in sorted(EXERCISES, key=lambda name: -EXERCISES[name].share):
+    for name in EXERCISES:
         min(lists, key=lambda names: sum(EXERCISES[other].share for other in names)).append(name)
     return lists
 

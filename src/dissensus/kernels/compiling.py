@@ -30,7 +30,7 @@ KERNEL_RULES: dict[str, Any] = RULES
 INNER_RULES: dict[str, Any] = {**RULES, "no_cpython_wrapper": True}
 
 if (0, 61) <= numba.version_info.short <= (0, 68):  # the versions with which it was tried
-    from dissensus.kernels.linking import InnerCompiler, KernelCompiler
+    from dissensus.kernels.passes import InnerCompiler, KernelCompiler
 
     KERNEL_RULES = {**KERNEL_RULES, "pipeline_class": KernelCompiler}
     INNER_RULES = {**INNER_RULES, "pipeline_class": InnerCompiler}

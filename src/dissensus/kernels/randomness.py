@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.kernels.compiling import compiled, inlined, inner
+from dissensus.kernels.compiling import inlined, inner
 from dissensus.typing import FloatArray
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
@@ -346,12 +346,6 @@ def fill_gammas(stream: Stream, shapes: FloatArray, spreads: FloatArray, out: Fl
 def beta_log_odds(stream: Stream, a: float, b: float) -> float:
     """Draw log(x / (1 - x)) of a Beta(a, b) variate x: neither x nor 1 - x is lost to rounding."""
     return log_gamma(stream, a) - log_gamma(stream, b)
-
-
-@compiled
-def beta(stream: Stream, a: float, b: float) -> float:
-    """Draw from Beta(a, b)."""
-    return 1.0 / (1.0 + math.exp(-beta_log_odds(stream, a, b)))
 
 
 @inner

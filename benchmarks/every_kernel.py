@@ -21,7 +21,7 @@ def first_time_only(name: str) -> float:
     """Return the processor time of doing an exercise for the first time less that of the second."""
     times = [time.process_time()]
     for _ in range(2):
-        EXERCISES[name].do()
+        EXERCISES[name]()
         times.append(time.process_time())
     begin, first, second = times
     return (first - begin) - (second - first)

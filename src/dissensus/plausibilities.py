@@ -117,12 +117,13 @@ class Batch:
             )
         return full
 
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return mean and standard deviation over draws, side by side for all cases, shape (sum of (U + 1),)."""
-        matrices = [self.of_case(case) for case in range(self.n_cases)]
-        means = [draws.mean(axis=0) for draws in matrices]
-        deviations = [draws.std(axis=0) for draws in matrices]
-        return np.concatenate(means), np.concatenate(deviations)
+    def means(self) -> FloatArray:
+        """Return the means over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        return np.concatenate([self.of_case(case).mean(axis=0) for case in range(self.n_cases)])
+
+    def deviations(self) -> FloatArray:
+        """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        return np.concatenate([self.of_case(case).std(axis=0) for case in range(self.n_cases)])
 
     def top_shares(self) -> FloatArray:
         """Return how often each condition is on top, side by side for all cases, shape (sum of (U + 1),).
@@ -277,7 +278,7 @@ class Plausibilities:
 
     def mean(self) -> FloatArray:
         """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally."""
-        means = [moments[0] for moments in self.map(Batch.moments)]
+        means = list(self.map(Batch.means))
         return self._spread(np.concatenate(means) if means else np.empty(0))
 
     def _spread(self, side_by_side: FloatArray) -> FloatArray:
@@ -342,7 +343,7 @@ class Plausibilities:
 
 
 def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
-    return batch.case_names, *batch.moments(), batch.top_shares()
+    return batch.case_names, batch.means(), batch.deviations(), batch.top_shares()
 
 
 def _itself(batch: Batch) -> Batch:

@@ -21,7 +21,7 @@ import dissensus.kernels
 from dissensus.compilation.exercises import EXERCISES
 
 for exercise in EXERCISES.values():
-    exercise.do()
+    exercise()
 modules = [import_module(f"dissensus.kernels.{module.name}") for module in iter_modules(dissensus.kernels.__path__)]
 kernels = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
 kept = [kernel.stats for kernel in kernels if kernel.stats.cache_path]
@@ -44,6 +44,7 @@ def test_after_compiling_nothing_is_left_to_compile_and_each_kernel_was_called()
 def test_every_exercise_has_one_worker_and_no_worker_is_idle(n_workers: int) -> None:
     lists = ahead.shared_out(n_workers)
     assert sorted(name for names in lists for name in names) == sorted(EXERCISES)
+    assert sum(ahead.SHARES.values()) == pytest.approx(1.0)
     assert len(lists) <= n_workers
     assert all(lists)
 
@@ -51,7 +52,7 @@ def test_every_exercise_has_one_worker_and_no_worker_is_idle(n_workers: int) -> 
 def test_a_process_that_fails_is_told_and_commands_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ahead, "EXERCISES", {"no such exercise": EXERCISES["counts"]})
+    monkeypatch.setattr(ahead, "SHARES", {"no such exercise": 1.0})
     with pytest.raises(DissensusError, match="no such exercise"):
         compile_kernels()
     monkeypatch.setattr("dissensus.compilation.is_compiled", lambda: False)

@@ -7,5 +7,5 @@ import sys
 from dissensus.compilation.exercises import EXERCISES
 
 for name in sys.argv[1:]:
-    EXERCISES[name].do()
+    EXERCISES[name]()
     print(name, flush=True)

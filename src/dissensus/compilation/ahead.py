@@ -18,10 +18,13 @@ from llvmlite.binding import get_host_cpu_name
 from numba.core.dispatcher import Dispatcher
 
 import dissensus
-from dissensus.compilation.exercises import EXERCISES
 from dissensus.errors import DissensusError
 from dissensus.kernels.compiling import SOURCES
 from dissensus.kernels.tallies import add_orders
+
+SHARES = {"evaluation": 0.5, "maximum likelihood": 0.15, "plackett-luce": 0.2, "summaries": 0.1, "counts": 0.05}
+"""The exercises, and how much of the whole time compiling what they need takes: the longest first, and what it needs
+too before the others, because whoever needs a kernel later finds it on disk."""
 
 MOST_WORKERS = 3
 """More have nothing to do: the longest exercise takes a third of the whole."""
@@ -33,9 +36,12 @@ def can_be_kept() -> bool:
 
 
 def is_compiled() -> bool:
-    """Tell whether all kernels were compiled, from these sources, by this version of Numba and for this processor."""
+    """Tell whether all kernels were compiled, from these sources, by this version of Numba and for this processor.
+
+    When ``NUMBA_DISABLE_JIT`` is set, nothing has to be.
+    """
     folder = _folder()
-    return folder is not None and (folder / _marker()).exists()
+    return not isinstance(add_orders, Dispatcher) or (folder is not None and (folder / _marker()).exists())
 
 
 def compile_kernels(*, workers: int | None = None, done: Callable[[float], object] | None = None) -> None:
@@ -71,9 +77,9 @@ def compile_kernels(*, workers: int | None = None, done: Callable[[float], objec
 
 def shared_out(n_workers: int) -> list[list[str]]:
     """Give each worker a list of exercises: one after the other, to whom has least to do."""
-    lists: list[list[str]] = [[] for _ in range(min(n_workers, len(EXERCISES)))]
-    for name in EXERCISES:
-        min(lists, key=lambda names: sum(EXERCISES[other].share for other in names)).append(name)
+    lists: list[list[str]] = [[] for _ in range(min(n_workers, len(SHARES)))]
+    for name in SHARES:
+        min(lists, key=lambda names: sum(SHARES[other] for other in names)).append(name)
     return lists
 
 
@@ -93,7 +99,7 @@ def _exercise(names: list[str], done: Callable[[float], object] | None) -> str:
         assert process.stderr is not None
         for line in process.stdout:
             if done:
-                done(EXERCISES[line.rstrip("\n")].share)
+                done(SHARES[line.rstrip("\n")])
         said = process.stderr.read().strip()
     return (said.split("\n")[-1] or f"exit code {process.returncode}") if process.returncode else ""
 

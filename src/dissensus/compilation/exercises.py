@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
 from dissensus.aggregation import (
@@ -64,13 +61,6 @@ METRICS_OF_SCORES = (
 METRICS_OF_SETS = (Coverage(), ExpectedCoverage(), SetSize())
 
 
-class Exercise(NamedTuple):
-    """Something to do, and how long compiling what it needs takes, as a share of all."""
-
-    do: Callable[[], None]
-    share: float
-
-
 def draw(*aggregations: Aggregation) -> None:
     """Draw from each."""
     for aggregation in aggregations:
@@ -116,10 +106,9 @@ def judge() -> None:
 
 
 EXERCISES = {
-    "evaluation": Exercise(judge, 0.5),
-    "maximum likelihood": Exercise(maximise_likelihood, 0.15),
-    "plackett-luce": Exercise(sample_plackett_luce, 0.2),
-    "summaries": Exercise(summarise, 0.1),
-    "counts": Exercise(count_opinions, 0.05),
+    "evaluation": judge,
+    "maximum likelihood": maximise_likelihood,
+    "plackett-luce": sample_plackett_luce,
+    "summaries": summarise,
+    "counts": count_opinions,
 }
-"""The longest first, and what it needs too before the others: whoever needs a kernel later finds it on disk."""

@@ -53,7 +53,6 @@ class Findings:
     @staticmethod
     def of(drawn: Drawn, tops: IntArray, categories: Categories | None, chances: Sequence[FloatArray]) -> Findings:
         """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories."""
-        from dissensus.kernels.compact import mean_draws
         from dissensus.kernels.orders import first_shares
 
         batch = drawn.batch
@@ -63,7 +62,7 @@ class Findings:
             by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
         return Findings(
             *certain,
-            mean_draws(drawn.layout, batch.values),
+            batch.means(),
             first_shares(drawn.layout, drawn.orders),
             sketched(batch),
             *by_category,

@@ -1,0 +1,35 @@
+"""Is one model better than the other, whatever the trust in the annotators? Writes a report.
+
+Run: python examples/compare_models.py
+"""
+
+from pathlib import Path
+
+import dissensus as ds
+from dissensus.metrics import AverageOverlap, TopKAccuracy
+
+DATA = Path(__file__).parent / "data"
+
+opinions = ds.read_annotations(DATA / "opinions.csv")
+models = ds.read_models(
+    [f"Aster={DATA / 'aster.csv'}", f"Birch={DATA / 'birch.csv'}"],
+    conditions=opinions.conditions,
+    cases=opinions.case_names,
+)
+result = ds.evaluate(
+    opinions,
+    models,
+    aggregations=[ds.PlackettLuce(reliability=trust) for trust in (1, 3, 10)],
+    metrics=[TopKAccuracy(1), TopKAccuracy(3), AverageOverlap(3)],
+    categories=ds.Categories.from_file(DATA / "risks.csv", opinions.conditions),
+    draws=1000,
+    seed=1,
+)
+for row in result.to_frame().iter_rows(named=True):
+    who = f"reliability {row['reliability']:<5g}{row['model']:<8}{row['metric']:<22}"
+    print(f"{who}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]   usual practice {row['point_estimate']:.2f}")
+print()
+for row in result.compare().to_frame().iter_rows(named=True):
+    print(f"reliability {row['reliability']:<5g}{row['metric']:<22}{row['verdict']}")
+ds.write_report(result, Path("comparison.html"))
+print("\nwrote comparison.html")

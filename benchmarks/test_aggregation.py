@@ -123,7 +123,7 @@ def test_cost_does_not_follow_reliability(said: Annotations, benchmark: Benchmar
 def test_cost_does_not_follow_the_number_of_conditions(said: Annotations, benchmark: BenchmarkFixture) -> None:
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100_000 - said.n_conditions))])
     many, few = sampling(plackett_luce(3), more), sampling(plackett_luce(3), said)
-    pair = in_turn(many, few)
+    pair = in_turn(many, few, rounds=12)
     record(
         benchmark,
         many,

@@ -119,7 +119,9 @@ class Batch:
 
     def means(self) -> FloatArray:
         """Return the means over draws, side by side for all cases, shape (sum of (U + 1),)."""
-        return np.concatenate([self.of_case(case).mean(axis=0) for case in range(self.n_cases)])
+        from dissensus.kernels.compact import mean_draws
+
+        return mean_draws(self.layout(), self.values)
 
     def deviations(self) -> FloatArray:
         """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),)."""

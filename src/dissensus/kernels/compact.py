@@ -48,3 +48,22 @@ def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatA
     n_draws, n = split.shape
     for draw in range(n_draws):
         split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
+
+
+def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:
+    """Average the draws of every case, shape (sum of (U + 1),)."""
+    sums = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
+    add_draws(layout, plain(values), sums)
+    return sums / layout.n_draws
+
+
+@compiled
+def add_draws(layout: Layout, values: FloatArray, sums: FloatArray) -> None:
+    """Add the draws of every case up."""
+    flat = 0
+    for case in range(len(layout.rest_shapes)):
+        first, end = layout.support_offsets[case] + case, layout.support_offsets[case + 1] + case + 1
+        for _ in range(layout.n_draws):
+            for column in range(first, end):
+                sums[column] += values[flat]
+                flat += 1

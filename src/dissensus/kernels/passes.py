@@ -1,6 +1,6 @@
 """How Numba compiles kernels: what it would do by itself, without doing it twice.
 
-Three things are different, and none changes a result:
+Four things are different, and none changes a result:
 
 - Inner functions wait to be linked. Numba links every function with all that it calls, optimises the whole and makes
   machine code of it, whether anybody can call it from Python or not; so what lies deep is optimised and assembled anew
@@ -8,6 +8,7 @@ Three things are different, and none changes a result:
 - Types are remembered. To infer types Numba asks about every operator several times, and to answer it tries a dozen
   rules each time; here the answer is looked up.
 - Passes for what kernels do without (closures, literals, contexts, array expressions) are left out.
+- Variables are not described to a debugger.
 
 Together this takes two fifths off the time. A choice of passes is something that Numba offers; the libraries of code
 are part of its inside, which may change. So all this is used with the versions of Numba for which it was tried only.
@@ -19,9 +20,11 @@ import operator
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from numba.core.cgutils import alloca_once
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import (
     IRLegalization,
     NativeLowering,
@@ -31,6 +34,14 @@ from numba.core.typed_passes import (
 )
 from numba.core.types.functions import Function
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
+
+
+class KernelLower(Lower):
+    """Translate without describing variables to a debugger, for which LLVM has to be asked for the size of each."""
+
+    def alloca_lltype(self, name: str, lltype: Any, *_: Any, **__: Any) -> Any:
+        """Make room for a variable."""
+        return alloca_once(self.builder, lltype, name=name, zfill=False)
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -57,6 +68,7 @@ class KernelLowering(NativeLowering):
     """Translate a kernel for LLVM and make machine code of it."""
 
     _name = "kernel_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """Work with the library of kernels."""
@@ -70,6 +82,7 @@ class InnerLowering(NativeLowering):
     """Translate an inner function for LLVM, and let kernels know it."""
 
     _name = "inner_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """Leave out machine code; a method of the library stands for the entry, and refuses calls from Python."""

@@ -21,12 +21,12 @@ def compile_now(
 
       NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
     """
+    from dissensus.aggregation.opinions import check_count
     from dissensus.cli.progress import compile_with_progress
     from dissensus.compilation import is_compiled
-    from dissensus.errors import DissensusError
 
-    if workers is not None and workers < 1:
-        raise DissensusError("workers must be at least one", expected="1, 2, 3 ...", got=str(workers))
+    if workers is not None:
+        check_count(workers=workers)
     if is_compiled():
         typer.echo("all kernels are compiled already")
         return

@@ -27,7 +27,7 @@ SHARES = {"evaluation": 0.5, "maximum likelihood": 0.15, "plackett-luce": 0.2, "
 too before the others, because whoever needs a kernel later finds it on disk."""
 
 MOST_WORKERS = 3
-"""More have nothing to do: the longest exercise takes a third of the whole."""
+"""More would wait for the longest exercise, which takes half of the whole."""
 
 
 def can_be_kept() -> bool:

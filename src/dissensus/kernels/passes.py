@@ -69,26 +69,26 @@ class KernelLowering(NativeLowering):
 
     _name = "kernel_lowering"
     lowering_class = KernelLower
+    library_class = KernelLibrary
 
     def run_pass(self, state: Any) -> bool:
-        """Work with the library of kernels."""
-        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
+        """Work with our library of code."""
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.library.enable_object_caching()
         return bool(super().run_pass(state))  # type: ignore[no-untyped-call]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class InnerLowering(NativeLowering):
+class InnerLowering(KernelLowering):
     """Translate an inner function for LLVM, and let kernels know it."""
 
     _name = "inner_lowering"
-    lowering_class = KernelLower
+    library_class = InnerLibrary
 
     def run_pass(self, state: Any) -> bool:
         """Leave out machine code; a method of the library stands for the entry, and refuses calls from Python."""
-        state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.flags.no_compile = True
-        changed = bool(super().run_pass(state))  # type: ignore[no-untyped-call]
+        changed = super().run_pass(state)
         entry = state.library.__format__
         state.cr = state.cr._replace(cfunc=entry)
         state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])

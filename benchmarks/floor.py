@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import compiled
 from dissensus.kernels.randomness import (
     Streams,
     exponential,
@@ -20,7 +21,6 @@ from dissensus.kernels.randomness import (
     state_of,
     uniform,
 )
-from dissensus.typing import FloatArray, IntArray
 
 
 @compiled

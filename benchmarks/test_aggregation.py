@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
 from dissensus.aggregation import Aggregation
-from dissensus.aggregation.dirichlet_draws import DirichletSampler
+from dissensus.aggregation._dirichlet import DirichletSampler
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from measuring import in_turn, seconds
 from studies import published_or_simulated
@@ -48,9 +48,9 @@ def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callab
 
     Gammas of shape one are drawn, and counted, as exponentials; the shapes of the others are those of the posterior.
     """
-    from dissensus.kernels.dirichlet import sample_dirichlet
-    from dissensus.kernels.plackett_luce import sample_plackett_luce
+    from dissensus.kernels.race_sampler import sample_plackett_luce
     from dissensus.kernels.randomness import new_streams
+    from dissensus.kernels.simplex import sample_dirichlet
     from floor import draw_variates, draw_variates_tightly
 
     sampler = aggregation.sample(said, draws=DRAWS).sampler

@@ -16,10 +16,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Annotations, PlackettLuce
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.datasets.simulation import simulate_study
-from dissensus.kernels.diagnostics import diagnose
-from dissensus.kernels.plackett_luce import sample_plackett_luce
-from dissensus.typing import FloatArray, IntArray
+from dissensus.kernels.chains import diagnose
+from dissensus.kernels.race_sampler import sample_plackett_luce
 from measuring import seconds
 from peers.textbook import sample_textbook
 from studies import DATA, published_or_simulated

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dissensus import Annotations, Plausibilities
-from dissensus.typing import FloatArray
+from dissensus.core.aliases import FloatArray
 from strategies import rankings
 
 Outcome = tuple[frozenset[int], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from dissensus import Annotations
-from dissensus.typing import Unranked
+from dissensus.core.aliases import Unranked
 
 NASTY_NAMES = (
     'say "ah"',

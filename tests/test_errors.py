@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from dissensus.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
 
 
 def test_an_error_is_one_block_with_only_the_parts_it_has() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus.errors import FormatError
-from dissensus.files import checked_path, open_source, written_whole
+from dissensus.core.errors import FormatError
+from dissensus.core.files import checked_path, open_source, written_whole
 
 TABLE = "case,annotator,condition,rank\nc1,Ann,Eczema,1\nc2,Bo,Tinea,1\n"
 ROWS = [("c1", "Ann", "Eczema", 1.0), ("c2", "Bo", "Tinea", 1.0)]

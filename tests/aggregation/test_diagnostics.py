@@ -11,8 +11,8 @@ from arviz_stats.base.array import array_stats
 from dissensus import PlackettLuce, sampling_diagnostics, simulate_study, to_xarray
 from dissensus.aggregation import Dirichlet, MajorityVote
 from dissensus.aggregation.diagnostics import Diagnostics, chained
-from dissensus.annotations.rankings import Annotations
-from dissensus.errors import MissingExtraError
+from dissensus.core.errors import MissingExtraError
+from dissensus.study.rankings import Annotations
 
 STUDY = simulate_study(n_cases=6, n_conditions=8, seed=4).annotations
 

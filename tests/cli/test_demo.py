@@ -13,7 +13,7 @@ import pytest
 
 from dissensus import Evaluation, compilation, load_evaluation, simulate_study
 from dissensus.cli import main
-from dissensus.cli.demonstrating import lesson, printed_rows, was_written_by_demo
+from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
 from dissensus.datasets.printed_cases import printed_cases
 
 SMALL = ("--cases", "60", "--draws", "50")

@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from dissensus.cli.plotting import plot
-from dissensus.errors import DissensusError
+from dissensus.cli.plot import plot
+from dissensus.core.errors import DissensusError
 from figures.figure_studies import edges, usual
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)

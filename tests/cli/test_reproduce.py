@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from datasets.published_files import write_dermatology, write_toxicity
-from dissensus.cli.reproducing import reproduce
-from dissensus.errors import DissensusError
+from dissensus.cli.reproduce import reproduce
+from dissensus.core.errors import DissensusError
 
 FEW = ["--draws", "60", "--sweep-draws", "5"]
 

@@ -11,7 +11,7 @@ import pytest
 from dissensus.cli.progress import compile_on_first_use
 from dissensus.compilation import ahead, can_be_kept, compile_kernels, is_compiled
 from dissensus.compilation.exercises import EXERCISES
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 
 COUNT_COMPILED = """
 from importlib import import_module

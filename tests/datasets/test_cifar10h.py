@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from datasets.published_files import write_cifar10h
+from dissensus.core.errors import DissensusError
 from dissensus.datasets import load_cifar10h
-from dissensus.errors import DissensusError
 from shared_data import SHARED, needs_shared
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from datasets.published_files import CONDITIONS, SCORES, SELECTORS, write_dermatology
+from dissensus.core.errors import DissensusError
 from dissensus.datasets import load_dermatology
-from dissensus.errors import DissensusError
 from shared_data import SHARED, needs_shared
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dissensus.core.errors import DissensusError
 from dissensus.datasets import load_dermxdb
-from dissensus.errors import DissensusError
 from shared_data import SHARED, needs_shared
 
 TABLE = """image,labeller,round,diagnoses,characteristics

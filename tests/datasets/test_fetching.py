@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-import dissensus.datasets.publishing as publishing
+import dissensus.datasets.publication as publishing
+from dissensus.core.errors import DissensusError, MissingExtraError
 from dissensus.datasets import (
     fetch_ava,
     fetch_cifar10h,
@@ -21,8 +22,7 @@ from dissensus.datasets import (
 from dissensus.datasets.ava import AVA
 from dissensus.datasets.cifar10h import CIFAR10H
 from dissensus.datasets.dermatology import DERMATOLOGY
-from dissensus.datasets.publishing import Publication, PublishedFile
-from dissensus.errors import DissensusError, MissingExtraError
+from dissensus.datasets.publication import Publication, PublishedFile
 
 TEXT = b"published\n"
 

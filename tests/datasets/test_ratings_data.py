@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from datasets.published_files import TOXICITY, write_ava, write_toxicity
+from dissensus.core.errors import DissensusError
 from dissensus.datasets import load_ava, load_wikipedia_toxicity
-from dissensus.errors import DissensusError
 from shared_data import SHARED, needs_shared
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from dissensus.core.errors import DissensusError
 from dissensus.datasets import toy_problem
 from dissensus.datasets.toy import TOY_CLASSES, GaussianClasses
-from dissensus.errors import DissensusError
 
 UNEVEN = GaussianClasses(("a", "b", "c"), (-2.0, 0.3, 1.0), (0.5, 1.5, 0.25), (3.0, 1.0, 0.5))
 

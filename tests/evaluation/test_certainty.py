@@ -30,6 +30,8 @@ from dissensus import (
 )
 from dissensus.aggregation import Aggregation
 from dissensus.aggregation.diagnostics import sampling_diagnostics
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.certainty import (
     UNMENTIONED,
@@ -39,9 +41,7 @@ from dissensus.evaluation.certainty import (
     certainty_of,
     certainty_profile,
 )
-from dissensus.kernels.diagnostics import diagnose
-from dissensus.plausibilities import Batch
-from dissensus.typing import FloatArray, IntArray
+from dissensus.kernels.chains import diagnose
 from naive_certainty import small_studies, supports
 from shared_data import SHARED, needs_shared
 

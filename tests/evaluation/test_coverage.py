@@ -17,8 +17,8 @@ import pytest
 
 from dissensus import Annotations, Dirichlet, Evaluation, PlackettLuce, evaluate
 from dissensus.aggregation import Aggregation
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.metrics import ExpectedAccuracy, SetAccuracy, TopKAccuracy
-from dissensus.typing import BoolArray, FloatArray, IntArray
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5

@@ -24,10 +24,10 @@ from dissensus import (
     load_evaluation,
     simulate_study,
 )
-from dissensus.evaluation import evaluating
-from dissensus.evaluation.storing import FILES
+from dissensus.core.aliases import FloatArray
+from dissensus.evaluation import evaluator
+from dissensus.evaluation.store import FILES
 from dissensus.metrics import AverageOverlap, Coverage, Metric, SetAccuracy, TopKAccuracy
-from dissensus.typing import FloatArray
 
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations
@@ -269,9 +269,9 @@ def test_models_without_common_cases_are_refused() -> None:
 
 
 def test_every_aggregation_knows_its_limit() -> None:
-    assert evaluating.limit_of(PlackettLuce()) == PlackettLuceML()
-    assert evaluating.limit_of(ProbabilisticInverseRank(ties="each")) == InverseRank("each")
-    assert evaluating.limit_of(Dirichlet()) == MajorityVote()
+    assert evaluator.limit_of(PlackettLuce()) == PlackettLuceML()
+    assert evaluator.limit_of(ProbabilisticInverseRank(ties="each")) == InverseRank("each")
+    assert evaluator.limit_of(Dirichlet()) == MajorityVote()
 
 
 def test_the_repr_tells_the_story(result: Evaluation) -> None:

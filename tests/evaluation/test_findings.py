@@ -26,6 +26,8 @@ from dissensus import (
     expected_risk,
     load_evaluation,
 )
+from dissensus.core.aliases import FloatArray
+from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import Adder, Measured
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
@@ -39,8 +41,6 @@ from dissensus.metrics import (
     SetAccuracy,
     TopKAccuracy,
 )
-from dissensus.plausibilities import Plausibilities
-from dissensus.typing import FloatArray
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")

@@ -20,8 +20,8 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.aggregation import Aggregation
+from dissensus.core.aliases import FloatArray
 from dissensus.metrics import AverageOverlap, ExpectedAccuracy, Metric, Overlap, SetAccuracy, TopKAccuracy
-from dissensus.typing import FloatArray
 
 STUDY = simulate_study(n_cases=60, n_conditions=9, seed=11)
 N_CONDITIONS = 9

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive_agreement as naive
 from dissensus import Annotations, DissensusError
-from dissensus.evaluation.overlap import mean_average_overlap, soft_rankings
+from dissensus.evaluation.ranking_overlap import mean_average_overlap, soft_rankings
 from strategies import rankings
 
 Blocks = list[list[int]]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.tally import Tally
-from dissensus.typing import FloatArray
 
 NUMBERS = st.floats(0, 1)
 CASES, DRAWS = 12, 5

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 from dissensus.figures import theme
-from dissensus.figures.cases import simplex
+from dissensus.figures.case_charts import simplex
 from dissensus.figures.charts import Band, Line, Points, bands, joint_span
-from dissensus.figures.interactive import interactive
-from dissensus.figures.performance import draws_histogram, metric_across_reliability
-from dissensus.figures.static import drawn
-from dissensus.figures.thinning import counted, even_edges, kept_places, quantile_curve, sampled_places
+from dissensus.figures.matplotlib_renderer import drawn
+from dissensus.figures.metric_charts import draws_histogram, metric_across_reliability
+from dissensus.figures.plotly_renderer import interactive
+from dissensus.figures.samples import counted, even_edges, kept_places, quantile_curve, sampled_places
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 

@@ -12,14 +12,14 @@ import pytest
 from plotly.graph_objects import Figure
 
 from dissensus import Annotations, PlackettLuce
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 from dissensus.evaluation.certainty import CERTAIN
-from dissensus.evaluation.plotting import FIGURES, Plots
+from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.evaluation.results import Evaluation
-from dissensus.figures import certainty as certainty_figures
+from dissensus.figures import certainty_charts as certainty_figures
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
-from dissensus.figures.interactive import interactive, page
-from dissensus.figures.static import drawn
+from dissensus.figures.matplotlib_renderer import drawn
+from dissensus.figures.plotly_renderer import interactive, page
 from dissensus.figures.theme import themed
 from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.errors import FormatError, MissingExtraError
-from dissensus.evaluation.plotting import FIGURES, Plots, write_static
-from dissensus.figures.static import write_chart, write_charts
+from dissensus.core.errors import FormatError, MissingExtraError
+from dissensus.evaluation.plots import FIGURES, Plots, write_static
+from dissensus.figures.matplotlib_renderer import write_chart, write_charts
 from figures.figure_studies import SCRIPT, case_about, edges, usual
 
 
@@ -57,7 +57,7 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     chart = Plots(usual()).chart("study")
     with pytest.raises(FormatError, match=r"one of \.svg, \.pdf, \.png"):
         write_chart(chart, tmp_path / "study.jpeg")
-    monkeypatch.setattr("dissensus.figures.static._save", fail)
+    monkeypatch.setattr("dissensus.figures.matplotlib_renderer._save", fail)
     with pytest.raises(RuntimeError):
         write_chart(chart, tmp_path / "study.svg")
     with pytest.raises(RuntimeError):

@@ -9,9 +9,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.kernels.compiling import KERNEL_RULES
-from dissensus.kernels.grouping import Rankings, group_rankings
-from dissensus.kernels.plackett_luce import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
+from dissensus.kernels.jit import KERNEL_RULES
+from dissensus.kernels.race_sampler import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
+from dissensus.kernels.races import Rankings, group_rankings
 from dissensus.kernels.randomness import stream_keys
 
 Nested = Sequence[Sequence[Sequence[Sequence[int]]]]

@@ -13,8 +13,8 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import dissensus
-from dissensus.kernels.certainty import one_in_choices
-from dissensus.kernels.compiling import KERNEL_RULES, keep_on_disk
+from dissensus.kernels.jit import KERNEL_RULES, keep_on_disk
+from dissensus.kernels.winning_sets import one_in_choices
 
 PACKAGE = Path(dissensus.__file__).parent
 
@@ -28,7 +28,7 @@ for aggregation in (Dirichlet(), PlackettLuce(reliability=1.3)):
 """
 
 COUNT_COMPILED = """
-from dissensus.kernels.bootstrap import case_weights, fill_weights
+from dissensus.kernels.resamples import case_weights, fill_weights
 import numpy as np
 case_weights(np.uint64(1), np.arange(3).astype(np.uint64), 4)
 print(sum(fill_weights.stats.cache_misses.values()))
@@ -47,7 +47,7 @@ def run(script: str, cache: Path, *, package: Path = PACKAGE) -> list[str]:
 def test_draws_are_the_same_when_numba_compiles_in_its_own_way(tmp_path: Path) -> None:
     """A version of Numba that is not known gets its usual passes."""
     unknown = "import numba; numba.version_info = numba.version_info._replace(short=(99, 0))\n"
-    check = "from dissensus.kernels.compiling import KERNEL_RULES; assert ('pipeline_class' in KERNEL_RULES) == {}\n"
+    check = "from dissensus.kernels.jit import KERNEL_RULES; assert ('pipeline_class' in KERNEL_RULES) == {}\n"
     ours = run(check.format(True) + DRAW, tmp_path / "ours")
     assert len(ours) == 2
     assert run(unknown + check.format(False) + DRAW, tmp_path / "numba") == ours

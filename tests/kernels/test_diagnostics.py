@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arviz_stats.base.array import array_stats
 
-from dissensus.kernels.diagnostics import diagnose
+from dissensus.kernels.chains import diagnose
 
 
 def autoregressive(phi: float, chains: int, draws: int, seed: int) -> np.ndarray:

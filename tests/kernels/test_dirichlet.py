@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.kernels.dirichlet import sample_dirichlet
 from dissensus.kernels.randomness import stream_keys
+from dissensus.kernels.simplex import sample_dirichlet
 
 ALARM = 1e-5  # bound on p-values; seeds are fixed
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dissensus.core.aliases import FloatArray
 from dissensus.kernels import likelihood
 from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
-from dissensus.typing import FloatArray
 from kernels.kernel_studies import from_python, offsets
 from naive_plackett_luce import Ranking, log_block_by_inclusion_exclusion, ranking_probability, rankings_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dissensus.core.aliases import FloatArray
 from dissensus.kernels.maximum_likelihood import Estimate, maximum_likelihood, top_components
-from dissensus.typing import FloatArray
 from kernels.kernel_studies import Nested, rankings_of_cases
 from naive_plackett_luce import Ranking, ranking_probability
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import dissensus.aggregation
-from dissensus import plausibilities as flow
+from dissensus import draws as flow
 from dissensus.aggregation import AGGREGATIONS, Aggregation, AnnotatorBootstrap, NormalInverseGamma, PlackettLuceML
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
 from dissensus.datasets.simulation import simulate_study
-from dissensus.plausibilities import Plausibilities
+from dissensus.draws import Plausibilities
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 DRAWS = 60
 DETERMINISTIC = {"majority-vote", "inverse-rank", "plackett-luce-ml"}

@@ -15,13 +15,13 @@ from dissensus.aggregation import (
     PlackettLuce,
     ProbabilisticInverseRank,
 )
-from dissensus.annotations.rankings import Annotations
+from dissensus.core.aliases import FloatArray
+from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics import METRICS, CategoryAccuracy, Coverage, Drawn, ExpectedCoverage, Metric, Predicted, SetSize
 from dissensus.metrics import BrierScore as Brier
 from dissensus.metrics import LogScore as Log
-from dissensus.plausibilities import Batch, Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
+from dissensus.study.rankings import Annotations
 from strategies import rankings
 
 AGGREGATIONS: tuple[Aggregation, ...] = (

@@ -11,7 +11,8 @@ from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 from dissensus import DissensusError
 from dissensus.aggregation import Dirichlet, InverseRank, MajorityVote, PlackettLuce
-from dissensus.annotations.rankings import Annotations
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.draws import Batch
 from dissensus.metrics import (
     AverageOverlap,
     BrierScore,
@@ -31,9 +32,8 @@ from dissensus.metrics import (
     UserMetric,
     named_metric,
 )
-from dissensus.plausibilities import Batch
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray, IntArray
+from dissensus.study.rankings import Annotations
 from metrics.metric_studies import measured, one_batch
 
 N, N_CASES = 50, 12
@@ -122,7 +122,7 @@ def test_a_user_function_sees_dense_scores_and_draws_in_batches(batch: Batch, mo
         same: FloatArray = (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(np.float64)
         return same
 
-    monkeypatch.setattr("dissensus.metrics.functions.BATCH_VALUES", 5 * N * batch.n_draws)
+    monkeypatch.setattr("dissensus.metrics.user_metric.BATCH_VALUES", 5 * N * batch.n_draws)
     found = measured(UserMetric("hit", hit), batch, MODEL)
     assert seen == [5, 5, 2]
     np.testing.assert_array_equal(found, measured(TopKAccuracy(1), batch, MODEL))

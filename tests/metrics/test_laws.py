@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import dissensus.metrics
 from dissensus.aggregation import Aggregation, InverseRank, MajorityVote
-from dissensus.annotations.rankings import Annotations
 from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics import (
     METRICS,
@@ -35,6 +34,7 @@ from dissensus.metrics import (
     UserMetric,
 )
 from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
 from metrics.metric_studies import (
     AGGREGATIONS,
     OF_PROBABILITIES,

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.aggregation import Aggregation, Dirichlet, MajorityVote, PlackettLuce
-from dissensus.annotations.rankings import Annotations
+from dissensus.core.aliases import FloatArray
+from dissensus.draws import Batch
 from dissensus.metrics import Drawn, Predicted, SetAccuracy, TopKAccuracy
-from dissensus.plausibilities import Batch
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
+from dissensus.study.rankings import Annotations
 from metrics.metric_studies import AGGREGATIONS, measured, one_batch, predictions_for, small_studies
 
 

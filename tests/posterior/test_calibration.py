@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from dissensus.aggregation import Dirichlet, NormalInverseGamma, NormalInverseGammaPrior, PlackettLuce
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.typing import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 BINS = 16
 KEPT = 63

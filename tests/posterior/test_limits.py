@@ -19,8 +19,8 @@ from dissensus.aggregation import (
     ProbabilisticInverseRank,
     plackett_luce_log_likelihood,
 )
-from dissensus.annotations.rankings import Annotations
 from dissensus.datasets.simulation import simulate_study
+from dissensus.study.rankings import Annotations
 from shared_data import SHARED, needs_shared
 
 STUDY = Annotations.from_rankings(

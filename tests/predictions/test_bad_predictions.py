@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 from dissensus.predictions.lists import Predictions
-from dissensus.predictions.reading import read_models, read_predictions
+from dissensus.predictions.reader import read_models, read_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

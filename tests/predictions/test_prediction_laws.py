@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus.predictions.lists import Predictions
-from dissensus.predictions.reading import read_predictions
+from dissensus.predictions.reader import read_predictions
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from dissensus.typing import FloatArray
+    from dissensus.core.aliases import FloatArray
 
 LEVELS = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.5])
 TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:

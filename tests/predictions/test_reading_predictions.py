@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dissensus.errors import DissensusError, DissensusWarning
-from dissensus.predictions.reading import examine_predictions, read_models, read_predictions
+from dissensus.core.errors import DissensusError, DissensusWarning
+from dissensus.predictions.reader import examine_predictions, read_models, read_predictions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from dissensus.report.writing import write_report
+from dissensus.report.page import write_report
 from report.report_studies import Opened, demo_study, nasty_study
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

@@ -19,10 +19,10 @@ from dissensus import (
     load_evaluation,
     simulate_study,
 )
-from dissensus.annotations.ratings import Ratings
 from dissensus.evaluation.categories import Categories
 from dissensus.metrics import BrierScore, LogScore
-from dissensus.report.writing import report_html, write_report
+from dissensus.report.page import report_html, write_report
+from dissensus.study.ratings import Ratings
 from report.report_studies import Opened, simulated_models
 
 MOST_BYTES = 8_000_000
@@ -142,8 +142,8 @@ def test_fewer_cases_can_be_asked_for() -> None:
 
 
 def test_every_study_has_a_headline() -> None:
-    from dissensus.evaluation.plotting import told_apart
-    from dissensus.report.wording import headline
+    from dissensus.evaluation.plots import told_apart
+    from dissensus.report.sentences import headline
 
     for study in EDGES:
         found = headline(told_apart(study()))

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from dissensus import Annotations, Evaluation, InverseRank, PlackettLuce, evaluate, simulate_study
-from dissensus.errors import FormatError
+from dissensus.core.errors import FormatError
 from dissensus.figures.charts import Mark
 from dissensus.metrics import METRICS, TopKAccuracy, named_metric
-from dissensus.report import glossary, methods, wording
-from dissensus.report.describing import statistics
+from dissensus.report import glossary, methods, sentences
+from dissensus.report.description import statistics
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
-from dissensus.report.exploring import explored, kept_cases
-from dissensus.report.writing import content_policy, report_html, write_report
+from dissensus.report.explorer import explored, kept_cases
+from dissensus.report.page import content_policy, report_html, write_report
 from report.report_studies import SCRIPT, demo_study, nasty_study
 
 TEMPLATES = Path(glossary.__file__).parent / "templates"
@@ -179,15 +179,15 @@ def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation
 
 
 def test_the_leader_is_the_best_or_not_distinguishable() -> None:
-    clear = plain(iter(wording.contest(two_models(1.0, 0.2)).sentences))  # type: ignore[union-attr]
+    clear = plain(iter(sentences.contest(two_models(1.0, 0.2)).sentences))  # type: ignore[union-attr]
     assert "sure has the best adjusted top-1 accuracy" in clear
     assert "The difference is real" in clear
-    close = plain(iter(wording.contest(two_models(0.5, 0.5)).sentences))  # type: ignore[union-attr]
+    close = plain(iter(sentences.contest(two_models(0.5, 0.5)).sentences))  # type: ignore[union-attr]
     assert "not distinguishable" in close
 
 
 def test_certain_annotations_are_called_so() -> None:
-    found = wording.openness(two_models(1.0, 0.2))
+    found = sentences.openness(two_models(1.0, 0.2))
     assert found.figure == "0\xa0%"
     assert "settle the most plausible condition of all 40 cases" in plain(iter(found.sentences))
 
@@ -198,7 +198,7 @@ def test_optimism_is_told_with_its_sign_and_size() -> None:
         said, {"A": [[1.0, 0.0]] * 30}, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=300
     )
     row = result.to_frame().row(0, named=True)
-    found = wording.overstatement(result)
+    found = sentences.overstatement(result)
     assert found is not None
     assert found.figure == f"+{100 * (1 - row['mean']):.1f}\xa0points"
     assert "Standard evaluation overstates the top-1 accuracy by" in plain(iter(found.sentences))
@@ -207,10 +207,10 @@ def test_optimism_is_told_with_its_sign_and_size() -> None:
 def test_a_study_without_models_says_so() -> None:
     said = simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
     result = evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40)
-    figures = [finding.figure for finding in wording.headline(result)]
+    figures = [finding.figure for finding in sentences.headline(result)]
     assert len(figures) == 2
     assert figures[-1] == "0"
-    assert wording.overstatement(result) is None
+    assert sentences.overstatement(result) is None
 
 
 def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
@@ -295,4 +295,4 @@ def test_deterministic_aggregations_leave_nothing_open() -> None:
     said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
     result = evaluate(said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40)
     assert "deterministic" in methods.methods_paragraph(result)
-    assert wording.openness(result).figure == "0\xa0%"
+    assert sentences.openness(result).figure == "0\xa0%"

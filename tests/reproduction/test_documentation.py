@@ -12,10 +12,10 @@ from dissensus.datasets.ava import AVA
 from dissensus.datasets.cifar10h import CIFAR10H
 from dissensus.datasets.dermatology import DERMATOLOGY
 from dissensus.datasets.dermxdb import DERMXDB
-from dissensus.datasets.publishing import Publication
+from dissensus.datasets.publication import Publication
 from dissensus.datasets.wikipedia_toxicity import WIKIPEDIA_TOXICITY
 from dissensus.reproduction.page import CLOSING, HEAVY, OPENING, TOLD
-from dissensus.reproduction.printed import printed_section
+from dissensus.reproduction.printed_experiment import printed_section
 from dissensus.reproduction.rows import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,13 +10,13 @@ import pytest
 from dissensus.datasets import load_ava, load_cifar10h, load_dermatology
 from dissensus.datasets.dermatology import Dermatology
 from dissensus.datasets.printed_cases import CASES
-from dissensus.reproduction.cifar10h import cifar10h_section
-from dissensus.reproduction.dermatology import dermatology_section
-from dissensus.reproduction.models import METRICS, models_section, stand_ins
-from dissensus.reproduction.printed import cases_found, printed_section
-from dissensus.reproduction.ratings import ava_section
+from dissensus.reproduction.cifar10h_experiment import cifar10h_section
+from dissensus.reproduction.dermatology_experiment import dermatology_section
+from dissensus.reproduction.models_experiment import METRICS, models_section, stand_ins
+from dissensus.reproduction.printed_experiment import cases_found, printed_section
+from dissensus.reproduction.ratings_experiment import ava_section
 from dissensus.reproduction.rows import Printed, Row, Section, Settings
-from dissensus.reproduction.toy import EXAMPLES, RELIABILITIES, toy_section
+from dissensus.reproduction.toy_experiment import EXAMPLES, RELIABILITIES, toy_section
 from shared_data import SHARED, needs_shared
 
 SETTINGS = Settings(draws=1000, sweep_draws=20, seed=0)

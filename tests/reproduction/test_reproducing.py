@@ -17,10 +17,10 @@ from datasets.published_files import (
     write_dermatology,
     write_toxicity,
 )
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
 from dissensus.reproduction import Reproduction, reproduce
 from dissensus.reproduction.__main__ import main
-from dissensus.reproduction.drawing import charts_of, write_figures
+from dissensus.reproduction.charts_of_paper import charts_of, write_figures
 from dissensus.reproduction.page import HEAVY, lightened, page_text, write_page
 
 quickly = partial(reproduce, draws=60, sweep_draws=10)
@@ -164,7 +164,7 @@ def test_figures_are_written_for_what_there_is(bare: Reproduction, full: Reprodu
 def test_without_matplotlib_figures_are_pages(
     bare: Reproduction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dissensus.reproduction.drawing._has_matplotlib", lambda: False)
+    monkeypatch.setattr("dissensus.reproduction.charts_of_paper._has_matplotlib", lambda: False)
     written = write_figures(bare.frames, tmp_path / "figures")
     assert {place.suffix for place in written} == {".html"}
     assert "plotly" in written[0].read_text(encoding="utf-8")

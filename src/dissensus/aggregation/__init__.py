@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dissensus.aggregation.aggregating import Aggregation
-from dissensus.aggregation.bootstrap import AnnotatorBootstrap
+from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap
+from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.inverse_rank import InverseRank, ProbabilisticInverseRank
 from dissensus.aggregation.naming import AGGREGATIONS, named_aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma, NormalInverseGammaPrior

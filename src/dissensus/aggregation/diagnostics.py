@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.errors import MissingExtraError, listing
-from dissensus.plausibilities import Batch, Plausibilities
-from dissensus.typing import BoolArray, FloatArray
+from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.errors import MissingExtraError, listing
+from dissensus.draws import Batch, Plausibilities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,7 +143,7 @@ def _judged(batch: Batch) -> tuple[FloatArray, ...]:
 
 def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return R-hat, effective sample sizes (bulk and of the mean) and standard error of series (n, draws)."""
-    from dissensus.kernels.diagnostics import diagnose
+    from dissensus.kernels.chains import diagnose
 
     draws = np.moveaxis(chained(series.T, n_chains), 2, 0)
     if draws.shape[2] < SHORTEST:

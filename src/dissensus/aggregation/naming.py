@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from dissensus.aggregation.aggregating import Aggregation
-from dissensus.aggregation.bootstrap import AnnotatorBootstrap
+from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap
+from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.inverse_rank import InverseRank, ProbabilisticInverseRank
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce, PlackettLuceML
 from dissensus.aggregation.votes import Dirichlet, MajorityVote
-from dissensus.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError, suggestion
 
 
 def hyphenated(name: str) -> str:

@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from dissensus.aggregation.aggregating import Aggregation, check_seed
-from dissensus.aggregation.opinions import check_positive
-from dissensus.annotations.panel import check_length, check_names
-from dissensus.annotations.ragged import row_of_each, weighted_counts
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.errors import DissensusError
-from dissensus.plausibilities import Batch, Plausibilities, case_keys
-from dissensus.typing import FloatArray, IntArray, KeyArray
+from dissensus.aggregation.base import Aggregation
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.checks import check_length, check_positive, check_seed
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import case_keys, check_names
+from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.draws import Batch, Plausibilities
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 LARGEST_SHAPE = 1000.0
 """The prior shape when variances differ between cases no more than by chance."""
@@ -120,7 +120,7 @@ class IntervalSampler:
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        from dissensus.kernels.normal_inverse_gamma import sample_intervals
+        from dissensus.kernels.intervals import sample_intervals
 
         n_intervals = len(self.thresholds) + 1
         theta = sample_intervals(self.posteriors[cases], self.thresholds, self.keys[cases], self.draws)

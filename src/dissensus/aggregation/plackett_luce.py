@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.aggregating import (
+from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
     PointSampler,
@@ -17,24 +17,19 @@ from dissensus.aggregation.aggregating import (
     plausibilities_of,
     stream_keys_of,
 )
-from dissensus.aggregation.opinions import (
-    Opinions,
-    check_choice,
-    check_count,
-    check_positive,
-    checked_rankings,
-    opinions_of,
-)
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.errors import DissensusError, DissensusWarning, listing
-from dissensus.plausibilities import Batch, Plausibilities
-from dissensus.typing import FloatArray, IntArray, KeyArray
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.checks import check_choice, check_count, check_positive
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.draws import Batch, Plausibilities
+from dissensus.study.opinions import Opinions, checked_rankings, opinions_of
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dissensus.kernels.plackett_luce import Posterior
+    from dissensus.kernels.race_sampler import Posterior
+    from dissensus.kernels.races import Rankings
 
 Prior: TypeAlias = Literal["observed", "symmetric"]
 PRIORS = ("observed", "symmetric")
@@ -101,17 +96,31 @@ class PlackettLuce(Aggregation):
         return plausibilities_of(opinions, sampler, draws=draws, chains=chains)
 
     def _posterior(self, opinions: Opinions) -> Posterior:
-        from dissensus.kernels.grouping import group_rankings
-        from dissensus.kernels.plackett_luce import plackett_luce_posterior
+        from dissensus.kernels.race_sampler import plackett_luce_posterior
+        from dissensus.kernels.races import group_rankings
 
-        races = group_rankings(
-            opinions.rankings(self.reliability * opinions.weights), below=opinions.unranked == "below"
-        )
+        rankings = kernel_rankings(opinions, self.reliability * opinions.weights)
+        races = group_rankings(rankings, below=opinions.unranked == "below")
         members = np.minimum(opinions.rest_sizes, 1) if self.prior == "observed" else opinions.rest_sizes
         shapes = np.insert(
             np.full(len(opinions.support), float(self.alpha)), opinions.support_offsets[1:], self.alpha * members
         )
         return plackett_luce_posterior(races, shapes)
+
+
+def kernel_rankings(opinions: Opinions, multiplicities: FloatArray) -> Rankings:
+    """Return the arrays that kernels take, each ranking counted as often as given."""
+    from dissensus.kernels.races import Rankings
+
+    return Rankings(
+        opinions.support_offsets,
+        opinions.ranking_offsets,
+        opinions.block_offsets,
+        opinions.code_offsets,
+        opinions.local,
+        np.ascontiguousarray(multiplicities, dtype=np.float64),
+        opinions.rest_sizes,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +139,7 @@ class PlackettLuceSampler:
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        from dissensus.kernels.plackett_luce import sample_plackett_luce
+        from dissensus.kernels.race_sampler import sample_plackett_luce
 
         chains = self.keys.shape[1] - 1
         columns = self.opinions.support_sizes[cases] + 1
@@ -201,7 +210,7 @@ class PlackettLuceML(Aggregation):
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
         from dissensus.kernels.maximum_likelihood import maximum_likelihood
 
-        estimate = maximum_likelihood(opinions.rankings(opinions.weights), below=opinions.unranked == "below")
+        estimate = maximum_likelihood(kernel_rankings(opinions, opinions.weights), below=opinions.unranked == "below")
         if not estimate.is_converged.all():
             slow = [opinions.case_names[case] for case in np.flatnonzero(~estimate.is_converged)]
             warnings.warn(

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.aggregation.aggregating import Aggregation, PointSampler, plausibilities_of
-from dissensus.aggregation.dirichlet_draws import DirichletSampler
-from dissensus.aggregation.opinions import Opinions, check_positive, opinions_of
-from dissensus.annotations.ragged import row_of_each, weighted_counts
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.plausibilities import Plausibilities
-from dissensus.typing import FloatArray
+from dissensus.aggregation._dirichlet import DirichletSampler
+from dissensus.aggregation.base import Aggregation, PointSampler, plausibilities_of
+from dissensus.core.aliases import FloatArray
+from dissensus.core.checks import check_positive
+from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.draws import Plausibilities
+from dissensus.study.opinions import Opinions, opinions_of
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; a :class:`~dissensus.errors.DissensusError` is printed in one block, exit code 2."""
+    """Run the command line; a :class:`~dissensus.core.errors.DissensusError` is printed in one block, exit code 2."""
     from dissensus.cli.app import app
-    from dissensus.errors import DissensusError
+    from dissensus.core.errors import DissensusError
 
     try:
         app(prog_name="dissensus")

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli.aggregating import aggregate
-from dissensus.cli.certifying import certainty
-from dissensus.cli.compiling import compile_now
-from dissensus.cli.converting import convert
-from dissensus.cli.demonstrating import demo
-from dissensus.cli.evaluating import compare, evaluate
-from dissensus.cli.plotting import plot
-from dissensus.cli.reporting import report
-from dissensus.cli.reproducing import reproduce
-from dissensus.cli.validating import validate
+from dissensus.cli.aggregate import aggregate
+from dissensus.cli.certainty import certainty
+from dissensus.cli.compile import compile_now
+from dissensus.cli.convert import convert
+from dissensus.cli.demo import demo
+from dissensus.cli.evaluate import compare, evaluate
+from dissensus.cli.plot import plot
+from dissensus.cli.report import report
+from dissensus.cli.reproduce import reproduce
+from dissensus.cli.validate import validate
 
 app = typer.Typer(
     name="dissensus",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
 
-from dissensus.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from dissensus.aggregation import Aggregation
-    from dissensus.annotations.rankings import Annotations
-    from dissensus.annotations.ratings import Ratings
-    from dissensus.annotations.reading import Reading
     from dissensus.evaluation.categories import Categories
+    from dissensus.study.rankings import Annotations
+    from dissensus.study.ratings import Ratings
+    from dissensus.study.reading import Reading
 
 INPUT = "What to read"
 MODEL = "The aggregation"
@@ -131,7 +131,7 @@ def condition_list(path: Path | None) -> tuple[str, ...] | None:
     """Read a list of names, one per line."""
     if path is None:
         return None
-    from dissensus.files import checked_path, read_text
+    from dissensus.core.files import checked_path, read_text
 
     place = checked_path(path)
     if place.is_dir():
@@ -162,7 +162,7 @@ class Said(TypedDict):
 
 def examine(file: Path, **said: Unpack[Said]) -> Reading:
     """Read annotations as the options of the command line say."""
-    from dissensus.annotations.reading import examine_annotations
+    from dissensus.study.reading import examine_annotations
 
     buckets = said["bucket_order"]
     return examine_annotations(
@@ -204,7 +204,7 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
 def opinions_for(aggregation: str, file: Path, **said: Unpack[Said]) -> Annotations | Ratings:
     """Read what an aggregation needs: ratings or rankings."""
     if aggregation == "normal-inverse-gamma":
-        from dissensus.annotations.ratings import read_ratings
+        from dissensus.study.ratings import read_ratings
 
         return read_ratings(file, columns=column_roles(said["column"]))
     return examine(file, **said).annotations

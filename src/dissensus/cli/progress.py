@@ -48,7 +48,7 @@ def _speed_column() -> type:
 def compile_on_first_use() -> None:
     """Compile all kernels if this was not done yet, and say so."""
     from dissensus.compilation import can_be_kept, is_compiled
-    from dissensus.errors import DissensusError
+    from dissensus.core.errors import DissensusError
 
     if is_compiled():
         return

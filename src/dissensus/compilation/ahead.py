@@ -18,8 +18,8 @@ from llvmlite.binding import get_host_cpu_name
 from numba.core.dispatcher import Dispatcher
 
 import dissensus
-from dissensus.errors import DissensusError
-from dissensus.kernels.compiling import SOURCES
+from dissensus.core.errors import DissensusError
+from dissensus.kernels.jit import SOURCES
 from dissensus.kernels.tallies import add_orders
 
 SHARES = {"evaluation": 0.5, "maximum likelihood": 0.15, "plackett-luce": 0.2, "summaries": 0.1, "counts": 0.05}

@@ -17,11 +17,9 @@ from dissensus.aggregation import (
     plackett_luce_log_likelihood,
 )
 from dissensus.aggregation.diagnostics import sampling_diagnostics
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.certainty import annotation_certainty, certainty_of
-from dissensus.evaluation.evaluating import evaluate
+from dissensus.evaluation.evaluator import evaluate
 from dissensus.metrics import (
     AverageOverlap,
     BrierScore,
@@ -39,6 +37,8 @@ from dissensus.metrics import (
     TopKAccuracy,
 )
 from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 CONDITIONS = ("a", "b", "c", "d", "e", "f")
 SAID = Annotations.from_rankings(

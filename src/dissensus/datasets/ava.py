@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.annotations.ratings import Ratings
-from dissensus.datasets.publishing import Publication, PublishedFile
-from dissensus.errors import DissensusError, FormatError
-from dissensus.files import Source, open_source
-from dissensus.typing import IntArray
+from dissensus.core.aliases import IntArray
+from dissensus.core.errors import DissensusError, FormatError
+from dissensus.core.files import Source, open_source
+from dissensus.datasets.publication import Publication, PublishedFile
+from dissensus.study.ratings import Ratings
 
 if TYPE_CHECKING:
-    from dissensus.annotations.notes import Note
-    from dissensus.typing import Path
+    from dissensus.core.aliases import Path
+    from dissensus.core.notes import Note
 
 COMMIT = "ae482174a1212b8c0e9e9e5bdfc41fdc31df9eb4"
 AVA = Publication(

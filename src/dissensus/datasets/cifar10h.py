@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.annotations.rankings import Annotations
-from dissensus.datasets.publishing import Publication, PublishedFile
-from dissensus.errors import DissensusError
-from dissensus.files import read_arrays
+from dissensus.core.errors import DissensusError
+from dissensus.core.files import read_arrays
+from dissensus.datasets.publication import Publication, PublishedFile
 from dissensus.predictions.lists import Predictions
-from dissensus.predictions.reading import read_predictions
+from dissensus.predictions.reader import read_predictions
+from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
-    from dissensus.annotations.notes import Note
-    from dissensus.typing import Path
+    from dissensus.core.aliases import Path
+    from dissensus.core.notes import Note
 
 COMMIT = "597cbc5f07266c9405b830ee4a53463539124c4f"
 COUNTS = "cifar10h-counts.npy"

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.reading import examine_annotations
-from dissensus.datasets.publishing import Publication, PublishedFile
+from dissensus.core.files import read_text
+from dissensus.datasets.publication import Publication, PublishedFile
 from dissensus.evaluation.categories import Categories
-from dissensus.files import read_text
-from dissensus.predictions.reading import read_predictions
+from dissensus.predictions.reader import read_predictions
+from dissensus.study.rankings import Annotations
+from dissensus.study.reading import examine_annotations
 
 if TYPE_CHECKING:
-    from dissensus.annotations.notes import Note
+    from dissensus.core.aliases import Path
+    from dissensus.core.notes import Note
     from dissensus.predictions.lists import Predictions
-    from dissensus.typing import Path
 
 COMMIT = "98349d8fefc5b45f0a2fa5f28fed98ded4225368"
 RAW = f"https://raw.githubusercontent.com/google-deepmind/uncertain_ground_truth/{COMMIT}/data"

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from dissensus.annotations.notes import Note
-from dissensus.annotations.rankings import Annotations
-from dissensus.datasets.publishing import Publication, PublishedFile
-from dissensus.errors import DissensusError, listing
-from dissensus.files import open_source
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.files import open_source
+from dissensus.core.notes import Note
+from dissensus.datasets.publication import Publication, PublishedFile
+from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.typing import Path
+    from dissensus.core.aliases import Path
 
 DERMXDB = Publication(
     title="DermXDB data",

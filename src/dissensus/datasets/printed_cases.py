@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dissensus.annotations.rankings import Annotations
 from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
 
 N_CONDITIONS = 419
 """Conditions of the study that the cases come from; those that are not printed here have no names."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.annotations.rankings import Annotations
-from dissensus.errors import DissensusError
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.errors import DissensusError
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray, IntArray
+from dissensus.study.rankings import Annotations
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
 NOUNS = {

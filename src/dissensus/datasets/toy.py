@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.annotations.panel import check_length, check_names
-from dissensus.annotations.rankings import Annotations
-from dissensus.errors import DissensusError
-from dissensus.typing import FloatArray
+from dissensus.core.aliases import FloatArray
+from dissensus.core.checks import check_length
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
+from dissensus.study.rankings import Annotations
 
 LOWEST, HIGHEST = -5.0, 5.0
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from dissensus.aggregation.inverse_rank import TIES, Ties
-from dissensus.aggregation.opinions import check_choice
-from dissensus.annotations.panel import ANONYMOUS, Panel
-from dissensus.annotations.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.support import Support, support_of
-from dissensus.errors import DissensusError, suggestion
-from dissensus.evaluation.overlap import check_depth, soft_rankings
-from dissensus.typing import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.checks import check_choice
+from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.evaluation.ranking_overlap import check_depth, soft_rankings
+from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.rankings import Annotations
+from dissensus.study.support import Support, support_of
 
 if TYPE_CHECKING:
     import polars as pl

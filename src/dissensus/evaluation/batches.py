@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.names import case_keys
+from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import NEAR, Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.tally import Tally
 from dissensus.metrics import Drawn, Metric, OrderMetric, Predicted
-from dissensus.plausibilities import Batch, Plausibilities, case_keys
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray, IntArray, KeyArray
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Limits between bins of certainty."""
@@ -171,7 +172,7 @@ class Job:
 
     def _resampling(self, batch: Batch) -> FloatArray:
         """Return the bootstrap weights of the cases, shape (n_cases, draws)."""
-        from dissensus.kernels.bootstrap import case_weights
+        from dissensus.kernels.resamples import case_weights
 
         return case_weights(np.uint64(self.seed), self._keys[self._positions(batch)], self.draws)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dissensus.annotations.ragged import row_of_each
-from dissensus.annotations.rankings import Annotations
+from dissensus.core.aliases import IntArray
+from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
-from dissensus.typing import IntArray
+from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dissensus.annotations.panel import check_length, check_names, equal_fields
-from dissensus.annotations.ragged import frozen_integers
-from dissensus.errors import DissensusError, listing, suggestion
-from dissensus.metrics.measuring import Drawn, expected_worth
-from dissensus.plausibilities import Batch, Plausibilities
-from dissensus.typing import FloatArray, IntArray, Path
+from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.checks import check_length, equal_fields
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import check_names
+from dissensus.core.ragged import frozen_integers
+from dissensus.draws import Batch, Plausibilities
+from dissensus.metrics.base import Drawn, expected_worth
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,7 +133,7 @@ class Categories:
 
         Tables end in ``.csv``, ``.tsv`` or ``.parquet``.
         """
-        from dissensus.files import open_source
+        from dissensus.core.files import open_source
 
         source = open_source(path)
         try:
@@ -270,7 +271,7 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
-    from dissensus.kernels.certainty import standard_errors
+    from dissensus.kernels.winning_sets import standard_errors
 
     winners = chances.mean(axis=2).argmax(axis=0)
     marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
@@ -292,7 +293,7 @@ def order_chances(drawn: Drawn, categories: Categories) -> list[FloatArray]:
 
 def leading_chances(drawn: Drawn, categories: Categories) -> FloatArray:
     """Return the probability that each category has the most mass in a draw, (n_categories, n_cases, n_draws)."""
-    from dissensus.kernels.metrics import expected_values
+    from dissensus.kernels.gains import expected_values
 
     members, rest = shares_of(drawn.batch, categories)
     values = drawn.batch.values
@@ -360,7 +361,7 @@ def expected_risk(
 
 def risk_ranges(batch: Batch, categories: Categories) -> FloatArray:
     """Return mean, least and greatest risk over the draws of each case, shape (3, n_cases)."""
-    from dissensus.kernels.metrics import expected_values
+    from dissensus.kernels.gains import expected_values
 
     members, rest = shares_of(batch, categories)
     levels = np.array(categories.levels)

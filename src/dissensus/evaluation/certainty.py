@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.aggregation.opinions import check_choice, check_count
-from dissensus.annotations.panel import check_length
-from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import (
     NEAR,
     VIA,
@@ -23,8 +24,6 @@ from dissensus.evaluation.categories import (
     leading_chances,
 )
 from dissensus.metrics import Drawn
-from dissensus.plausibilities import Batch, Plausibilities
-from dissensus.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl
@@ -220,7 +219,7 @@ def check_top(top: int, n_conditions: int) -> None:
 
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
-    from dissensus.kernels.certainty import common_sets, new_outcomes, new_search, search_sets
+    from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
 
     batch, layout, orders, is_pooled = drawn.batch, drawn.layout, drawn.orders, unranked == "pool"
     is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
@@ -237,7 +236,7 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
     """Return the certainty of one set per case, and its Monte Carlo standard error."""
-    from dissensus.kernels.certainty import set_chances, standard_errors
+    from dissensus.kernels.winning_sets import set_chances, standard_errors
 
     marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
     errors = np.empty(drawn.batch.n_cases)

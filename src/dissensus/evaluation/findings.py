@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from dissensus.annotations.panel import equal_fields
-from dissensus.annotations.ragged import row_of_each
+from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
+from dissensus.core.checks import equal_fields
+from dissensus.core.ragged import row_of_each
+from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
 from dissensus.evaluation.certainty import batch_certainty
 from dissensus.metrics import Drawn
-from dissensus.plausibilities import Batch
-from dissensus.typing import FloatArray, IntArray, SmallFloatArray
 
 SKETCHED = 20
 """How many draws of each case are kept to be looked at."""

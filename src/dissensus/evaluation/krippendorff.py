@@ -9,14 +9,13 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.aggregating import check_seed
-from dissensus.aggregation.opinions import check_choice, check_count
-from dissensus.annotations.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.annotations.rankings import Annotations
-from dissensus.errors import DissensusError
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.agreement import spoken
-from dissensus.evaluation.overlap import Matrix, SoftRankings, check_depth, soft_rankings
-from dissensus.typing import FloatArray, IntArray
+from dissensus.evaluation.ranking_overlap import Matrix, SoftRankings, check_depth, soft_rankings
+from dissensus.study.rankings import Annotations
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi"]
 DISTANCES = ("first-choice", "overlap", "set", "masi")

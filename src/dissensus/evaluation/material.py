@@ -8,14 +8,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from dissensus.annotations.panel import case_positions, equal_fields
-from dissensus.annotations.ragged import join_offsets, offsets_from_lengths
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.errors import DissensusError
+from dissensus.core.aliases import IntArray
+from dissensus.core.checks import equal_fields
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import case_positions
+from dissensus.core.ragged import join_offsets, offsets_from_lengths
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import IntArray
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 LISTED = 10
 """How many conditions of a model are kept for each case."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.annotations.panel import equal_fields
-from dissensus.annotations.rankings import Annotations
-from dissensus.annotations.ratings import Ratings
-from dissensus.errors import DissensusError, listing, suggestion
+from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.checks import equal_fields
+from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.evaluation import case_tables
 from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import SUMMARY
@@ -20,13 +19,14 @@ from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.tally import Tally
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray, Path
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.evaluation.comparing import Comparison
-    from dissensus.evaluation.plotting import Plots
+    from dissensus.evaluation.comparison import Comparison
+    from dissensus.evaluation.plots import Plots
 
 VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
 
@@ -182,14 +182,14 @@ class Evaluation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know first: cases left out, and numbers that need more draws."""
-        from dissensus.evaluation.wording import cautions
+        from dissensus.evaluation.sentences import cautions
 
         return cautions(self)
 
     @property
     def plot(self) -> Plots:
         """Figures of the results."""
-        from dissensus.evaluation.plotting import Plots
+        from dissensus.evaluation.plots import Plots
 
         return Plots(self)
 
@@ -380,19 +380,19 @@ class Evaluation:
 
     def compare(self) -> Comparison:
         """Compare the models with each other on the same draws and the same resampled cases."""
-        from dissensus.evaluation.comparing import compared
+        from dissensus.evaluation.comparison import compared
 
         return compared(self)
 
     def merge(self, other: Evaluation) -> Evaluation:
         """Put evaluations of different cases together; models, metrics and settings must agree."""
-        from dissensus.evaluation.merging import merged
+        from dissensus.evaluation.union import merged
 
         return merged(self, other)
 
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`."""
-        from dissensus.evaluation.storing import save_evaluation
+        from dissensus.evaluation.store import save_evaluation
 
         save_evaluation(self, directory, overwrite=overwrite)
 
@@ -402,7 +402,7 @@ class Evaluation:
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        from dissensus.evaluation.wording import headline_html
+        from dissensus.evaluation.sentences import headline_html
 
         return headline_html(self)
 
@@ -410,7 +410,7 @@ class Evaluation:
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     def __repr__(self) -> str:
-        from dissensus.evaluation.wording import headline
+        from dissensus.evaluation.sentences import headline
 
         return headline(self)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.annotations.panel import equal_fields
-from dissensus.typing import FloatArray
+from dissensus.core.aliases import FloatArray
+from dissensus.core.checks import equal_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dissensus.core.aliases import FloatArray
 from dissensus.figures.theme import NEUTRAL
-from dissensus.typing import FloatArray
 
 SHORT = 34
 """Longest name beside an axis; hovering tells the whole name."""

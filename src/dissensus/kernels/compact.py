@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, plain
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import Keys
 from dissensus.kernels.rest import Branches, new_branches, split_rest
-from dissensus.typing import FloatArray, IntArray
 
 
 class Layout(NamedTuple):

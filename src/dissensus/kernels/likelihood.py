@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled, inlined, inner, plain
-from dissensus.typing import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner, plain
 
 LATTICE_MOST = 9
 """Largest tied block whose probability is computed on the lattice by default: measured."""

@@ -23,8 +23,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.kernels.compiling import compiled, inner
-from dissensus.kernels.grouping import (
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inner
+from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
+from dissensus.kernels.races import (
     Races,
     Rankings,
     group_rankings,
@@ -33,8 +35,6 @@ from dissensus.kernels.grouping import (
     plain_rankings,
     sums_by,
 )
-from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
-from dissensus.typing import BoolArray, FloatArray, IntArray
 
 
 class Estimate(NamedTuple):

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.compiling import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.rest import Branches, largest_unmentioned, new_branches
-from dissensus.typing import FloatArray, IntArray
 
 MIXER = 0x2545F4914F6CDD1D
 """Multiplier of the hashes."""

@@ -23,8 +23,8 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.kernels.compiling import inlined, inner
-from dissensus.typing import FloatArray
+from dissensus.core.aliases import FloatArray
+from dissensus.kernels.jit import inlined, inner
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Streams: TypeAlias = npt.NDArray[np.void]

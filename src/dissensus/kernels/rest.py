@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import inner
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import inner
 from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, new_streams, start, subkey
-from dissensus.typing import FloatArray, IntArray
 
 DEPTH = 64
 """More than the depth of any tree of 2**63 members."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiling import compiled
-from dissensus.typing import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import compiled
 
 
 class Standings(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dissensus.aggregation.opinions import check_count
-from dissensus.metrics.measuring import (
+from dissensus.core.aliases import FloatArray
+from dissensus.core.checks import check_count
+from dissensus.metrics.base import (
     Drawn,
     Metric,
     Predicted,
@@ -15,7 +16,6 @@ from dissensus.metrics.measuring import (
     expected_worth,
 )
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,6 @@ class ExpectedAccuracy(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the top k in each draw."""
-        from dissensus.kernels.metrics import expected_values
+        from dissensus.kernels.gains import expected_values
 
         return expected_values(drawn.batch.layout(), drawn.batch.values, *predicted.top_shares(self.k))

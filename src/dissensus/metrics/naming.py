@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from dissensus.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError, suggestion
 from dissensus.metrics.accuracy import ExpectedAccuracy, TopKAccuracy
-from dissensus.metrics.categories import CategoryAccuracy
-from dissensus.metrics.lists import KendallTau, SpearmanFootrule
-from dissensus.metrics.measuring import Metric
+from dissensus.metrics.base import Metric
+from dissensus.metrics.category_accuracy import CategoryAccuracy
 from dissensus.metrics.overlap import AverageOverlap, Overlap, RankBiasedOverlap
 from dissensus.metrics.probabilities import BrierScore, LogScore
 from dissensus.metrics.sets import Coverage, ExpectedCoverage, SetAccuracy, SetSize
+from dissensus.metrics.similarity import KendallTau, SpearmanFootrule
 
 METRICS: dict[str, type[Metric]] = {
     "top-k-accuracy": TopKAccuracy,

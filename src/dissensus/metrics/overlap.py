@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.aggregation.opinions import check_count
-from dissensus.errors import DissensusError
-from dissensus.metrics.measuring import (
+from dissensus.core.aliases import FloatArray
+from dissensus.core.checks import check_count
+from dissensus.core.errors import DissensusError
+from dissensus.metrics.base import (
     Drawn,
     OrderMetric,
     Predicted,
@@ -18,7 +19,6 @@ from dissensus.metrics.measuring import (
     mean_worth,
 )
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dissensus.annotations.ragged import row_of_each, weighted_counts
-from dissensus.errors import DissensusError
-from dissensus.metrics.measuring import Drawn, Metric, Predicted
+from dissensus.core.aliases import FloatArray
+from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.metrics.base import Drawn, Metric, Predicted
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LogScore(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected log probability under each draw."""
-        from dissensus.kernels.metrics import expected_values
+        from dissensus.kernels.gains import expected_values
 
         logs = floored_logs(predicted.scores / score_sums(predicted)[predicted.case_of_member], self.floor)
         return expected_values(drawn.batch.layout(), drawn.batch.values, logs, self._rest_logs(predicted, logs))
@@ -103,7 +103,7 @@ class BrierScore(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected squared distance under each draw."""
-        from dissensus.kernels.metrics import expected_values
+        from dissensus.kernels.gains import expected_values
 
         offsets, _, values = predicted.entries
         sums, n_cases = score_sums(predicted), predicted.batch.n_cases

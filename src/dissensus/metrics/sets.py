@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dissensus.metrics.measuring import (
+from dissensus.core.aliases import FloatArray
+from dissensus.metrics.base import (
     Drawn,
     Metric,
     OrderMetric,
@@ -17,7 +18,6 @@ from dissensus.metrics.measuring import (
     expected_worth,
 )
 from dissensus.predictions.lists import Predictions
-from dissensus.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SetAccuracy(TopKMetric):
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""
-        from dissensus.kernels.metrics import same_sets
+        from dissensus.kernels.gains import same_sets
 
         return same_sets(drawn.layout, drawn.orders, predicted.standings, self.k)
 
@@ -109,7 +109,7 @@ class ExpectedCoverage(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the set in each draw."""
-        from dissensus.kernels.metrics import expected_values
+        from dissensus.kernels.gains import expected_values
 
         return expected_values(drawn.batch.layout(), drawn.batch.values, *inside(predicted))
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.annotations.notes import Note
-from dissensus.annotations.panel import check_names
-from dissensus.errors import DissensusError, listing, suggestion
-from dissensus.predictions.building import Entries
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import check_names
+from dissensus.core.notes import Note
+from dissensus.predictions.entries import Entries
 from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dissensus.typing import IntArray
+    from dissensus.core.aliases import IntArray
 
 
 @dataclass(frozen=True)

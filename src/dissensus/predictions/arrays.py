@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.errors import DissensusError, FormatError, listing
-from dissensus.files import SEPARATORS
-from dissensus.predictions.building import check_one_row_each, predictions_from_scores, predictions_from_sets
-from dissensus.predictions.tables import check_matrix_kind, is_number
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.files import SEPARATORS
+from dissensus.predictions.entries import check_one_row_each, predictions_from_scores, predictions_from_sets
+from dissensus.predictions.frames import check_matrix_kind, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.annotations.building import condition_names
-from dissensus.annotations.ragged import offsets_from_lengths, row_of_each
-from dissensus.annotations.tables import ALIASES, normalised
-from dissensus.errors import DissensusError, FormatError, listing
-from dissensus.predictions.building import (
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.predictions.entries import (
     Entries,
     Subject,
     assembled_scores,
@@ -21,7 +19,9 @@ from dissensus.predictions.building import (
     predictions_from_rankings,
     predictions_from_sets,
 )
-from dissensus.predictions.tables import column_conditions
+from dissensus.predictions.frames import column_conditions
+from dissensus.study.builders import condition_names
+from dissensus.study.tables import ALIASES, normalised
 
 if TYPE_CHECKING:
     from dissensus.predictions.lists import PredictionKind, Predictions

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.annotations.panel import Cases, case_positions, check_length, check_names, equal_fields
-from dissensus.annotations.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
-from dissensus.errors import DissensusError
+from dissensus.core.checks import check_length, equal_fields
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import Cases, case_positions, check_names
+from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.annotations.notes import Note
-    from dissensus.typing import BoolArray, FloatArray, IntArray
+    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.notes import Note
 
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set"]
 """What the numbers of a prediction mean."""
@@ -134,7 +135,7 @@ class Predictions:
         >>> said.codes, said.values
         (array([1, 0, 2]), array([0.7, 0.2, 0.1]))
         """
-        from dissensus.predictions.building import predictions_from_scores
+        from dissensus.predictions.entries import predictions_from_scores
 
         return predictions_from_scores(scores, conditions, case_names=case_names, name=name)
 
@@ -165,7 +166,7 @@ class Predictions:
         >>> said.to_lists()
         [[['Eczema'], ['Psoriasis', 'Tinea']], [['Tinea']]]
         """
-        from dissensus.predictions.building import predictions_from_rankings
+        from dissensus.predictions.entries import predictions_from_rankings
 
         return predictions_from_rankings(rankings, conditions, case_names=case_names, name=name)
 
@@ -193,7 +194,7 @@ class Predictions:
         >>> Predictions.from_sets([[True, False, True]], ["Eczema", "Psoriasis", "Tinea"]).to_lists()
         [[['Eczema', 'Tinea']]]
         """
-        from dissensus.predictions.building import predictions_from_sets
+        from dissensus.predictions.entries import predictions_from_sets
 
         return predictions_from_sets(sets, conditions, case_names=case_names, name=name)
 
@@ -234,7 +235,7 @@ class Predictions:
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.tables import predictions_from_long
+        from dissensus.predictions.frames import predictions_from_long
 
         columns = {"case": case, "condition": condition, "score": score, "rank": rank}
         return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name)
@@ -267,7 +268,7 @@ class Predictions:
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.tables import predictions_from_wide
+        from dissensus.predictions.frames import predictions_from_wide
 
         return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name)
 
@@ -389,7 +390,7 @@ class Predictions:
 
     def notes(self) -> tuple[Note, ...]:
         """Tell what deserves a look: ties, sums other than one, negative scores, empty lists."""
-        from dissensus.predictions.checking import check_predictions
+        from dissensus.predictions.description import check_predictions
 
         return check_predictions(self)
 
@@ -404,7 +405,7 @@ class Predictions:
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     def __repr__(self) -> str:
-        from dissensus.predictions.checking import description
+        from dissensus.predictions.description import description
 
         return description(self)
 

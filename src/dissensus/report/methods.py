@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.annotations.rankings import Annotations
-from dissensus.report.describing import spread
-from dissensus.report.wording import NOTHING, certainty_of, counted, joined, number, open_share
+from dissensus.report.description import spread
+from dissensus.report.sentences import NOTHING, certainty_of, counted, joined, number, open_share
+from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
@@ -239,7 +239,7 @@ def _performance_items(evaluation: Evaluation) -> list[Item]:
 
 def run_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str, str]]:
     """Describe every run: label, parameters, draws, chains, and the largest Monte Carlo error of any result."""
-    from dissensus.report.selecting import run_frame
+    from dissensus.report.selection import run_frame
 
     frame = evaluation.to_frame() if evaluation.models else None
     rows = []

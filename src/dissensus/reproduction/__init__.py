@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dissensus.reproduction.reproducing import Missing, Reproduction, reproduce
+from dissensus.reproduction.experiments import Missing, Reproduction, reproduce
 from dissensus.reproduction.rows import AtLeast, AtMost, Printed, Row, Section, Settings
 
 __all__ = ["AtLeast", "AtMost", "Missing", "Printed", "Reproduction", "Row", "Section", "Settings", "reproduce"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from dissensus.errors import DissensusError
+from dissensus.core.errors import DissensusError
+from dissensus.reproduction.experiments import reproduce
 from dissensus.reproduction.page import write_page
-from dissensus.reproduction.reproducing import reproduce
 
 
 def main(words: list[str]) -> int:

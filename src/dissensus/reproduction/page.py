@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.core.files import written_whole
 from dissensus.figures.charts import Bars, Chart, Line, Mark
-from dissensus.figures.thinning import kept_places
-from dissensus.files import written_whole
-from dissensus.reproduction import cifar10h, dermatology, models, printed, ratings, toy
-from dissensus.reproduction.drawing import charts_of
+from dissensus.figures.samples import kept_places
+from dissensus.reproduction import (
+    cifar10h_experiment,
+    dermatology_experiment,
+    models_experiment,
+    printed_experiment,
+    ratings_experiment,
+    toy_experiment,
+)
+from dissensus.reproduction.charts_of_paper import charts_of
 
 if TYPE_CHECKING:
-    from dissensus.reproduction.reproducing import Reproduction
+    from dissensus.core.aliases import Path
+    from dissensus.reproduction.experiments import Reproduction
     from dissensus.reproduction.rows import Row, Section
-    from dissensus.typing import Path
 
 HEAVY = 60_000
 """Figures of more bytes are left out of the page."""
@@ -75,28 +82,28 @@ in the table.
 """
 
 TOLD: Mapping[str, str] = {
-    toy.TITLE: (
+    toy_experiment.TITLE: (
         "Observations on a line, two benign classes and one cancer, normal class-conditionals, annotators who draw "
         "one label each from the exact p(y|x). The paper prints no parameters; those here are of the same kind: in "
         "example (i) one class is clear, in (ii) all three compete, in (iii) two do."
     ),
-    printed.TITLE: (
+    printed_experiment.TITLE: (
         "Three cases are printed in full, with the prediction sets of two models each: how often is the most "
         "plausible condition of a draw in the set? No data is needed. First with the tie rule of the paper's numbers, "
         "then with that of its equation."
     ),
-    cifar10h.TITLE: (
+    cifar10h_experiment.TITLE: (
         "About fifty single labels for each of 10 000 images; Dirichlet posterior with one pseudo-vote per class."
     ),
-    ratings.AVA_TITLE: (
+    ratings_experiment.AVA_TITLE: (
         "Scores from 1 to 10, poor up to 5 and good above; normal-inverse-gamma model, prior estimated from all scores."
     ),
-    ratings.TOXICITY_TITLE: ("Scores from -2 to 2, toxic up to 0; the same model."),
-    dermatology.TITLE: (
+    ratings_experiment.TOXICITY_TITLE: ("Scores from -2 to 2, toxic up to 0; the same model."),
+    dermatology_experiment.TITLE: (
         "Differential diagnoses as partial rankings with ties. Medium reliability is 3 for Plackett-Luce (PL) and 30 "
         "for probabilistic inverse ranks (PrIRN)."
     ),
-    models.TITLE: (
+    models_experiment.TITLE: (
         "The main figure: metrics of four models at PL reliability 1, 2, 3, 5, 10 and PrIRN reliability 10, 20, 30, "
         "50, 100. With the files `dermatology_predictions0` to `3` among the data, the published models are "
         "evaluated. Without them, **simulated stand-ins** take their place: they are made from the annotations "
@@ -104,12 +111,17 @@ TOLD: Mapping[str, str] = {
     ),
 }
 FIGURES: Mapping[str, tuple[str, ...]] = {
-    toy.TITLE: ("toy_certainty", "toy_simplex"),
-    cifar10h.TITLE: ("cifar10h",),
-    ratings.AVA_TITLE: ("ava",),
-    ratings.TOXICITY_TITLE: ("wikipedia_toxicity",),
-    dermatology.TITLE: ("dermatology_certainty", "dermatology_risk"),
-    models.TITLE: ("certainty_by_reliability", "top3_accuracy", "top3_set_accuracy", "top3_accuracy_over_draws"),
+    toy_experiment.TITLE: ("toy_certainty", "toy_simplex"),
+    cifar10h_experiment.TITLE: ("cifar10h",),
+    ratings_experiment.AVA_TITLE: ("ava",),
+    ratings_experiment.TOXICITY_TITLE: ("wikipedia_toxicity",),
+    dermatology_experiment.TITLE: ("dermatology_certainty", "dermatology_risk"),
+    models_experiment.TITLE: (
+        "certainty_by_reliability",
+        "top3_accuracy",
+        "top3_set_accuracy",
+        "top3_accuracy_over_draws",
+    ),
 }
 
 
@@ -172,7 +184,7 @@ def _write_images(charts: Mapping[str, Chart], folder: FilePath) -> tuple[FilePa
     """Write the charts that are small enough as SVG."""
     import tempfile
 
-    from dissensus.figures.static import write_chart
+    from dissensus.figures.matplotlib_renderer import write_chart
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.typing import FloatArray
+from dissensus.core.aliases import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,121 @@
+"""``dissensus aggregate``: from opinions to soft labels with their uncertainty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import options
+
+if TYPE_CHECKING:
+    from dissensus.aggregation import Aggregation
+    from dissensus.study.rankings import Annotations
+    from dissensus.study.ratings import Ratings
+
+
+def aggregate(
+    file: options.AnnotationFile,
+    out: Annotated[Path, typer.Option("--out", help="Where to: .parquet, .csv, .tsv or .jsonl.")],
+    aggregation: options.AggregationOption = "plackett-luce",
+    reliability: options.ReliabilityOption = None,
+    alpha: options.AlphaOption = None,
+    prior: options.PriorOption = None,
+    ties: options.TiesOption = None,
+    chains: options.ChainsOption = None,
+    warmup: options.WarmupOption = None,
+    thresholds: options.ThresholdsOption = None,
+    draws: options.DrawsOption = 1000,
+    seed: options.SeedOption = 0,
+    threads: options.ThreadsOption = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Draw until the Monte Carlo error of every case's top-1 certainty is below this."),
+    ] = None,
+    draws_out: Annotated[Path | None, typer.Option("--draws-out", help="Write every draw as well (Parquet).")] = None,
+    format: options.FormatOption = None,  # noqa: A002 - the word users expect
+    conditions: options.ConditionsOption = None,
+    column: options.ColumnOption = None,
+    tie_separator: options.TieOption = None,
+    bucket_order: options.BucketOption = None,
+    unranked: options.UnrankedOption = None,
+) -> None:
+    """Infer plausibilities: posterior mean, spread and top-1 share of every condition of every case.
+
+    [bold]Examples[/bold]
+
+      dissensus aggregate opinions.csv --out soft.parquet
+
+      dissensus aggregate opinions.csv --aggregation plackett-luce --reliability 3 --out soft.csv
+
+      dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
+    """
+    from dissensus.core.files import table_writer
+
+    chosen = options.chosen_aggregation(
+        aggregation,
+        reliability=reliability,
+        alpha=alpha,
+        prior=prior,
+        ties=ties,
+        chains=chains,
+        warmup=warmup,
+        thresholds=thresholds,
+    )
+    for path in (out, draws_out or out):
+        table_writer(path)
+    annotations = options.opinions_for(
+        aggregation,
+        file,
+        format=format,
+        conditions=conditions,
+        column=column,
+        tie_separator=tie_separator,
+        bucket_order=bucket_order,
+        unranked=unranked,
+    )
+    _run(chosen, annotations, out, draws_out, draws=draws, seed=seed, threads=threads, precision=precision)
+
+
+def _run(
+    aggregation: Aggregation,
+    annotations: Annotations | Ratings,
+    out: Path,
+    draws_out: Path | None,
+    *,
+    draws: int,
+    seed: int,
+    threads: int | None,
+    precision: float | None,
+) -> None:
+    import time
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from dissensus.aggregation.diagnostics import sampling_diagnostics
+    from dissensus.cli.progress import compile_on_first_use, progress_of_cases
+    from dissensus.core.errors import listing
+    from dissensus.core.files import write_table
+
+    compile_on_first_use()
+    began = time.perf_counter()
+    plausibilities = aggregation.sample(annotations, draws=draws, seed=seed, threads=threads, precision=precision)
+    with progress_of_cases("aggregating", plausibilities.n_cases) as advance:
+        soft = plausibilities.summary(advance=advance)
+    write_table(soft, out)
+    if draws_out is not None:
+        write_table(plausibilities.to_frame(), draws_out)
+    seconds = time.perf_counter() - began
+    console = Console(soft_wrap=True)
+    speed = plausibilities.n_cases / seconds
+    console.print(Text(f"{aggregation}", style="bold"))
+    console.print(f"  {plausibilities}")
+    console.print(f"  {seconds:.2f} s, {speed:,.0f} cases/s, including compilation if any")
+    if plausibilities.excluded:
+        console.print(Text(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow"))
+    if plausibilities.n_draws > 1:
+        for warning in sampling_diagnostics(plausibilities).warnings():
+            console.print(Text(f"  ! {warning}", style="yellow"))
+    console.print(Text(f"  -> {out}"))

@@ -1,0 +1,252 @@
+"""``dissensus certainty``: how certain the opinions are, and which cases deserve a second look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import options
+from dissensus.core.errors import FormatError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+    from dissensus.draws import Plausibilities
+    from dissensus.evaluation.categories import Categories, Via
+    from dissensus.evaluation.certainty import Certainty, Unmentioned
+
+SHOWN = 10
+USUAL_TOP = 3
+WHAT = "What to compare"
+
+
+def certainty(
+    file: options.AnnotationFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write a row per case: .csv, .tsv, .parquet or .jsonl.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Compare the first 1 to this many conditions; 3.", rich_help_panel=WHAT)
+    ] = None,
+    unmentioned: Annotated[
+        str,
+        typer.Option(help="Conditions nobody mentioned: identify each, or pool them.", rich_help_panel=WHAT),
+    ] = "identify",
+    categories: options.CategoriesOption = None,
+    via: Annotated[
+        str, typer.Option(help="Category of a draw: of its top condition, or of most mass.", rich_help_panel=WHAT)
+    ] = "top",
+    aggregation: options.AggregationOption = "plackett-luce",
+    reliability: options.ReliabilityOption = None,
+    alpha: options.AlphaOption = None,
+    prior: options.PriorOption = None,
+    ties: options.TiesOption = None,
+    chains: options.ChainsOption = None,
+    warmup: options.WarmupOption = None,
+    thresholds: options.ThresholdsOption = None,
+    draws: options.DrawsOption = 1000,
+    seed: options.SeedOption = 0,
+    threads: options.ThreadsOption = None,
+    format: options.FormatOption = None,  # noqa: A002 - the word users expect
+    conditions: options.ConditionsOption = None,
+    column: options.ColumnOption = None,
+    tie_separator: options.TieOption = None,
+    bucket_order: options.BucketOption = None,
+    unranked: options.UnrankedOption = None,
+) -> None:
+    """Find how certain the opinions on every case are: how often draws agree on the first conditions.
+
+    [bold]Examples[/bold]
+
+      dissensus certainty opinions.csv
+
+      dissensus certainty opinions.csv --reliability 3 --top 3 --out uncertain.csv
+
+      dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
+    """
+    _check(out, unmentioned, via)
+    chosen = options.chosen_aggregation(
+        aggregation,
+        reliability=reliability,
+        alpha=alpha,
+        prior=prior,
+        ties=ties,
+        chains=chains,
+        warmup=warmup,
+        thresholds=thresholds,
+    )
+    said = options.opinions_for(
+        aggregation,
+        file,
+        format=format,
+        conditions=conditions,
+        column=column,
+        tie_separator=tie_separator,
+        bucket_order=bucket_order,
+        unranked=unranked,
+    )
+    plausibilities = chosen.sample(said, draws=draws, seed=seed, threads=threads)
+    _run(plausibilities, f"{chosen}", out, top=top, unmentioned=unmentioned, categories=categories, via=via)
+
+
+def _check(out: Path | None, unmentioned: str, via: str) -> None:
+    """Refuse what would fail only after all the work."""
+    from dissensus.core.checks import check_choice
+    from dissensus.core.files import table_writer
+    from dissensus.evaluation.categories import VIA
+    from dissensus.evaluation.certainty import UNMENTIONED
+
+    check_choice("--unmentioned", unmentioned, UNMENTIONED)
+    check_choice("--via", via, VIA)
+    if out is None:
+        return
+    table_writer(out)
+    if not out.parent.is_dir():
+        got, advice = str(out.parent), "create it first"
+        raise FormatError("the directory to write into does not exist", got=got, advice=advice)
+
+
+def _run(
+    plausibilities: Plausibilities,
+    title: str,
+    out: Path | None,
+    *,
+    top: int | None,
+    unmentioned: str,
+    categories: Path | None,
+    via: str,
+) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from dissensus.cli.progress import compile_on_first_use
+    from dissensus.core.files import write_table
+
+    groups = options.categories_from(categories, plausibilities.conditions)
+    tops = _tops(top, plausibilities.n_conditions)
+    compile_on_first_use()
+    profile = _profile(plausibilities, tops, unmentioned)  # type: ignore[arg-type]  # checked
+    table = _with_tops(profile)
+    by_category = None
+    if groups is not None:
+        by_category = _by_category(plausibilities, groups, via)  # type: ignore[arg-type]  # checked
+        table = _with_categories(table, by_category, plausibilities, groups)
+    ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
+    if out is not None:
+        write_table(ordered, out)
+    console = Console(soft_wrap=True)
+    console.print(Text(title, style="bold"))
+    _show(console.print, plausibilities, profile, by_category, ordered)
+    if out is not None:
+        console.print(Text(f"  -> {out}"))
+
+
+def _tops(top: int | None, n_conditions: int) -> range:
+    """Return the numbers of first places to compare: 1 to ``top``."""
+    from dissensus.evaluation.certainty import check_top
+
+    most = max(1, min(USUAL_TOP, n_conditions - 1)) if top is None else top
+    check_top(most, n_conditions)
+    return range(1, most + 1)
+
+
+def _profile(plausibilities: Plausibilities, tops: range, unmentioned: Unmentioned) -> tuple[Certainty, ...]:
+    from dissensus.cli.progress import progress_of_cases
+    from dissensus.evaluation.certainty import certainty_profile
+
+    with progress_of_cases("comparing draws", plausibilities.n_cases) as advance:
+        return certainty_profile(plausibilities, tops=tops, unranked=unmentioned, advance=advance)
+
+
+def _by_category(plausibilities: Plausibilities, categories: Categories, via: Via) -> Certainty:
+    from dissensus.cli.progress import progress_of_cases
+    from dissensus.evaluation.certainty import annotation_certainty
+
+    with progress_of_cases("comparing categories", plausibilities.n_cases) as advance:
+        return annotation_certainty(plausibilities, categories=categories, via=via, advance=advance)
+
+
+def _with_tops(profile: tuple[Certainty, ...]) -> pl.DataFrame:
+    """Put the certainties of a case side by side; those of more than one place are called ``certainty_top2`` ..."""
+    import polars as pl
+
+    columns: dict[str, object] = {"case": profile[0].case_names}
+    for one in profile:
+        ending = "" if one.top == 1 else f"_top{one.top}"
+        columns[f"certainty{ending}"] = one.values
+        columns[f"error{ending}"] = one.errors
+        columns[f"winner{ending}"] = [" + ".join(names) for names in one.winners]
+    return pl.DataFrame(columns)
+
+
+def _with_categories(
+    table: pl.DataFrame, by_category: Certainty, plausibilities: Plausibilities, categories: Categories
+) -> pl.DataFrame:
+    """Add category and, if categories have levels, the expected risk."""
+    import polars as pl
+
+    from dissensus.cli.progress import progress_of_cases
+    from dissensus.evaluation.categories import expected_risk
+
+    added = table.with_columns(
+        pl.Series("category", [names[0] for names in by_category.winners]),
+        pl.Series("category_certainty", by_category.values),
+        pl.Series("category_error", by_category.errors),
+    )
+    if not categories.levels:
+        return added
+    with progress_of_cases("averaging risks", plausibilities.n_cases) as advance:
+        risks = expected_risk(plausibilities, categories, advance=advance).drop("case")
+    return added.with_columns(risks.rename(lambda name: f"risk_{name}").iter_columns())
+
+
+def _show(
+    show: Callable[..., None],
+    plausibilities: Plausibilities,
+    profile: tuple[Certainty, ...],
+    by_category: Certainty | None,
+    table: pl.DataFrame,
+) -> None:
+    """Print the summary, and the most uncertain cases."""
+    from rich.text import Text
+
+    from dissensus.core.errors import listing
+
+    show(Text(f"  {plausibilities}"))
+    if plausibilities.excluded:
+        show(Text(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow"))
+    named = {f"top {one.top}": one for one in profile}
+    show(_summary(named if by_category is None else {**named, "category": by_category}))
+    show(f"the {min(SHOWN, len(table))} most uncertain of {len(table)} cases:")
+    show(_uncertain(table))
+
+
+def _summary(named: dict[str, Certainty]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from dissensus.evaluation.certainty import CERTAIN
+
+    table = Table("certainty of", "mean", "Monte Carlo error", f"below {CERTAIN}", "5 %", "25 %", "median", "least")
+    for name, one in named.items():
+        quantiles = one.quantiles((0.05, 0.25, 0.5, 0.0)).values()
+        numbers = (f"{one.mean:.3f}", f"{one.mean_error:.4f}", f"{one.share_below():.1%}")
+        table.add_row(Text(name), *numbers, *(f"{value:.2f}" for value in quantiles))
+    return table
+
+
+def _uncertain(table: pl.DataFrame) -> Table:
+    """Show the first rows: the certainties, the usual first condition, and the category."""
+    from rich.table import Table
+    from rich.text import Text
+
+    hidden = ("error", "winner_top", "category_error", "risk_min", "risk_max")
+    names = [name for name in table.columns if not name.startswith(hidden)]
+    shown = Table(*(name.replace("_", " ") for name in names))
+    for row in table.select(names).head(SHOWN).iter_rows():
+        shown.add_row(*(Text(f"{cell:.2f}" if isinstance(cell, float) else str(cell)) for cell in row))
+    return shown

@@ -1,0 +1,35 @@
+"""``dissensus compile``: what the first use would do."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+
+def compile_now(
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes at once; by default one per processor, at most 3.")
+    ] = None,
+) -> None:
+    """Compile all kernels now, so that no later command has to wait; for setting up machines and images.
+
+    [bold]Examples[/bold]
+
+      dissensus compile
+
+      NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
+    """
+    from dissensus.cli.progress import compile_with_progress
+    from dissensus.compilation import is_compiled
+    from dissensus.core.checks import check_count
+
+    if workers is not None:
+        check_count(workers=workers)
+    if is_compiled():
+        typer.echo("all kernels are compiled already")
+        return
+    begin = time.perf_counter()
+    compile_with_progress(workers)
+    typer.echo(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")

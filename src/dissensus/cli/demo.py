@@ -1,0 +1,197 @@
+"""``dissensus demo``: see the whole evaluation work on a study that ships as code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from dissensus.aggregation import Aggregation
+    from dissensus.datasets.printed_cases import PrintedCases
+    from dissensus.datasets.simulation import Study
+    from dissensus.evaluation.results import Evaluation
+
+ORIGIN = "simulated study"
+"""What the demo calls its input; directories of results that name it may be replaced by the next demo."""
+
+PRINTED_DRAWS = 4000
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Directory to write the results into.")] = Path("demo-results"),
+    cases: Annotated[int, typer.Option(help="Cases of the simulated study.", min=1)] = 400,
+    draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Same seed, same study and results.", min=0)] = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the directory even if no demo wrote it.")
+    ] = False,
+) -> None:
+    """Simulate a study of differential diagnoses and four models, evaluate them, and write the report.
+
+    [bold]Examples[/bold]
+
+      dissensus demo
+
+      dissensus demo --cases 2000 --out larger-demo
+    """
+    from rich.console import Console
+
+    from dissensus.cli.evaluate import refuse_existing, show_results, write_results
+    from dissensus.cli.progress import compile_on_first_use
+    from dissensus.cli.validate import show
+    from dissensus.datasets.simulation import simulate_study
+    from dissensus.study.diagnosis import diagnose
+
+    is_older_demo = was_written_by_demo(out)
+    refuse_existing(out, overwrite=overwrite or is_older_demo)
+    study = simulate_study(n_cases=cases, seed=seed)
+    show(Path(f"a {ORIGIN}"), diagnose(study.annotations, format="differential diagnoses"))
+    compile_on_first_use()
+    result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
+    write_results(result, out, overwrite=overwrite or is_older_demo)
+    show_results(result, out)
+    console = Console()
+    console.print()
+    console.print(lesson(result), markup=False, highlight=False, soft_wrap=True)
+    console.print()
+    console.print(printed_table())
+    _say_what_next(console, out)
+
+
+def was_written_by_demo(out: Path) -> bool:
+    """Tell whether a directory holds the results of an earlier demo."""
+    import json
+
+    place = out / "run.json"
+    if not place.is_file():
+        return False
+    try:
+        described = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return isinstance(described, dict) and ORIGIN in described.get("inputs", {})
+
+
+def evaluated(study: Study, *, draws: int, seed: int, origin: str) -> Evaluation:
+    """Run every aggregation and metric on the study, with its risks and strata, and note where it comes from."""
+    from dataclasses import replace
+
+    from dissensus.cli.progress import progress_of_cases
+    from dissensus.evaluation.evaluator import default_aggregations, evaluate
+
+    chosen = default_aggregations()
+    with progress_of_cases("evaluating", study.annotations.n_cases * len(chosen)) as advance:
+        result = evaluate(
+            study.annotations,
+            study.predictions,
+            aggregations=chosen,
+            draws=draws,
+            seed=seed,
+            categories=study.categories,
+            strata=study.strata,
+            advance=advance,
+        )
+    return replace(result, material=replace(result.material, inputs={ORIGIN: origin}))
+
+
+def lesson(result: Evaluation) -> str:
+    """Say which model usual practice would choose, and whether it is also the best at whole differential diagnoses."""
+    from dissensus.aggregation import MajorityVote
+
+    usual, sets = "top-1 accuracy", "top-2 set accuracy"
+    run = result.runs[result.reference]
+    points, rows = result.point_estimates(), result.to_frame()
+    counted = points.filter((points["aggregation"] == repr(MajorityVote())) & (points["metric"] == usual))
+    adjusted = rows.filter((rows["aggregation"] == run.aggregation) & (rows["metric"] == sets))
+    if run.reliability is not None:
+        adjusted = adjusted.filter(adjusted["reliability"] == run.reliability)
+    chosen, best = (
+        table.sort(column, descending=True)["model"][0]
+        for table, column in ((counted, "point_estimate"), (adjusted, "mean"))
+    )
+    values = dict(adjusted.select("model", "mean").rows())
+    best_count = max(counted["point_estimate"].to_list())
+    but = "and so it is" if chosen == best else f"but {best} is"
+    return (
+        f"{chosen} looks best by {usual} against the majority vote ({best_count:.3f}), {but} by "
+        f"adjusted {sets} ({values[best]:.3f} against {values[chosen]:.3f}, {run.label})"
+    )
+
+
+# Printed cases ----------------------------------------------------------------------------------------
+
+
+def printed_table() -> Table:
+    """Show the cases that the paper prints: certainty, and how often a model's set holds the top condition."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    from dissensus.datasets.printed_cases import printed_cases
+
+    numbers = ("PL", "paper", "PrIRN", "paper")
+    table = Table(
+        *("case", "certainty", "model", "its top 3"),
+        *(Column(name, justify="right") for name in numbers),
+        title="three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition",
+    )
+    for row in printed_rows(printed_cases()):
+        if row[0]:
+            table.add_section()
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the printed cases, two rows each: what comes out here beside what is printed."""
+    from dissensus.aggregation import PlackettLuce, ProbabilisticInverseRank
+
+    races, ranks = (
+        _values(printed, aggregation)
+        for aggregation in (PlackettLuce(reliability=3), ProbabilisticInverseRank(reliability=30, ties="each"))
+    )
+    for case in printed.cases:
+        for number, prediction in enumerate(case.predictions):
+            race, rank = races[case.name, number], ranks[case.name, number]
+            yield (
+                case.name if not number else "",
+                f"PL {races[case.name]:.2f}" if not number else f"PrIRN {ranks[case.name]:.2f}",
+                prediction.model,
+                ", ".join(prediction.conditions),
+                f"{race:.2f}",
+                f"{prediction.plackett_luce:.2f}",
+                f"{rank:.2f}",
+                f"{prediction.inverse_rank:.2f}",
+            )
+
+
+def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]:
+    """Return the certainty of every case, by name, and the value of its sets, by name and number."""
+    from dissensus.evaluation.evaluator import evaluate
+    from dissensus.metrics import Coverage
+
+    sets = {str(number): printed.predictions(number) for number in (0, 1)}
+    result = evaluate(printed.annotations, sets, aggregations=[aggregation], metrics=[Coverage()], draws=PRINTED_DRAWS)
+    tops = result.certainties()
+    certainties = tops.filter(tops["top"] == 1).select("case", "certainty").rows()
+    values = result.per_case().select("case", "model", "mean").rows()
+    return {**dict(certainties), **{(case, int(number)): value for case, number, value in values}}
+
+
+def _say_what_next(console: Console, out: Path) -> None:
+    report = (out / "report.html").absolute()
+    lines = (
+        f"Look at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}",
+        "Compare the models:  dissensus compare " + str(out),
+        "Try it on your own:  dissensus evaluate opinions.csv --predictions A=a.csv --out results",
+    )
+    console.print()
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

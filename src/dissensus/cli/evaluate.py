@@ -1,0 +1,263 @@
+"""``dissensus evaluate`` and ``dissensus compare``: models against uncertain annotations."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dissensus.cli import options
+from dissensus.core.errors import DissensusError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from dissensus.evaluation.categories import Categories
+    from dissensus.evaluation.results import Evaluation
+    from dissensus.metrics import Metric
+
+
+def evaluate(
+    file: options.AnnotationFile,
+    out: Annotated[Path, typer.Option("--out", help="Directory to write the results into.")],
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            metavar="NAME=FILE",
+            help="A model's predictions. Repeat as needed; without any, only the certainty is found.",
+        ),
+    ] = None,
+    aggregation: Annotated[
+        list[str] | None,
+        typer.Option("--aggregation", metavar="NAME:1,2,3", help="An aggregation and its reliabilities. Repeat."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat.")
+    ] = None,
+    categories: options.CategoriesOption = None,
+    strata: Annotated[
+        Path | None,
+        typer.Option(
+            "--strata",
+            help="Table with a case column and columns to group cases by; a column called image holds pictures.",
+        ),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Same seed, same results.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
+    level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the directory if it exists.")] = False,
+    format: options.FormatOption = None,  # noqa: A002 - the word users expect
+    conditions: options.ConditionsOption = None,
+    column: options.ColumnOption = None,
+    tie_separator: options.TieOption = None,
+    bucket_order: options.BucketOption = None,
+    unranked: options.UnrankedOption = None,
+) -> None:
+    """Evaluate models against draws of the plausibilities instead of one label.
+
+    [bold]Examples[/bold]
+
+      dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz --out results
+
+      dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
+      --categories risks.csv --out results
+    """
+    from dissensus.aggregation.naming import aggregations_from
+    from dissensus.cli.progress import compile_on_first_use, progress_of_cases
+    from dissensus.evaluation.evaluator import default_aggregations
+    from dissensus.evaluation.evaluator import evaluate as evaluated
+    from dissensus.predictions.reader import read_models
+
+    refuse_existing(out, overwrite=overwrite)
+    chosen = [a for text in aggregation or [] for a in aggregations_from(text)] or list(default_aggregations())
+    said = options.examine(
+        file,
+        format=format,
+        conditions=conditions,
+        column=column,
+        tie_separator=tie_separator,
+        bucket_order=bucket_order,
+        unranked=unranked,
+    ).annotations
+    known = options.categories_from(categories, said.conditions)
+    given = predictions or []
+    models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
+    columns = read_strata(strata, said.case_names)
+    metrics = [_metric(text, known) for text in metric] if metric else None
+    compile_on_first_use()
+    with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
+        result = evaluated(
+            said,
+            models,
+            aggregations=chosen,
+            metrics=metrics,
+            draws=draws,
+            seed=seed,
+            threads=threads,
+            categories=known,
+            images=columns.pop("image", None),
+            strata=columns,
+            level=level,
+            allow_missing=allow_missing,
+            advance=advance,
+        )
+    paths = [file, *(Path(text.partition("=")[2] or text) for text in given), *(p for p in (categories, strata) if p)]
+    result = replace(result, material=replace(result.material, inputs={path.name: _hash(path) for path in paths}))
+    write_results(result, out, overwrite=overwrite, report=report)
+    show_results(result, out)
+
+
+def _metric(text: str, categories: Categories | None) -> Metric:
+    from dissensus.metrics import named_metric
+
+    labels = None if categories is None else [categories.names[code] for code in categories.codes]
+    return named_metric(text, categories=labels)
+
+
+def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
+    """Write the directory of results, with its report, whole or not at all."""
+    from dissensus.core.files import directory_written_whole
+    from dissensus.evaluation.store import write_files
+
+    with directory_written_whole(out, overwrite=overwrite) as place:
+        write_files(result, place)
+        if report:
+            from dissensus.report.page import write_report
+
+            write_report(result, place / "report.html")
+
+
+def show_results(result: Evaluation, out: Path) -> None:
+    """Print the table, the headline, what to beware of, and where everything is."""
+    from rich.console import Console
+
+    console = Console(soft_wrap=True)
+    if result.models:
+        console.print(summary_table(result))
+    console.print(repr(result), markup=False, highlight=False)
+    for warning in result.warnings:
+        console.print(f"  ! {warning}", markup=False, highlight=False)
+    rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""
+    report = out / "report.html"
+    seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
+    console.print(f"-> {out}" + (f" ({seen})" if seen else ""), markup=False, highlight=False)
+
+
+def refuse_existing(out: Path, *, overwrite: bool) -> None:
+    """Refuse a directory that exists, before any work is done."""
+    if out.exists() and not overwrite:
+        raise DissensusError(
+            "the output directory exists already", got=str(out), advice="choose another one, or add --overwrite"
+        )
+
+
+def _hash(path: Path) -> str:
+    if path.is_dir():
+        return ""
+    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def read_strata(path: Path | None, case_names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Read columns that group cases, aligned to the cases by name."""
+    if path is None:
+        return {}
+    from dissensus.core.errors import listing
+    from dissensus.core.files import open_source
+    from dissensus.study.tables import find_columns
+
+    source = open_source(path)
+    if not source.is_table:
+        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(path))
+    case = find_columns(source.table.columns, {}, required=("case",))["case"]
+    rows = {str(row[case]): row for row in source.table.iter_rows(named=True)}
+    missing = [name for name in case_names if name not in rows]
+    if missing:
+        raise DissensusError(
+            "some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}", where=str(path)
+        )
+    return {name: [str(rows[c][name]) for c in case_names] for name in source.table.columns if name != case}
+
+
+def summary_table(result: Evaluation, run: int | None = None) -> Table:
+    """Show every model and metric under one aggregation: adjusted value with interval, point estimate, optimism."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    chosen = result.reference if run is None else run
+    table = Table(
+        *("model", "metric"),
+        *(Column(name, justify="right") for name in ("adjusted", f"{result.level:.0%} interval", "point", "optimism")),
+        title=Text(f"under {result.run_label(chosen)}"),
+    )
+    size = len(result.models) * len(result.measures)
+    for row in result.to_frame()[chosen * size : (chosen + 1) * size].iter_rows(named=True):
+        point = "-" if row["point_estimate"] is None else f"{row['point_estimate']:.3f}"
+        optimism = "-" if row["optimism"] is None else f"{row['optimism']:+.3f}"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        cells = (row["model"], row["metric"], f"{row['mean']:.3f}", interval, point, optimism)
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def compare(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="Only this metric, by its name in the results.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
+) -> None:
+    """Compare models on the same draws and cases: difference, interval, probability, or not distinguishable.
+
+    [bold]Examples[/bold]
+
+      dissensus compare results
+
+      dissensus compare results --metric "top-3 accuracy" --out comparison.csv
+    """
+    from rich.console import Console
+
+    from dissensus.core.errors import suggestion
+    from dissensus.core.files import write_table
+    from dissensus.evaluation.store import load_evaluation
+
+    result = load_evaluation(results)
+    names = [measure.name for measure in result.measures]
+    if metric is not None and metric not in names:
+        raise DissensusError(
+            f"there is no metric {metric!r}", expected=", ".join(names), advice=suggestion(metric, names)
+        )
+    comparison = result.compare()
+    table = comparison.to_frame()
+    chosen = table.filter(table["metric"] == metric) if metric is not None else table
+    if out is not None:
+        write_table(chosen, out)
+    console = Console(soft_wrap=True)
+    console.print(_comparison_table(chosen.iter_rows(named=True)))
+    for row in comparison.flips().iter_rows(named=True):
+        text = f"the order of {row['first']} and {row['second']} flips: {row['first']} leads in {row['first_better']}"
+        console.print(f"  ! {text}; {row['second']} in {row['second_better']}", markup=False, highlight=False)
+
+
+def _comparison_table(rows: Iterable[dict[str, Any]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("aggregation", "metric", "difference", "interval", "P(first better)", "verdict")
+    for row in rows:
+        name = row["aggregation"] if row["reliability"] is None else f"{row['aggregation']} {row['reliability']:g}"
+        difference = f"{row['first']} - {row['second']}: {row['difference']:+.3f}"
+        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
+        cells = (name, row["metric"], difference, interval, f"{row['probability_better']:.2f}", row["verdict"])
+        table.add_row(*(Text(cell) for cell in cells))
+    return table

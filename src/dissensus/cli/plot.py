@@ -1,0 +1,108 @@
+"""``dissensus plot``: single figures of an evaluation, for a paper or as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.core.errors import DissensusError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dissensus.evaluation.plots import Plots
+
+
+def plot(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
+    figure: Annotated[
+        str | None, typer.Argument(metavar="[FIGURE]", help="Name of the figure; see --list.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the figure: .svg, .pdf, .png or .html.")] = None,
+    metric: Annotated[str | None, typer.Option("--metric", help="Name of the metric; the first one.")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help='Label of the run, such as "plackett-luce 3"; the middle one.')
+    ] = None,
+    case: Annotated[str | None, typer.Option("--case", help="Name of the case, for the figure of one case.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the figures, runs and metrics.")] = False,
+) -> None:
+    """Draw a figure of an evaluation: SVG, PDF or PNG for a paper, or a page that works offline.
+
+    [bold]Examples[/bold]
+
+      dissensus plot results --list
+
+      dissensus plot results reliability --metric "top-3 accuracy" --out accuracy.pdf
+
+      dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
+    """
+    from rich.console import Console
+
+    if not show_list:
+        _check(figure, out)
+    plots = _loaded(results)
+    console = Console(soft_wrap=True)
+    if show_list or figure is None or out is None:
+        console.print(_listing(plots))
+        for what, names in _known_names(plots).items():
+            console.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
+        return
+    _write(plots, figure, out, metric=metric, run=run, case=case)
+    console.print(f"  -> {out}", markup=False, highlight=False)
+
+
+def _check(figure: str | None, out: Path | None) -> None:
+    """Refuse what would fail only after the results are loaded."""
+    from dissensus.evaluation.plots import found_figure
+    from dissensus.figures.matplotlib_renderer import checked_ending
+
+    if figure is None or out is None:
+        missing = "the figure to draw" if figure is None else "--out"
+        raise DissensusError(f"{missing} is missing", advice="dissensus plot RESULTS --list shows the figures")
+    found_figure(figure)
+    if out.suffix.lower() != ".html":
+        checked_ending(out, others=(".html",))
+
+
+def _loaded(results: Path) -> Plots:
+    from dissensus.evaluation.plots import Plots
+    from dissensus.evaluation.store import load_evaluation
+
+    return Plots(load_evaluation(results))
+
+
+def _write(plots: Plots, figure: str, out: Path, *, metric: str | None, run: str | None, case: str | None) -> None:
+    from dissensus.core.files import written_whole
+    from dissensus.figures.matplotlib_renderer import write_chart
+    from dissensus.figures.plotly_renderer import page
+
+    chart = plots.chart(figure, metric=metric, run=run, case=case)
+    if out.suffix.lower() != ".html":
+        write_chart(chart, out)
+        return
+    with written_whole(out) as temporary:
+        temporary.write_text(page(chart), encoding="utf-8")
+
+
+def _listing(plots: Plots) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from dissensus.evaluation.plots import FIGURES
+
+    table = Table("figure", "shows", "options", "here")
+    for name, sort in FIGURES.items():
+        lacking = sort.lacking(plots.evaluation)
+        options = " ".join(f"--{option}" for option in sort.options)
+        table.add_row(*map(Text, (name, sort.shows, options, f"no: needs {lacking}" if lacking else "yes")))
+    return table
+
+
+def _known_names(plots: Plots) -> dict[str, list[str]]:
+    evaluation = plots.evaluation
+    return {
+        "metrics": [measure.name for measure in evaluation.measures],
+        "runs": [evaluation.run_label(place) for place in range(len(evaluation.runs))],
+    }

@@ -1,0 +1,59 @@
+"""``dissensus report``: the results as one page that opens offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.", readable=False)
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; report.html among the results.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    static: Annotated[
+        Path | None, typer.Option("--static", help="Write the figures as SVG into this new directory, for a paper.")
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Write the report: headline, figures, every case, methods and provenance in one file without network.
+
+    [bold]Examples[/bold]
+
+      dissensus report results
+
+      dissensus report results --title "Reader study 2" --out study.html --open
+
+      dissensus report results --static figures
+    """
+    from dissensus.evaluation.store import load_evaluation
+    from dissensus.report.page import write_report
+
+    evaluation = load_evaluation(results)
+    page = results / "report.html" if out is None else out
+    if static is not None:
+        from dissensus.evaluation.plots import write_static
+
+        written = write_static(evaluation, static)
+        _say(f"-> {static} ({len(written)} figures)")
+    write_report(evaluation, page, title=title)
+    _say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
+    if open_page:
+        _open(page)
+
+
+def _say(text: str) -> None:
+    from rich.console import Console
+
+    Console(soft_wrap=True).print(text, markup=False, highlight=False)
+
+
+def _open(page: Path) -> None:
+    """Show the page, or say that there is no browser."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        _say("  no browser could be opened; open the file yourself")

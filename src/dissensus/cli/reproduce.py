@@ -1,0 +1,149 @@
+"""``dissensus reproduce``: the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import options
+from dissensus.core.errors import FormatError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dissensus.reproduction import Reproduction, Section
+
+COLOURS = {"agrees": "green", "differs": "red", "not comparable": "yellow", "not in the paper": "dim"}
+
+
+def reproduce(
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Directory with the published data, in it or in folders of it.", readable=False),
+    ] = None,
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON, for machines.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Directory to write the figures into.")] = None,
+    draws: options.DrawsOption = 1000,
+    sweep_draws: Annotated[
+        int, typer.Option("--sweep-draws", help="Draws at the reliabilities that only the main figure needs.")
+    ] = 250,
+    seed: options.SeedOption = 0,
+    threads: options.ThreadsOption = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the directory if it exists.")] = False,
+) -> None:
+    """Run the experiments of the source paper, and print what it says beside what comes out.
+
+    Without data, the toy problem and the three printed cases still run.
+
+    [bold]Examples[/bold]
+
+      dissensus reproduce
+
+      dissensus reproduce --data published --json reproduction.json --out figures
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from dissensus.cli.progress import compile_on_first_use
+    from dissensus.reproduction import reproduce as reproduced
+
+    _check_targets(as_json, out, overwrite=overwrite)
+    compile_on_first_use()
+    with _progress() as watch:
+        result = reproduced(data, draws=draws, sweep_draws=sweep_draws, seed=seed, threads=threads, watch=watch)
+    written = _write(result, as_json, out, overwrite=overwrite)
+    console = Console(soft_wrap=False)
+    for section in result.sections:
+        console.print(Text(f"\n{section.title}", style="bold"))
+        console.print(_table(section))
+        for number, reason in enumerate(section.reasons, start=1):
+            console.print(Text(f"  ({number}) {reason}", style="dim"), soft_wrap=True)
+    _close(console.print, result, written)
+
+
+def _check_targets(as_json: Path | None, out: Path | None, *, overwrite: bool) -> None:
+    """Refuse what could not be written before anything is computed."""
+    for path in (as_json, out):
+        if path is not None and not path.absolute().parent.is_dir():
+            got, advice = str(path.parent), "create it first"
+            raise FormatError("the directory to write into does not exist", got=got, advice=advice)
+    if out is not None and out.exists() and not overwrite:
+        raise FormatError(
+            "the output directory exists already", got=str(out), advice="choose another one, or add --overwrite"
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show which experiment is under way on standard error, if somebody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)
+
+
+def _write(result: Reproduction, as_json: Path | None, out: Path | None, *, overwrite: bool) -> list[Path]:
+    from dissensus.core.files import written_whole
+
+    written: list[Path] = []
+    if out is not None:
+        from dissensus.reproduction.charts_of_paper import write_figures
+
+        written += write_figures(result.frames, out, overwrite=overwrite)
+    if as_json is not None:
+        with written_whole(as_json) as temporary:
+            temporary.write_text(result.to_json(), encoding="utf-8")
+        written.append(as_json)
+    return written
+
+
+def _table(section: Section) -> Table:
+    """Show the rows of an experiment below their settings; a verdict has the number of its reason."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(expand=True, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("quantity", ratio=1)
+    table.add_column("paper", justify="right", max_width=18)
+    table.add_column("ours", justify="right", no_wrap=True)
+    table.add_column("verdict", max_width=11)
+    settings = ""
+    for row in section.rows:
+        mark = f" ({section.reasons.index(row.explanation) + 1})" if row.explanation else ""
+        verdict = Text(f"{row.verdict}{mark}", style=COLOURS[row.verdict])
+        if row.settings != settings:
+            settings = row.settings
+            table.add_row(Text(settings, style="dim italic"))
+        table.add_row(Text(f"  {row.quantity}"), Text(row.paper_text), Text(row.ours_text), verdict)
+    return table
+
+
+def _close(show: Callable[..., None], result: Reproduction, written: list[Path]) -> None:
+    """Say what was missing, what deserves a look, how it ended, and what was written."""
+    from rich.text import Text
+
+    for each in result.missing:
+        show(Text(f"  ! {each}", style="yellow"), soft_wrap=True)
+    for note in result.notes:
+        show(Text(f"  ! {note}", style="yellow"), soft_wrap=True)
+    told = ", ".join(f"{verdict} {count}" for verdict, count in result.counts.items() if count)
+    show(Text(f"  {len(result.rows)} numbers: {told}"), soft_wrap=True)
+    for place in written:
+        show(Text(f"  -> {place}"), soft_wrap=True)

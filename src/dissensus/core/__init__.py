@@ -1,0 +1,1 @@
+"""The floor that everything stands on: errors, names, checks, ragged arrays, files."""

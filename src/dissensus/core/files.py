@@ -1,0 +1,413 @@
+"""Files: what they hold, told from their content, and writing them so that they appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from dissensus.core.aliases import Path
+from dissensus.core.errors import FormatError, suggestion
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Kind: TypeAlias = Literal["directory", "parquet", "npy", "npz", "json", "jsonl", "table", "text"]
+
+SEPARATORS = (",", "\t", ";", "|")
+NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
+TABLE_ENDINGS = (".csv", ".tsv", ".tab")
+JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+BLANK = b"\xef\xbb\xbf \t\r\n"
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file (or directory), what kind it is, and its content, loaded once.
+
+    ``content`` is a polars frame for tables and Parquet (text columns for CSV), the parsed value for JSON, a list
+    of objects for JSON lines, an array or dict of arrays for npy and npz, the text otherwise, and a sorted list
+    of paths for a directory.
+    """
+
+    path: FilePath
+    kind: Kind
+    content: Any
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The content, known to be a table."""
+        import polars as pl
+
+        assert isinstance(self.content, pl.DataFrame)
+        return self.content
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the content is a table, from text or from Parquet."""
+        return self.kind in ("table", "parquet")
+
+
+def open_source(path: Path) -> Source:
+    """Load a file and tell from its content what kind it is.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, unreadable, empty, truncated or not UTF-8.
+    """
+    place = checked_path(path)
+    if place.is_dir():
+        return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
+    head = _head(place)
+    if not head.strip(BLANK):
+        raise empty(place)
+    _refuse_packed(place, head)
+    if head.startswith(b"PAR1"):
+        return Source(place, "parquet", read_parquet(place))
+    if head.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        kind: Kind = "npy" if head.startswith(b"\x93") else "npz"
+        return Source(place, kind, read_arrays(place))
+    start = head.lstrip(BLANK)[:1]
+    if start in (b"[", b"{") and place.suffix.lower() not in TABLE_ENDINGS:
+        return _json_source(place)
+    if place.suffix.lower() in TABLE_ENDINGS:
+        return Source(place, "table", read_table(place))
+    return Source(place, "text", read_text(place))
+
+
+def checked_path(path: Path) -> FilePath:
+    """Return the path if it can be read, or say why not."""
+    place = FilePath(path)
+    try:
+        if not place.exists():
+            near = _near(place)
+            raise FormatError("there is no such file", got=str(path), advice=near or "check the path")
+        size = place.stat().st_size
+    except OSError as error:
+        raise unreadable(place, error) from error
+    if not os.access(place, os.R_OK):
+        raise unreadable(place)
+    if size == 0 and not place.is_dir():
+        raise empty(place)
+    return place
+
+
+def empty(place: FilePath) -> FormatError:
+    """Build the error for a file with nothing in it."""
+    return FormatError("the file is empty", expected="annotations or predictions", where=str(place))
+
+
+def unreadable(place: FilePath, error: OSError | None = None) -> FormatError:
+    """Build the error for a file that may not be read."""
+    got = "permission denied" if error is None else str(error.strerror or error).lower()
+    return FormatError(
+        "the file cannot be read", got=got, where=str(place), advice="check the path and its permissions"
+    )
+
+
+def _refuse_packed(place: FilePath, head: bytes) -> None:
+    """Refuse what is often passed by mistake: spreadsheets, compressed files, and UTF-16 text."""
+    advice = ""
+    if place.suffix.lower() in SPREADSHEETS:
+        got, advice = "a spreadsheet", "save the sheet as CSV UTF-8"
+    elif head.startswith(COMPRESSED):
+        got, advice = "a compressed file", "unpack it first"
+    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        got, advice = "UTF-16 text", "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
+    if advice:
+        expected = "UTF-8 text, JSON, Parquet or an array file"
+        problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
+        raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
+
+
+def _near(place: FilePath) -> str:
+    """Offer a file beside a missing one if the name is alike even without its ending."""
+    if not place.parent.is_dir():
+        return ""
+    beside = [item.name for item in place.parent.iterdir()]
+    alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
+    return suggestion(place.name, alike)
+
+
+def _head(place: FilePath) -> bytes:
+    try:
+        with place.open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise unreadable(place, error) from error
+
+
+def read_text(place: FilePath) -> str:
+    """Read UTF-8 text, with or without a byte order mark."""
+    data = place.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            "the file is not UTF-8 text",
+            got=f"the byte 0x{data[error.start]:02x}",
+            where=f"{place}, line {line}",
+            advice="save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ) from error
+
+
+def read_table(place: FilePath, separator: str | None = None) -> pl.DataFrame:
+    """Read a CSV or TSV file, empty cells as missing, every column as text.
+
+    Columns that are called ``rank``, ``score`` and the like are read as numbers if all their cells are.
+    """
+    import polars as pl
+
+    separator = separator or _separator(place)
+    numbers = {name: pl.Float64 for name in _header(place).strip().split(separator) if name in NUMBER_NAMES}
+    try:
+        try:
+            table = pl.read_csv(place, separator=separator, infer_schema=False, schema_overrides=numbers)
+        except pl.exceptions.ComputeError:
+            table = pl.read_csv(place, separator=separator, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise broken_table(place, separator, str(error).splitlines()[0]) from error
+    if all(column.null_count() for column in table):
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
+    if not len(table):
+        one_line = any("\r" in name for name in table.columns)
+        raise FormatError(
+            "the table has a header but no rows",
+            expected="at least one row of data",
+            where=str(place),
+            advice="save it with the line ends of Windows or Unix" if one_line else "",
+        )
+    # polars leaves doubled quotes in the header as they are (pola-rs/polars#20294)
+    return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
+
+
+def broken_table(place: FilePath, separator: str, problem: str) -> FormatError:
+    """Find out, row by row, why a table cannot be read."""
+    text = read_text(place)
+    if not text.strip():
+        return empty(place)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line, width = 1, 0
+    try:
+        for row in reader:
+            width = width or len(row)
+            if len(row) > width:
+                got = f"{len(row)} cells where the header has {width}"
+                return _broken_row("a row has more cells than the header", got, f"{place}, line {line}")
+            line = reader.line_num + 1
+    except csv.Error:
+        got = f"{text.splitlines()[line - 1]:.60}"
+        return _broken_row("a quotation mark is not closed", got, f"{place}, from line {line}")
+    odd = [number for number, line in enumerate(text.split("\n")) if line.count('"') % 2]
+    if odd:
+        got = f"{text.splitlines()[odd[0]]:.60}"
+        return _broken_row("a lone quotation mark stands in a cell", got, f"{place}, line {odd[0] + 1}")
+    return _broken_row("the table cannot be read", problem, str(place))
+
+
+def _broken_row(problem: str, got: str, where: str) -> FormatError:
+    advice = 'put a cell that holds separators or quotes between quotes, and double the quotes inside: "5"" long"'
+    return FormatError(problem, got=got, where=where, advice=advice)
+
+
+def _separator(place: FilePath) -> str:
+    if place.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    return max(SEPARATORS, key=_header(place).count)
+
+
+def _header(place: FilePath) -> str:
+    with place.open("rb") as file:
+        return file.readline().decode("utf-8-sig", errors="replace")
+
+
+def read_parquet(place: FilePath) -> pl.DataFrame:
+    """Read a Parquet file."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(place)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(
+            "the Parquet file is damaged or cut off",
+            got=str(error).splitlines()[0],
+            where=str(place),
+            advice="write or download it again",
+        ) from error
+
+
+def read_arrays(place: FilePath) -> Any:
+    """Read an npy array, or the arrays of an npz file by name; nothing pickled is ever loaded."""
+    import zipfile
+    import zlib
+    from tokenize import TokenError
+
+    import numpy as np
+
+    damage = (zipfile.BadZipFile, zlib.error, TokenError)
+    try:
+        with place.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, OSError, NotImplementedError, *damage) as error:
+        raise FormatError(
+            "the array file cannot be read",
+            expected="numbers or text saved with numpy.save or numpy.savez, without pickled objects",
+            got=str(error).partition("\n")[0],
+            where=str(place),
+        ) from error
+
+
+def _json_source(place: FilePath) -> Source:
+    text = read_text(place)
+    lines = [line for line in text.split("\n") if line.strip()]
+    if place.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
+        return Source(place, "jsonl", [_parse_line(place, number, line) for number, line in _numbered(text)])
+    return Source(place, "json", _parse(place, text))
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        cut = _ends_early(text, error)
+        raise FormatError(
+            "the JSON is cut off" if cut else "the JSON is not valid",
+            got=error.msg,
+            where=f"{place}, line {first_line + error.lineno - 1}, column {error.colno}",
+            advice="write or download the file again" if cut else "",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError("the JSON is nested too deeply or holds a huge number", where=str(place)) from error
+
+
+def _ends_early(text: str, error: json.JSONDecodeError) -> bool:
+    """Tell a file that was cut off from one that is wrong inside."""
+    rest = text[error.pos :].strip()
+    unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))
+    return unfinished or error.msg.startswith("Unterminated string")
+
+
+def _parse_line(place: FilePath, number: int, line: str) -> dict[str, Any]:
+    value = _parse(place, line, number)
+    if not isinstance(value, dict):
+        raise FormatError(
+            "a line of the file is not a JSON object",
+            expected='an object such as {"id": ...} on every line',
+            got=line[:60],
+            where=f"{place}, line {number}",
+        )
+    return value
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[FilePath]:
+    """Give a temporary path to write to; on success it takes the place of ``path`` in one step."""
+    target = FilePath(path)
+    if not target.parent.is_dir():
+        got, advice = str(target.parent), "create it first"
+        raise FormatError("the directory to write into does not exist", got=got, advice=advice)
+    temporary = None
+    try:
+        temporary = _temporary_beside(target)
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        got = str(error.strerror or error).lower()
+        raise FormatError("the file cannot be written", got=got, where=str(target)) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _temporary_beside(target: FilePath) -> FilePath:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    os.close(handle)
+    return FilePath(name)
+
+
+@contextmanager
+def directory_written_whole(path: Path, *, overwrite: bool = False) -> Iterator[FilePath]:
+    """Give a temporary directory to fill; on success it takes the place of ``path``, which stays intact until then."""
+    target = FilePath(path)
+    if target.exists() and not overwrite:
+        raise FormatError(
+            "the output directory exists already",
+            got=str(target),
+            advice="choose another one, or allow it to be replaced (overwrite=True, --overwrite)",
+        )
+    if not target.absolute().parent.is_dir():
+        raise FormatError(
+            "the directory to write into does not exist", got=str(target.parent), advice="create it first"
+        )
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.absolute().parent) as room:
+        fresh, old = FilePath(room) / "new", FilePath(room) / "old"
+        fresh.mkdir()
+        try:
+            yield fresh
+            if target.exists():
+                target.replace(old)
+            fresh.replace(target)
+        except OSError as error:
+            if old.exists() and not target.exists():
+                old.replace(target)
+            raise FormatError("the results cannot be written", got=str(error.strerror), where=str(target)) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table whole; the ending of the path chooses the form."""
+    write = table_writer(path)
+    with written_whole(path) as temporary:
+        write(table, temporary)
+
+
+def table_writer(path: Path) -> Callable[[pl.DataFrame, FilePath], None]:
+    """Return how a table is written to this path, or say which endings are known."""
+    ending = FilePath(path).suffix.lower()
+    if ending not in TABLE_WRITERS:
+        raise FormatError(
+            "the ending of the output file is not understood",
+            expected=f"one of {', '.join(TABLE_WRITERS)}",
+            got=repr(ending),
+            where=str(path),
+        )
+    return TABLE_WRITERS[ending]
+
+
+TABLE_WRITERS: dict[str, Callable[[pl.DataFrame, FilePath], None]] = {
+    ".csv": lambda table, place: table.write_csv(place),
+    ".tsv": lambda table, place: table.write_csv(place, separator="\t"),
+    ".parquet": lambda table, place: table.write_parquet(place),
+    ".jsonl": lambda table, place: table.write_ndjson(place),
+}
+"""How a table is written, by the ending of the path."""

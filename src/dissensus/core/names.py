@@ -1,0 +1,99 @@
+"""Names of cases, conditions, models: all different, looked up by name, and hashed to keys of random streams."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.core.aliases import BoolArray, IntArray, KeyArray
+from dissensus.core.checks import check_length
+from dissensus.core.errors import DissensusError, listing, suggestion
+
+Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
+"""A choice of cases: names, positions, a slice or a mask."""
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """Refuse empty and repeated names."""
+    different = set(names)
+    if len(different) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        raise DissensusError(
+            f"{what} names must all be different",
+            got=f"{len(twice)} used more than once: {listing(twice)}",
+            advice=f"give every {what} a name of its own",
+        )
+    if "" in different:
+        check_not_empty(what, names)
+
+
+def check_not_empty(what: str, names: Sequence[str]) -> None:
+    """Refuse a name without a letter, which no file could tell from a missing one."""
+    if "" in names:
+        article = "an" if what[0] in "aeiou" else "a"
+        raise DissensusError(f"{article} {what} has an empty name", where=f"{what} {names.index('') + 1}")
+
+
+def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
+    """Turn names, positions, a slice or a mask into positions of cases."""
+    everyone = np.arange(len(known), dtype=np.int64)
+    if isinstance(cases, slice):
+        return everyone[cases]
+    chosen = _flat(cases)
+    if chosen.dtype.kind == "U":
+        try:
+            return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
+        except KeyError as error:
+            raise _unknown_case(error.args[0], known) from None
+    if chosen.dtype.kind == "b":
+        check_length("mask value", len(chosen), len(known))
+        return np.flatnonzero(chosen)
+    outside = chosen[(chosen < -len(known)) | (chosen >= len(known))]
+    if len(outside):
+        raise DissensusError(
+            "there is no case at this position",
+            expected=f"0 to {len(known) - 1}, or negative numbers that count from the end",
+            got=str(outside[0]),
+        )
+    return np.take(everyone, chosen)
+
+
+def _flat(cases: object) -> npt.NDArray[Any]:
+    chosen = np.empty(0) if isinstance(cases, str) or cases is None else np.asarray(cases)
+    if chosen.ndim == 1 and not chosen.size and not isinstance(cases, str) and cases is not None:
+        return chosen.astype(np.int64)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
+        raise DissensusError(
+            "the choice of cases is not understood",
+            expected="a list of names or of positions, a slice, or a mask with one entry per case",
+            got=f"{cases!r:.60}",
+            advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
+        )
+    return chosen
+
+
+def _unknown_case(case: str, known: Mapping[str, int]) -> DissensusError:
+    return DissensusError(
+        f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
+    )
+
+
+def case_keys(names: Sequence[str]) -> KeyArray:
+    """Hash names of cases to 64 bits, the same on every machine.
+
+    >>> case_keys(["case 1"])
+    array([...], dtype=uint64)
+    """
+    return _case_keys(tuple(names)).copy()
+
+
+@lru_cache(maxsize=16)
+def _case_keys(names: tuple[str, ...]) -> KeyArray:
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

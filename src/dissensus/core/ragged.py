@@ -1,0 +1,82 @@
+"""Arithmetic of ragged arrays: offsets say where each row of a flat array begins and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+
+
+def frozen_integers(values: object) -> IntArray:
+    """Return the values as a read-only array of 64-bit integers of its own."""
+    array = np.array(values, dtype=np.int64)
+    array.flags.writeable = False
+    return array
+
+
+def frozen_numbers(values: object) -> FloatArray:
+    """Return the values as a read-only array of 64-bit floats of its own."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def offsets_from_lengths(lengths: Iterable[int] | IntArray) -> IntArray:
+    """Turn the lengths of rows into offsets, one more than there are rows.
+
+    >>> offsets_from_lengths([2, 0, 1])
+    array([0, 2, 2, 3])
+    """
+    sizes = np.fromiter(lengths, dtype=np.int64) if not isinstance(lengths, np.ndarray) else lengths
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def row_of_each(offsets: IntArray) -> IntArray:
+    """Name the row of every element.
+
+    >>> row_of_each(np.array([0, 2, 2, 3]))
+    array([0, 0, 2])
+    """
+    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+
+
+def take_rows(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Select rows: the offsets of the selection, and the positions of its elements.
+
+    >>> take_rows(np.array([0, 2, 2, 3]), np.array([2, 0]))
+    (array([0, 1, 3]), array([2, 0, 1]))
+    """
+    selected = offsets_from_lengths(np.diff(offsets)[rows])
+    shift = np.repeat(offsets[rows] - selected[:-1], np.diff(selected))
+    return selected, np.arange(selected[-1], dtype=np.int64) + shift
+
+
+def join_offsets(parts: Iterable[IntArray]) -> IntArray:
+    """Put ragged arrays one after the other.
+
+    >>> join_offsets([np.array([0, 2]), np.array([0, 1, 1])])
+    array([0, 2, 3, 3])
+    """
+    return offsets_from_lengths(np.concatenate([np.diff(part) for part in parts]))
+
+
+def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatArray:
+    """Sum the weights of each row.
+
+    >>> weighted_counts(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3)
+    array([1.5, 0. , 2. ])
+    """
+    return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
+
+
+def begins_run(*columns: IntArray | FloatArray) -> BoolArray:
+    """Mark every element at which any of the columns changes; the first is always marked."""
+    begins = np.zeros(len(columns[0]), dtype=np.bool_)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins

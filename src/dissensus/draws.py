@@ -1,0 +1,354 @@
+"""The batch of draws that flows onward: plausibilities on the support of each case, plus one rest mass.
+
+A case mentions U of K conditions. A draw of its plausibilities is U + 1 numbers: one per mentioned condition and the
+mass of all others together, which splits among them by a symmetric Dirichlet distribution. A dense view with K numbers
+is built only on request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.names import case_positions
+from dissensus.core.ragged import row_of_each, take_rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dissensus.core.names import Cases
+    from dissensus.kernels.compact import Layout
+    from dissensus.kernels.orders import Orders
+
+Result = TypeVar("Result")
+
+BATCH_VALUES = 2_000_000
+"""How many numbers a batch holds at most (16 MB), unless a single case needs more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Hold all draws of some cases.
+
+    Attributes
+    ----------
+    case_names
+        The cases, in order.
+    n_conditions
+        K.
+    n_draws, n_chains
+        Draws per case, chain after chain; independent draws form one chain.
+    support_offsets : (n_cases + 1,)
+        The support of case ``i`` is ``support[support_offsets[i]:support_offsets[i + 1]]``.
+    support : (sum of U,)
+        Codes of the mentioned conditions, ascending within a case.
+    values : (n_draws * sum of (U + 1),)
+        Case after case, each a C-ordered (n_draws, U + 1) matrix whose last column is the rest mass.
+    rest_shapes : (n_cases,)
+        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+    rest_keys : (n_cases,)
+        Key of the random stream of that split.
+    """
+
+    case_names: tuple[str, ...]
+    n_conditions: int
+    n_draws: int
+    n_chains: int
+    support_offsets: IntArray
+    support: IntArray
+    values: FloatArray
+    rest_shapes: FloatArray
+    rest_keys: KeyArray
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases in the batch."""
+        return len(self.case_names)
+
+    @property
+    def support_sizes(self) -> IntArray:
+        """U of each case, shape (n_cases,)."""
+        return np.diff(self.support_offsets)
+
+    @property
+    def rest_sizes(self) -> IntArray:
+        """K - U of each case, shape (n_cases,)."""
+        return self.n_conditions - self.support_sizes
+
+    @property
+    def columns(self) -> IntArray:
+        """Where the U + 1 columns of each case begin when all are put side by side, shape (n_cases + 1,)."""
+        return self.support_offsets + np.arange(self.n_cases + 1)
+
+    def of_case(self, case: int) -> FloatArray:
+        """Return the draws of one case, a view of shape (n_draws, U + 1); the last column is the rest mass."""
+        start, stop = self.n_draws * self.columns[case : case + 2]
+        return self.values[start:stop].reshape(self.n_draws, -1)
+
+    def support_of(self, case: int) -> IntArray:
+        """Return the codes of the mentioned conditions of one case, shape (U,)."""
+        return self.support[self.support_offsets[case] : self.support_offsets[case + 1]]
+
+    def outline(self) -> Batch:
+        """Return the same cases and conditions without the draws."""
+        return replace(self, values=np.empty(0))
+
+    def dense(self) -> FloatArray:
+        """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions."""
+        from dissensus.kernels.compact import split_every_rest
+
+        full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
+        for case in range(self.n_cases):
+            codes = self.support_of(case)
+            others = np.delete(np.arange(self.n_conditions), codes)
+            draws = self.of_case(case)
+            full[case][:, codes] = draws[:, :-1]
+            full[case][:, others] = split_every_rest(
+                np.ascontiguousarray(draws[:, -1]), len(others), self.rest_shapes[case], self.rest_keys[case]
+            )
+        return full
+
+    def means(self) -> FloatArray:
+        """Return the means over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        from dissensus.kernels.compact import mean_draws
+
+        return mean_draws(self.layout(), self.values)
+
+    def deviations(self) -> FloatArray:
+        """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        return np.concatenate([self.of_case(case).std(axis=0) for case in range(self.n_cases)])
+
+    def top_shares(self) -> FloatArray:
+        """Return how often each condition is on top, side by side for all cases, shape (sum of (U + 1),).
+
+        The last number of a case is how often any unmentioned condition is on top. Exact ties share the draw.
+        """
+        from dissensus.kernels.orders import first_shares
+
+        return first_shares(self.layout(), self.first_orders())
+
+    def first_orders(self) -> Orders:
+        """Return which conditions are on top of each draw."""
+        from dissensus.kernels.orders import draw_orders
+
+        return draw_orders(self.layout(), self.values, 1)
+
+    def layout(self) -> Layout:
+        """Return what kernels need to know to walk through ``values``."""
+        from dissensus.kernels.compact import Layout
+
+        return Layout(
+            self.n_draws,
+            self.n_conditions,
+            np.ascontiguousarray(self.support_offsets, dtype=np.int64),
+            np.ascontiguousarray(self.rest_shapes, dtype=np.float64),
+            np.ascontiguousarray(self.rest_keys, dtype=np.uint64),
+        )
+
+
+class Sampler(Protocol):
+    """Draw the plausibilities of some cases, by position; the same case gives the same draws whatever its company."""
+
+    def __call__(self, cases: IntArray) -> Batch:
+        """Draw."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plausibilities:
+    """Iterate over batches of draws without keeping them.
+
+    Every iteration draws anew, and gives the same draws: they are keyed by the seed and the name of the case, so they
+    do not depend on threads, batches, the order of cases, or which other cases there are.
+
+    Attributes
+    ----------
+    conditions
+        Names of the K conditions.
+    case_names
+        The cases that have draws.
+    excluded
+        Cases without any opinion; they have no draws.
+    n_draws, n_chains
+        Draws per case, and the chains they come from.
+    support_offsets, support
+        Codes of the mentioned conditions of each case.
+    sampler
+        Draws the plausibilities of cases given by position.
+    threads
+        How many threads draw at the same time.
+    """
+
+    conditions: tuple[str, ...]
+    case_names: tuple[str, ...]
+    excluded: tuple[str, ...]
+    n_draws: int
+    n_chains: int
+    support_offsets: IntArray
+    support: IntArray
+    sampler: Sampler
+    threads: int = 1
+    positions: IntArray | None = None
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases with draws."""
+        return len(self.case_names)
+
+    @property
+    def n_conditions(self) -> int:
+        """K."""
+        return len(self.conditions)
+
+    def __len__(self) -> int:
+        return self.n_cases
+
+    def __repr__(self) -> str:
+        chains = f" in {self.n_chains} chains" if self.n_chains > 1 else ""
+        excluded = f"; {len(self.excluded)} unannotated excluded" if self.excluded else ""
+        return (
+            f"Plausibilities: {self.n_cases} cases, {self.n_draws} draws{chains}, "
+            f"{self.n_conditions} conditions{excluded}"
+        )
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.map(_itself)
+
+    def map(self, function: Callable[[Batch], Result], *, batch_cases: int | None = None) -> Iterator[Result]:
+        """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
+
+        Batches have ``batch_cases`` cases each, or as many as fit.
+        """
+        batches = self._batches(batch_cases)
+        if self.threads == 1 or len(batches) == 1:
+            yield from (function(self.sampler(cases)) for cases in batches)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting: deque[Future[Result]] = deque()
+            for cases in batches:
+                waiting.append(pool.submit(_drawn, self.sampler, cases, function))
+                if len(waiting) > 2 * self.threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _batches(self, batch_cases: int | None = None) -> list[IntArray]:
+        positions = np.arange(self.n_cases) if self.positions is None else self.positions
+        if batch_cases is not None:
+            return [positions[start : start + batch_cases] for start in range(0, len(positions), batch_cases)]
+        sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
+        most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
+        number = (np.cumsum(sizes) - 1) // most
+        return np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
+
+    def select(self, cases: Cases) -> Plausibilities:
+        """Keep some cases: names, positions, a slice or a mask."""
+        chosen = self._chosen(cases)
+        offsets, members = take_rows(self.support_offsets, chosen)
+        positions = np.arange(self.n_cases) if self.positions is None else self.positions
+        return replace(
+            self,
+            case_names=tuple(self.case_names[i] for i in chosen),
+            support_offsets=offsets,
+            support=self.support[members],
+            positions=positions[chosen],
+        )
+
+    def _chosen(self, cases: Cases) -> IntArray:
+        known = {name: position for position, name in enumerate(self.case_names)}
+        if not isinstance(cases, slice) and len(cases) and isinstance(cases[0], str):
+            unknown = [str(name) for name in cases if name not in known]
+            if unknown:
+                raise DissensusError(
+                    f"no draws of case {unknown[0]!r}",
+                    advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
+                )
+        return case_positions(cases, known)
+
+    def dense(self) -> FloatArray:
+        """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory."""
+        parts = [batch.dense() for batch in self]
+        return np.concatenate(parts) if parts else np.zeros((0, self.n_draws, self.n_conditions))
+
+    def mean(self) -> FloatArray:
+        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally."""
+        means = list(self.map(Batch.means))
+        return self._spread(np.concatenate(means) if means else np.empty(0))
+
+    def _spread(self, side_by_side: FloatArray) -> FloatArray:
+        """Put U + 1 numbers per case into K columns, the last one divided equally among the unmentioned."""
+        columns = self.support_offsets + np.arange(self.n_cases + 1)
+        is_rest = np.zeros(columns[-1], dtype=np.bool_)
+        is_rest[columns[1:] - 1] = True
+        others = np.maximum(self.n_conditions - np.diff(self.support_offsets), 1)
+        full = np.repeat((side_by_side[is_rest] / others)[:, None], self.n_conditions, axis=1)
+        full[row_of_each(self.support_offsets), self.support] = side_by_side[~is_rest]
+        return full
+
+    def summary(self, *, advance: Callable[[int], None] | None = None) -> pl.DataFrame:
+        """Summarise every case: a row per mentioned condition and one (condition missing) for all others together.
+
+        Columns: ``case``, ``condition``, ``mean`` and ``sd`` of the plausibility, and ``top``, the share of draws in
+        which the condition is the most plausible one. ``advance`` is told the number of cases of each batch done.
+        """
+        import polars as pl
+
+        parts = []
+        for names, *columns in self.map(_summarised):
+            parts.append(columns)
+            if advance is not None:
+                advance(len(names))
+        mean, sd, top = np.concatenate([np.empty((3, 0)), *(np.stack(columns) for columns in parts)], axis=1)
+        return pl.DataFrame({**self._labels(), "mean": mean, "sd": sd, "top": top})
+
+    def _labels(self) -> dict[str, pl.Series]:
+        """Name the U + 1 columns of each case: case and condition, the latter missing for the rest."""
+        import polars as pl
+
+        columns = self.support_offsets + np.arange(self.n_cases + 1)
+        codes = np.insert(self.support, self.support_offsets[1:], -1)
+        names = np.array([*self.conditions, None], dtype=object)
+        cases = np.array(self.case_names, dtype=object)
+        return {
+            "case": pl.Series(cases[row_of_each(columns)], dtype=pl.String),
+            "condition": pl.Series(names[codes], dtype=pl.String),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Write out every draw: ``case``, ``draw``, ``condition`` (missing for the rest), ``plausibility``."""
+        import polars as pl
+
+        labels = pl.DataFrame(self._labels()).with_row_index("column")
+        parts = [
+            pl.DataFrame(
+                {
+                    "draw": np.repeat(np.arange(self.n_draws), draws.shape[1]),
+                    "column": np.tile(np.arange(draws.shape[1]), self.n_draws),
+                    "plausibility": draws.ravel(),
+                }
+            )
+            for batch in self
+            for draws in (batch.of_case(case) for case in range(batch.n_cases))
+        ]
+        sizes = np.diff(self.support_offsets) + 1
+        first = pl.Series(np.repeat(self.support_offsets[:-1] + np.arange(self.n_cases), sizes * self.n_draws))
+        rows = pl.concat(parts).with_columns((pl.col("column") + first).cast(pl.UInt32))
+        return rows.join(labels, on="column", maintain_order="left").select("case", "draw", "condition", "plausibility")
+
+
+def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
+    return batch.case_names, batch.means(), batch.deviations(), batch.top_shares()
+
+
+def _itself(batch: Batch) -> Batch:
+    return batch
+
+
+def _drawn(sampler: Sampler, cases: IntArray, function: Callable[[Batch], Result]) -> Result:
+    return function(sampler(cases))

@@ -1,0 +1,288 @@
+"""Evaluate models against uncertain annotations: one pass over the cases, bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dissensus.aggregation import (
+    Aggregation,
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
+from dissensus.aggregation.naming import hyphenated
+from dissensus.core.checks import check_length
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import check_names
+from dissensus.draws import Plausibilities
+from dissensus.evaluation.batches import Job
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.material import Material, first_listed
+from dissensus.evaluation.results import Evaluation, Measure, Run
+from dissensus.metrics import AverageOverlap, CategoryAccuracy, Metric, SetAccuracy, TopKAccuracy
+from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+TOPS = (1, 2, 3)
+"""Numbers of first places whose certainty is found."""
+
+IMAGES = "image"
+"""Name of the column of cases that holds pictures."""
+
+POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
+"""The deterministic aggregations that usual practice evaluates against."""
+
+
+def default_aggregations() -> tuple[Aggregation, ...]:
+    """Return the sweep of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each."""
+    return (
+        *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
+        *(ProbabilisticInverseRank(reliability=gamma) for gamma in (10, 20, 30, 50, 100)),
+    )
+
+
+def default_metrics(n_conditions: int, categories: Categories | None = None) -> tuple[Metric, ...]:
+    """Return the metrics of the paper's main figure, as far as there are conditions for them."""
+    wanted: list[Metric] = [TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
+    if categories is not None:
+        wanted.append(CategoryAccuracy([categories.names[code] for code in categories.codes]))
+    return tuple(metric for metric in wanted if metric.depth < n_conditions)
+
+
+def evaluate(
+    annotations: Annotations | Ratings,
+    predictions: Mapping[str, ArrayLike | Predictions],
+    *,
+    aggregations: Sequence[Aggregation] | None = None,
+    metrics: Sequence[Metric] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+    categories: Categories | None = None,
+    strata: Mapping[str, Sequence[str]] | None = None,
+    images: Sequence[str] | None = None,
+    level: float = 0.9,
+    allow_missing: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """Evaluate models against draws of the plausibilities rather than against one label.
+
+    Parameters
+    ----------
+    annotations
+        What the annotators said.
+    predictions
+        Model name to scores (n_cases, K), in the order of the annotations, or to :class:`Predictions`, which are
+        aligned by the names of cases and conditions. Without any model, only the certainty is found.
+    aggregations
+        By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks (10, 20, 30, 50, 100).
+    metrics
+        By default top-1 and top-3 accuracy, set accuracy of 2 and 3, average overlap of 3, and the accuracy of
+        categories where there are any.
+    draws, seed, threads
+        As in :meth:`Aggregation.sample`. Models share draws and resampled cases, so differences are paired.
+    categories
+        Categories of conditions, such as risks, for :meth:`Evaluation.by_category`, certainty and expected risk.
+    strata
+        Columns of cases: name to one label per case, for :meth:`Evaluation.by_group`.
+    images
+        A path or address of a picture of each case, for the report.
+    level
+        Probability that intervals hold.
+    allow_missing
+        Evaluate the cases that all models have, instead of refusing models that lack some.
+    advance
+        Told the number of cases done, aggregation by aggregation.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
+    >>> result = evaluate(said, {"A": [[3, 2, 1], [0, 1, 2]]}, aggregations=[PlackettLuce(3)],
+    ...                   metrics=[TopKAccuracy(1)], draws=2000)
+    >>> row = result.to_frame().row(0, named=True)
+    >>> round(row["mean"], 1), row["point_estimate"]
+    (0.7, 0.75)
+    """
+    chosen = tuple(default_aggregations() if aggregations is None else aggregations)
+    models = aligned_models(annotations, predictions, allow_missing=allow_missing)
+    common = common_cases(annotations, models)
+    study = annotations.select(common)
+    sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in chosen]
+    conditions = common_conditions(sampled)
+    grouping = None if categories is None else categories.aligned(conditions)
+    usual = default_metrics(len(conditions), grouping) if models else ()
+    measures = usual if metrics is None or not models else tuple(metrics)
+    check_request(measures, models, level)
+    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
+    job = Job(
+        metrics=measures,
+        models=models,
+        seed=seed,
+        draws=draws,
+        study=study,
+        tops=np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64),
+        categories=grouping,
+        strata={column: names for column, names in labels.items() if column != IMAGES},
+    )
+    points = _points_for(study, chosen) if models else []
+    done = [job.run(plausibilities, advance) for plausibilities in sampled]
+    at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
+    limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
+    return Evaluation(
+        runs=tuple(_run(a, p) for a, p in zip(chosen, sampled, strict=True)),
+        points=tuple(_described(point) for point in points),
+        measures=tuple(Measure(metric.name, metric.higher_is_better) for metric in measures),
+        material=_material(job, sampled[0], labels.get(IMAGES, {})),
+        excluded=sampled[0].excluded,
+        tallies=tuple(outcome.tally for outcome in done),
+        point_tallies=tuple(outcome.tally for outcome in limits),
+        case_means=np.stack([outcome.means for outcome in done]),
+        case_deviations=np.stack([outcome.deviations for outcome in done]),
+        findings=tuple(outcome.findings for outcome in done if outcome.findings is not None),
+        stratum_tallies={key: tuple(outcome.strata[key] for outcome in done) for key in job.labels},
+        category_tallies={name: tuple(outcome.categories[name] for outcome in done) for name in job.category_names},
+        bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
+        level=level,
+        seed=seed,
+    )
+
+
+def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:
+    names = plausibilities.case_names
+    return Material(
+        study=job.study.select(list(names)),
+        conditions=plausibilities.conditions,
+        support_offsets=plausibilities.support_offsets,
+        support=plausibilities.support,
+        predictions={model: first_listed(said, names) for model, said in job.models.items()},
+        categories=job.categories,
+        strata={column: tuple(labels[name] for name in names) for column, labels in job.strata.items()},
+        images=tuple(images[name] for name in names) if images else (),
+    )
+
+
+# Checks and names ---------------------------------------------------------------------------------------
+
+
+def aligned_models(
+    annotations: Annotations | Ratings, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
+) -> dict[str, Predictions]:
+    """Return every model's predictions aligned to the cases and conditions of the study."""
+    conditions = annotations.conditions if isinstance(annotations, Annotations) else None
+    models = {}
+    for name, given in predictions.items():
+        said = (
+            given
+            if isinstance(given, Predictions)
+            else Predictions.from_scores(given, conditions, case_names=annotations.case_names, name=str(name))
+        )
+        models[str(name)] = said.align(
+            annotations.case_names, conditions or said.conditions, allow_missing=allow_missing
+        )
+    check_names("model", tuple(models))
+    return models
+
+
+def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
+    """Return the conditions of all aggregations, which must be the same ones."""
+    if not sampled:
+        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+    for other in sampled[1:]:
+        if other.conditions != sampled[0].conditions:
+            raise DissensusError(
+                "the aggregations give different conditions",
+                expected=listing(sampled[0].conditions),
+                got=listing(other.conditions),
+                advice="evaluate them one after the other",
+            )
+    return sampled[0].conditions
+
+
+def common_cases(annotations: Annotations | Ratings, models: Mapping[str, Predictions]) -> list[str]:
+    """Return the cases that every model has, in the order of the annotations."""
+    shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
+    if not shared:
+        raise DissensusError(
+            "the models have no case in common", got=f"{len(models)} models: {', '.join(map(repr, models))}"
+        )
+    return [name for name in annotations.case_names if name in shared]
+
+
+def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:
+    """Refuse what cannot be evaluated before anything is drawn."""
+    if models and not metrics:
+        raise DissensusError("there is nothing to evaluate", expected="at least one metric")
+    if not 0 < level < 1:
+        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
+    check_names("metric", tuple(metric.name for metric in metrics))
+    for model in models.values():
+        for metric in metrics:
+            metric.check(model)
+
+
+def _image_column(images: Sequence[str] | None) -> dict[str, Sequence[str]]:
+    return {} if images is None else {IMAGES: images}
+
+
+def _labels_of(
+    annotations: Annotations | Ratings, strata: Mapping[str, Sequence[str]], cases: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    kept = set(cases)
+    found = {}
+    for column, labels in strata.items():
+        check_length(f"{column} label", len(labels), annotations.n_cases)
+        pairs = zip(annotations.case_names, labels, strict=True)
+        found[column] = {name: str(label) for name, label in pairs if name in kept}
+    return found
+
+
+def _points_for(study: Annotations | Ratings, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
+    if not isinstance(study, Annotations):
+        return []
+    wanted = [*POINTS, *(limit for a in aggregations if (limit := limit_of(a)) is not None)]
+    return list(dict.fromkeys(wanted))
+
+
+def limit_of(aggregation: Aggregation) -> Aggregation | None:
+    """Return the deterministic aggregation that an aggregation tends to with growing reliability."""
+    match aggregation:
+        case PlackettLuce():
+            return PlackettLuceML()
+        case ProbabilisticInverseRank(ties=ties):
+            return InverseRank(ties)
+        case Dirichlet():
+            return MajorityVote()
+        case AnnotatorBootstrap(model=model):
+            return model
+        case MajorityVote() | InverseRank() | PlackettLuceML():
+            return aggregation
+    return None
+
+
+def _run(aggregation: Aggregation, plausibilities: Plausibilities) -> Run:
+    limit = limit_of(aggregation)
+    reliability = getattr(aggregation, "reliability", None)
+    return Run(
+        aggregation=hyphenated(type(aggregation).__name__),
+        reliability=None if reliability is None else float(reliability),
+        parameters=repr(aggregation),
+        n_draws=plausibilities.n_draws,
+        n_chains=plausibilities.n_chains,
+        point=None if limit is None else repr(limit),
+    )
+
+
+def _described(aggregation: Aggregation) -> Run:
+    return Run(hyphenated(type(aggregation).__name__), None, repr(aggregation), 1, 1)

@@ -1,0 +1,56 @@
+"""Put evaluations of different cases together: tallies add, cases follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
+from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.material import joined
+from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.tally import Tally
+
+SETTINGS = ("runs", "points", "models", "measures", "level", "seed")
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def merged(one: Evaluation, other: Evaluation) -> Evaluation:
+    """Return the evaluation of the cases of both; see :meth:`Evaluation.merge`."""
+    for setting in SETTINGS:
+        if getattr(one, setting) != getattr(other, setting):
+            raise DissensusError(
+                f"evaluations with different {setting} cannot be merged",
+                expected=f"{getattr(one, setting)!r:.200}",
+                got=f"{getattr(other, setting)!r:.200}",
+            )
+    check_names("case", (*one.case_names, *other.case_names))
+    return replace(
+        one,
+        material=joined(one.material, other.material),
+        excluded=(*one.excluded, *other.excluded),
+        tallies=_added(one.tallies, other.tallies),
+        point_tallies=_added(one.point_tallies, other.point_tallies),
+        case_means=np.concatenate([one.case_means, other.case_means], axis=-1),
+        case_deviations=np.concatenate([one.case_deviations, other.case_deviations], axis=-1),
+        findings=tuple(Findings.concatenate(pair) for pair in zip(one.findings, other.findings, strict=True)),
+        stratum_tallies=_merged(one.stratum_tallies, other.stratum_tallies),
+        category_tallies=_merged(one.category_tallies, other.category_tallies),
+        bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
+    )
+
+
+def _added(one: tuple[Tally, ...], other: tuple[Tally, ...]) -> tuple[Tally, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def _merged(
+    one: Mapping[Key, tuple[Tally, ...]], other: Mapping[Key, tuple[Tally, ...]]
+) -> dict[Key, tuple[Tally, ...]]:
+    shared = one.keys() & other.keys()
+    return {**one, **other, **{key: _added(one[key], other[key]) for key in shared}}

@@ -1,0 +1,246 @@
+"""Draw a chart with matplotlib, for papers: SVG, PDF or PNG. Needs the extra ``static``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.core.aliases import Path
+from dissensus.core.errors import FormatError, MissingExtraError
+from dissensus.core.files import directory_written_whole, written_whole
+from dissensus.figures import theme
+from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Panel, Points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".svg", ".pdf", ".png")
+INCH = 96
+"""Pixels of a page per inch of paper."""
+
+DASHES = ("-", "--", ":", "-.", (0, (8, 3)))
+SYMBOLS = ("o", "s", "D", "^", "P", "*")
+PATTERNS = ("", "//", "..", "xx", "--", "++")
+UNDATED: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+"""What to leave out of a file, so that the same figure gives the same bytes."""
+
+FONT = "DejaVu Sans"
+FALLBACKS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans")
+"""Fonts that have the letters of more languages."""
+
+SETTINGS: dict[Any, Any] = {
+    "text.parse_math": False,
+    "svg.hashsalt": "dissensus",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e6ea",
+    "hatch.linewidth": 0.4,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+}
+
+
+def write_chart(chart: Chart, path: Path) -> None:
+    """Write a chart to a file that appears whole or not at all; its ending chooses the form."""
+    ending = checked_ending(path)
+    with written_whole(path) as temporary:
+        _save(chart, temporary, ending)
+
+
+def write_charts(charts: Mapping[str, Chart], directory: Path, *, ending: str = ".svg") -> tuple[FilePath, ...]:
+    """Write charts by name into a new directory, all or none, and return their paths."""
+    checked_ending(f"figure{ending}")
+    with directory_written_whole(directory) as room:
+        for name, chart in charts.items():
+            _save(chart, room / f"{name}{ending}", ending)
+    return tuple(FilePath(directory) / f"{name}{ending}" for name in charts)
+
+
+def checked_ending(path: Path, *, others: tuple[str, ...] = ()) -> str:
+    """Return the ending of a figure's path, or say which are known here and elsewhere."""
+    ending = FilePath(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise FormatError(
+            "the ending of the figure is not understood",
+            expected=f"one of {', '.join((*ENDINGS, *others))}",
+            got=repr(ending),
+            where=str(path),
+        )
+    return ending
+
+
+def _save(chart: Chart, place: FilePath, ending: str) -> None:
+    _check_matplotlib()
+    from matplotlib import rc_context
+
+    with rc_context({**SETTINGS, "font.family": _families()}):
+        figure = drawn(chart)
+        figure.savefig(place, format=ending[1:], dpi=200, metadata=UNDATED[ending])
+
+
+def _families() -> list[str]:
+    """Return the fonts to write with: the second and later ones serve letters that the first does not have."""
+    from matplotlib.font_manager import get_font_names
+
+    installed = set(get_font_names())
+    return [FONT, *(name for name in FALLBACKS if name in installed)]
+
+
+def _check_matplotlib() -> None:
+    try:
+        import matplotlib as mpl  # noqa: F401 - whether it is there is the question
+    except ImportError as error:
+        raise MissingExtraError(
+            "writing static figures needs a package that is not installed",
+            expected="matplotlib",
+            advice="pip install 'dissensus[static]', or write the figure as .html",
+        ) from error
+
+
+def drawn(chart: Chart) -> Figure:
+    """Draw a chart with matplotlib. Titles and captions of whole figures are left to the paper."""
+    from matplotlib.figure import Figure
+
+    size = (3.4 * chart.columns + 0.2, chart.rows * (chart.height / INCH * 0.66 + 0.45) + 0.2)
+    figure = Figure(figsize=(max(size[0], 4.2), size[1]), layout="constrained")
+    grid = figure.subplots(chart.rows, chart.columns, squeeze=False)
+    handles: dict[str, Any] = {}
+    for row, column, panel in chart.places():
+        _draw_panel(grid[row, column], panel, handles)
+        grid[row, column].set_ylabel(chart.y_title(row, column))
+    for empty in grid.ravel()[len(chart.panels) :]:
+        empty.remove()
+    if len(handles) > 1:
+        _legend(figure, handles)
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, handles: dict[str, Any]) -> None:
+    for mark in panel.marks:
+        handle = _draw(axes, mark)
+        name = getattr(mark, "name", "")
+        if name:
+            handles.setdefault(name, handle)
+    axes.set_title(panel.title)
+    _set_axis(axes, panel.x, "x")
+    _set_axis(axes, panel.y, "y")
+    if any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in panel.marks):
+        axes.invert_yaxis()
+    if panel.is_square:
+        axes.set_aspect("equal")
+
+
+def _legend(figure: Figure, handles: Mapping[str, Any]) -> None:
+    """Put the names below all panels; they are set afterwards because matplotlib drops those that begin with _."""
+    numbers = [str(number) for number in range(len(handles))]
+    columns = max(1, min(len(handles), int(figure.get_figwidth() * 11 / (4 + max(map(len, handles))))))
+    legend = figure.legend(list(handles.values()), numbers, loc="outside lower center", ncols=columns)
+    for text, name in zip(legend.get_texts(), handles, strict=True):
+        text.set_text(name)
+
+
+def _set_axis(axes: Axes, axis: Axis, letter: str) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    side = axes.xaxis if letter == "x" else axes.yaxis
+    if not axis.is_shown:
+        axes.axis("off")
+    side.set_label_text(axis.title)
+    if axis.span is not None:
+        (axes.set_xlim if letter == "x" else axes.set_ylim)(*axis.span)
+    if axis.ticks:
+        side.set_ticks([place for place, _ in axis.ticks], [text for _, text in axis.ticks])
+        side.grid(visible=False)
+        if letter == "x" and _is_crowded(axes, axis):
+            axes.tick_params(axis="x", rotation=35)
+            for text in axes.get_xticklabels():
+                text.set_horizontalalignment("right")
+    elif axis.form.endswith("%"):
+        side.set_major_formatter(PercentFormatter(1.0, decimals=0))
+
+
+def _is_crowded(axes: Axes, axis: Axis) -> bool:
+    """Tell whether the names below an axis would touch, at some 16 letters per inch."""
+    grid, figure = axes.get_gridspec(), axes.get_figure(root=True)
+    room = 16 * figure.get_figwidth() / grid.ncols - 8 if grid is not None and figure is not None else 50
+    return sum(2 + max(map(len, text.split("\n"))) for _, text in axis.ticks) > room
+
+
+def _draw(axes: Axes, mark: Mark) -> Any:
+    """Draw one mark and return what stands for it in a legend."""
+    match mark:
+        case Line():
+            return _line(axes, mark)
+        case Band():
+            return axes.fill_between(mark.x, mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0)
+        case Points():
+            return _points(axes, mark)
+        case Bars():
+            return _bars(axes, mark)
+        case Cells():
+            return _cells(axes, mark)
+        case Labels():
+            for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
+                axes.text(x, y, text, ha="center", va="center")
+            return None
+
+
+def _line(axes: Axes, mark: Line) -> Any:
+    (line,) = axes.plot(
+        mark.x,
+        mark.y,
+        color=mark.colour,
+        linestyle=DASHES[mark.dash % len(DASHES)],
+        marker="" if mark.symbol is None else SYMBOLS[mark.symbol % len(SYMBOLS)],
+        markersize=4,
+        drawstyle="steps-pre" if mark.steps else "default",
+    )
+    return line
+
+
+def _points(axes: Axes, mark: Points) -> Any:
+    marker = "x" if mark.symbol < 0 else SYMBOLS[mark.symbol % len(SYMBOLS)]
+    look: dict[str, Any] = {"color": mark.colour, "marker": marker, "markersize": mark.size * 0.55, "linestyle": "none"}
+    if mark.low is None or mark.high is None:
+        edge: dict[str, Any] = {} if mark.symbol < 0 else {"markeredgewidth": 0}
+        return axes.plot(mark.x, mark.y, alpha=mark.opacity, **look, **edge)[0]
+    whiskers = np.maximum(np.stack([mark.y - mark.low, mark.high - mark.y]), 0)
+    return axes.errorbar(mark.x, mark.y, whiskers, capsize=2, **look)
+
+
+def _bars(axes: Axes, mark: Bars) -> Any:
+    hatch = PATTERNS[mark.pattern % len(PATTERNS)]
+    look: dict[str, Any] = {
+        "color": mark.colour,
+        "hatch": hatch,
+        "edgecolor": "white" if hatch else "none",
+        "linewidth": 0,
+    }
+    if mark.across:
+        return axes.barh(mark.positions, mark.lengths, mark.width, mark.starts, alpha=mark.opacity, **look)
+    return axes.bar(mark.positions, mark.lengths, mark.width, mark.starts, alpha=mark.opacity, **look)
+
+
+def _cells(axes: Axes, mark: Cells) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("better", list(theme.DIVERGING))
+    image = axes.imshow(mark.values, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    axes.grid(visible=False)
+    for (row, column), value in np.ndenumerate(mark.values):
+        if np.isfinite(value):
+            ink = "white" if abs(value - 0.5) > 0.3 else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink)
+    return image

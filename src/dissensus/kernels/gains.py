@@ -1,0 +1,494 @@
+"""Compare draws with the predictions of a model, on the support of each case.
+
+Ties are broken at random and unmentioned conditions are exchangeable in a draw; every number is the exact expectation
+over both. What depends on the order of conditions only is computed once for every different order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.orders import Orders
+from dissensus.kernels.standings import Standings
+
+# Sums over conditions ------------------------------------------------------------------------------------
+
+
+def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray) -> FloatArray:
+    """Add up what the mentioned conditions gain by their places in each order.
+
+    Parameters
+    ----------
+    layout, drawn
+        The draws, and their orders.
+    bases : (n_cases,)
+        What a draw with unmentioned conditions only is worth.
+    gains : (sum of U, n_places + 1)
+        What is gained by each mentioned condition in the first place, the second and so on instead of an unmentioned
+        one; the last column, for all places beyond, holds zeros.
+
+    Returns
+    -------
+    (n_orders,)
+
+    Notes
+    -----
+    A condition in a tie has each place of the tie with equal probability.
+    """
+    worths = np.empty(len(drawn.counts))
+    fill_gains(layout, drawn, plain(bases), plain(gains), worths)
+    return worths
+
+
+@compiled
+def fill_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray, worths: FloatArray) -> None:
+    """Do what :func:`expected_gains` says, for plain arrays."""
+    _, n_columns = gains.shape
+    n_places, start = n_columns - 1, 0
+    for case in range(len(bases)):
+        first = layout.support_offsets[case]
+        size = layout.support_offsets[case + 1] - first
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
+            worth = bases[case]
+            for k in range(size):
+                above, tied = min(drawn.above[start + k], n_places), drawn.tied[start + k]
+                if tied > 1 and above < n_places:
+                    total = 0.0
+                    for place_in_tie in range(above, min(above + tied, n_places)):
+                        total += gains[first + k, place_in_tie]
+                    worth += total / tied
+                else:
+                    worth += gains[first + k, above]
+            worths[order] = worth
+            start += size
+
+
+def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray) -> FloatArray:
+    """Average what the conditions are worth, weighted by their plausibility; a condition without any does not count.
+
+    Parameters
+    ----------
+    layout, values
+        The draws.
+    worths : (sum of U,)
+        What each mentioned condition is worth.
+    rest_worths : (n_cases,)
+        What an unmentioned condition is worth, on average.
+
+    Returns
+    -------
+    (n_cases, n_draws)
+    """
+    averages = np.empty((len(layout.rest_shapes), layout.n_draws))
+    fill_averages(layout, plain(values), plain(worths), plain(rest_worths), averages)
+    return averages
+
+
+@compiled
+def fill_averages(
+    layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray, averages: FloatArray
+) -> None:
+    """Do what :func:`expected_values` says, for plain arrays."""
+    for case in range(len(averages)):
+        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
+        flat = layout.n_draws * (first + case)
+        for draw in range(layout.n_draws):
+            average = 0.0
+            for member in range(first, end):
+                if values[flat] > 0.0:
+                    average += values[flat] * worths[member]
+                flat += 1
+            if values[flat] > 0.0:
+                average += values[flat] * rest_worths[case]
+            flat += 1
+            averages[case, draw] = average
+
+
+# Sets ----------------------------------------------------------------------------------------------------
+
+
+@inner
+def log_binomial(n: int, r: int) -> float:
+    """Return the logarithm of n choose r, for small r."""
+    if r < 0 or r > n:
+        return -np.inf
+    total = 0.0
+    for i in range(r):
+        total += math.log((n - i) / (i + 1))
+    return total
+
+
+@inner
+def log_chance_of_part(extra: int, in_group: int, above: int, tied: int, k: int) -> float:
+    """Return the log probability that a top-k set has exactly some mentioned conditions.
+
+    The part holds all mentioned conditions that are surely in the set, and ``extra`` particular ones of the
+    ``in_group`` that are in the tie across place k, which has ``above`` conditions above it and ``tied`` in all.
+    """
+    if in_group == 0:
+        return 0.0 if extra == 0 else -np.inf
+    places = k - above
+    return log_binomial(tied - in_group, places - extra) - log_binomial(tied, places)
+
+
+@inner
+def chance_of_same(
+    required: int, free: int, ours: tuple[int, int, int, int], theirs: tuple[int, int, int, int], n_rest: int, k: int
+) -> float:
+    """Return the probability that two top-k sets are the same.
+
+    Both hold the ``required`` mentioned conditions and any of the ``free`` ones, which are in the ties across place k
+    on both sides; ``ours`` and ``theirs`` are the number of mentioned conditions that are surely in the set, the number
+    in the tie, and the standing of the tie.
+    """
+    sure, group, above, tied = ours
+    sure_d, group_d, above_d, tied_d = theirs
+    total = 0.0
+    for chosen in range(min(free, k - required) + 1):
+        size = required + chosen
+        if k - size <= n_rest:
+            total += math.exp(
+                log_binomial(free, chosen)
+                + log_chance_of_part(size - sure, group, above, tied, k)
+                + log_chance_of_part(size - sure_d, group_d, above_d, tied_d, k)
+                - log_binomial(n_rest, k - size)
+            )
+    return total
+
+
+def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> FloatArray:
+    """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
+
+    Notes
+    -----
+    Sums over the mentioned conditions A in the set: the draw has exactly A with probability P(A), the model with
+    Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
+    probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
+    """
+    chances = np.zeros(len(drawn.counts))
+    fill_chances(layout, drawn, predicted, k, chances)
+    return chances
+
+
+@compiled
+def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, k: int, chances: FloatArray) -> None:
+    """Do what :func:`same_sets` says; zero before."""
+    start, none = 0, k - k  # zero, but not a constant, which Numba would compile functions for once more
+    for case in range(len(layout.rest_shapes)):
+        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
+        n_rest = layout.n_conditions - (end - first)
+        sure, group, above, tied = none, none, none, none + 1
+        for member in range(first, end):
+            if predicted.above[member] + predicted.tied[member] <= k:
+                sure += 1
+            elif predicted.above[member] < k:
+                group += 1
+                above, tied = predicted.above[member], predicted.tied[member]
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
+            sure_d, group_d, above_d, tied_d = none, none, none, none + 1
+            required, free, possible = none, none, True
+            for member in range(first, end):
+                flat = start + member - first
+                is_out = predicted.above[member] >= k
+                is_sure = predicted.above[member] + predicted.tied[member] <= k
+                if drawn.above[flat] >= k:
+                    possible = possible and not is_sure
+                elif drawn.above[flat] + drawn.tied[flat] <= k:
+                    possible = possible and not is_out
+                    sure_d += 1
+                    required += 1
+                else:
+                    group_d += 1
+                    above_d, tied_d = drawn.above[flat], drawn.tied[flat]
+                    required += is_sure
+                    free += not (is_sure or is_out)
+                if not possible:
+                    break
+            start += end - first
+            if not possible:
+                continue
+            ours = sure, group, above, tied
+            theirs = sure_d, group_d, above_d, tied_d
+            chances[order] = chance_of_same(required, free, ours, theirs, n_rest, k)
+
+
+# Lists of the first k ------------------------------------------------------------------------------------
+#
+# A list holds k conditions, best first; conditions in a tie that crosses place k are in it with equal probability,
+# ties within the list stay ties, and all conditions outside are tied below it.
+
+
+@inner
+def listed(above: int, tied: int, k: int) -> float:
+    """Return the probability that a condition is in the list."""
+    return 0.0 if above >= k else min(1.0, (k - above) / tied)
+
+
+@inner
+def chance_before(above: int, tied: int, other_above: int, k: int) -> float:
+    """Return the probability that a list puts one condition before another one."""
+    if above >= k or above > other_above:
+        return 0.0
+    if above < other_above:
+        return listed(above, tied, k)
+    places = min(k - above, tied)
+    return places * (tied - places) / (tied * (tied - 1.0)) if places < tied else 0.0
+
+
+@inner
+def place(above: int, tied: int, k: int) -> float:
+    """Return the mean place, from 1, of a block in the list."""
+    return above + (min(k - above, tied) + 1) / 2
+
+
+@inner
+def drawn_blocks(
+    above: IntArray, tied: IntArray, has_rest: int, n_rest: int, sizes: IntArray, counts: IntArray
+) -> None:
+    """Find the blocks of one draw that begin within the list, as ``Predicted.blocks`` does for a model.
+
+    Unmentioned conditions with some mass are never tied with each other; without any they all are.
+    """
+    k = len(sizes)
+    for a in range(k):
+        sizes[a], counts[a] = 0, 0
+    for member in range(len(above)):
+        if above[member] < k:
+            sizes[above[member]] = tied[member]
+            counts[above[member]] += 1
+    a, left = 0, n_rest
+    while a < k:
+        if sizes[a] > 0:
+            counts[a] = sizes[a] - counts[a]
+        elif left > 0:
+            sizes[a] = 1 if has_rest else left
+            counts[a] = sizes[a]
+        else:
+            break
+        left -= counts[a]
+        a += sizes[a]
+
+
+@inner
+def beside_rest(above: int, tied: int, sizes: IntArray, counts: IntArray, n_rest: int) -> tuple[float, float]:
+    """Return how many unmentioned conditions a list puts after a mentioned one, and before it."""
+    k = len(sizes)
+    after, before, left = 0.0, 0.0, n_rest
+    for a in range(k):
+        if counts[a] > 0:
+            after += counts[a] * chance_before(above, tied, a, k)
+            before += counts[a] * chance_before(a, sizes[a], above, k)
+            left -= counts[a]
+    return after + left * listed(above, tied, k), before
+
+
+@inner
+def tied_share(sizes: IntArray, counts: IntArray, n_rest: int) -> float:
+    """Return the share of the pairs of unmentioned conditions that are tied in a list."""
+    k = len(sizes)
+    ordered, left = 0.0, n_rest
+    for a in range(k):
+        if counts[a] > 0:
+            left -= counts[a]
+            ordered += counts[a] * left * listed(a, sizes[a], k)
+            ordered += counts[a] * (counts[a] - 1) * chance_before(a, sizes[a], a, k)
+    return 1.0 - ordered / (n_rest * (n_rest - 1) / 2)
+
+
+@inner
+def pair_distance(before: float, after: float, other_before: float, other_after: float) -> float:
+    """Return the expected distance of a pair: 1 if ordered oppositely, 1/2 if tied in one list only."""
+    tied, other_tied = 1.0 - before - after, 1.0 - other_before - other_after
+    return before * other_after + after * other_before + 0.5 * (tied + other_tied) - tied * other_tied
+
+
+@inner
+def orders_of(
+    above: IntArray,
+    tied: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+    n_rest: int,
+    ahead: FloatArray,
+    beside: FloatArray,
+) -> float:
+    """Write down how a list orders the conditions of a case; return the share of tied pairs of unmentioned ones.
+
+    ``ahead[i, j]`` receives the probability that mentioned condition i is before j, ``beside[i]`` the share of the
+    unmentioned conditions after i, and before it.
+    """
+    k = len(sizes)
+    for i in range(len(above)):
+        for j in range(len(above)):
+            ahead[i, j] = chance_before(above[i], tied[i], above[j], k)
+        after, before = beside_rest(above[i], tied[i], sizes, counts, n_rest)
+        beside[i, 0], beside[i, 1] = after / n_rest, before / n_rest
+    return tied_share(sizes, counts, n_rest)
+
+
+class ListRoom(NamedTuple):
+    """Hold the arrays that two lists are compared in.
+
+    Attributes
+    ----------
+    sizes, counts : (k,)
+        The blocks of an order.
+    ahead : (most, most)
+        Probability that the list of the model has one mentioned condition before another one.
+    beside : (most, 2)
+        Share of the unmentioned conditions that it has after a mentioned one, and before it.
+    """
+
+    sizes: IntArray
+    counts: IntArray
+    ahead: FloatArray
+    beside: FloatArray
+
+
+def kendall_distances(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+) -> FloatArray:
+    """Count the pairs of conditions on which the list of a draw and the list of the model differ.
+
+    Parameters
+    ----------
+    layout, drawn
+        The draws, and their orders.
+    predicted, predicted_sizes, predicted_counts
+        Standings of the model, and the blocks that begin within the list, (n_cases, k): column ``a`` is the block with
+        ``a`` conditions above it, how many conditions it has, and how many of them nobody mentioned.
+
+    Returns
+    -------
+    (n_orders,)
+    """
+    most, k = np.diff(layout.support_offsets).max(initial=0), predicted_sizes.shape[1]
+    numbers = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+    room, distances = ListRoom(*numbers, np.empty((most, most)), np.empty((most, 2))), np.zeros(len(drawn.counts))
+    fill_kendall(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
+    return distances
+
+
+@compiled
+def fill_kendall(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+    room: ListRoom,
+    distances: FloatArray,
+) -> None:
+    """Do what :func:`kendall_distances` says, for plain arrays."""
+    (n_cases, k), start = predicted_sizes.shape, 0
+    sizes, counts, ahead, beside = room
+    for case in range(n_cases):
+        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
+        size, n_rest = end - first, layout.n_conditions - (end - first)
+        tied_rest = orders_of(
+            predicted.above[first:end],
+            predicted.tied[first:end],
+            predicted_sizes[case],
+            predicted_counts[case],
+            n_rest,
+            ahead,
+            beside,
+        )
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
+            above, tied = drawn.above[start : start + size], drawn.tied[start : start + size]
+            drawn_blocks(above, tied, drawn.has_rest[order], n_rest, sizes, counts)
+            start += size
+            distance = 0.0
+            for i in range(size):
+                for j in range(i):
+                    distance += pair_distance(
+                        chance_before(above[i], tied[i], above[j], k),
+                        chance_before(above[j], tied[j], above[i], k),
+                        ahead[i, j],
+                        ahead[j, i],
+                    )
+                if n_rest > 0:
+                    after, before = beside_rest(above[i], tied[i], sizes, counts, n_rest)
+                    distance += n_rest * pair_distance(after / n_rest, before / n_rest, beside[i, 0], beside[i, 1])
+            if n_rest > 1:
+                distance += n_rest * (n_rest - 1) / 4 * (1.0 - tied_share(sizes, counts, n_rest) * tied_rest)
+            distances[order] = distance
+
+
+@inner
+def spread(sizes: IntArray, counts: IntArray, expected: FloatArray) -> float:
+    """Write down how many unmentioned conditions are listed in each block, in expectation; return their number."""
+    k, total = len(sizes), 0.0
+    for a in range(k):
+        expected[a] = counts[a] * listed(a, sizes[a], k) if counts[a] > 0 else 0.0
+        total += expected[a]
+    return total
+
+
+def footrule_distances(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+) -> FloatArray:
+    """Add up how far each condition is from its place in the list of the model; see :func:`kendall_distances`."""
+    k, distances = predicted_sizes.shape[1], np.zeros(len(drawn.counts))
+    room = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k), np.empty(k)
+    fill_footrule(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
+    return distances
+
+
+@compiled
+def fill_footrule(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    predicted_sizes: IntArray,
+    predicted_counts: IntArray,
+    room: tuple[IntArray, IntArray, FloatArray, FloatArray],
+    distances: FloatArray,
+) -> None:
+    """Do what :func:`footrule_distances` says, for plain arrays; ``room`` is four arrays (k,) to work in."""
+    (n_cases, k), start = predicted_sizes.shape, 0
+    sizes, counts, expected, expected_p = room
+    bottom = (k + 1 + layout.n_conditions) / 2
+    for case in range(n_cases):
+        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
+        size, n_rest = end - first, layout.n_conditions - (end - first)
+        sizes_p, counts_p = predicted_sizes[case], predicted_counts[case]
+        total_p = spread(sizes_p, counts_p, expected_p)
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
+            above, tied = drawn.above[start : start + size], drawn.tied[start : start + size]
+            drawn_blocks(above, tied, drawn.has_rest[order], n_rest, sizes, counts)
+            start += size
+            total = spread(sizes, counts, expected)
+            distance = 0.0
+            for i in range(size):
+                above_p, tied_p = predicted.above[first + i], predicted.tied[first + i]
+                chance, chance_p = listed(above[i], tied[i], k), listed(above_p, tied_p, k)
+                here, there = place(above[i], tied[i], k), place(above_p, tied_p, k)
+                distance += chance * chance_p * abs(here - there)
+                distance += chance * (1.0 - chance_p) * (bottom - here)
+                distance += chance_p * (1.0 - chance) * (bottom - there)
+            moved = 0.0
+            for a in range(k):
+                if expected[a] > 0.0:
+                    here = place(a, sizes[a], k)
+                    moved += expected[a] * (n_rest - total_p) * (bottom - here)
+                    for b in range(k):
+                        if expected_p[b] > 0.0:
+                            moved += expected[a] * expected_p[b] * abs(here - place(b, sizes_p[b], k))
+                if expected_p[a] > 0.0:
+                    moved += expected_p[a] * (n_rest - total) * (bottom - place(a, sizes_p[a], k))
+            distances[order] = distance + (moved / n_rest if n_rest > 0 else 0.0)

@@ -1,0 +1,68 @@
+"""Draw normal distributions from normal-inverse-gamma posteriors, as plausibilities of intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray
+from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.randomness import Keys, Stream, Streams, gamma, new_streams, raw_normal, start
+
+
+@inner
+def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: FloatArray) -> None:
+    """Fill theta with the probabilities of the intervals between thresholds under N(mu, sigma^2).
+
+    Each is the difference of the two tails on the side where they are small, so that nothing cancels.
+    """
+    last = len(thresholds)
+    scale = 1.0 / (sigma * math.sqrt(2.0))
+    for k in range(last + 1):
+        low = -np.inf if k == 0 else (thresholds[k - 1] - mu) * scale
+        high = np.inf if k == last else (thresholds[k] - mu) * scale
+        if low > 0.0:
+            theta[k] = 0.5 * (math.erfc(low) - math.erfc(high))
+        else:
+            theta[k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
+
+
+@inner
+def draw_moments(stream: Stream, posterior: FloatArray) -> tuple[float, float]:
+    """Draw a mean and a standard deviation given (mu, kappa, a, b)."""
+    variance = posterior[3] / max(gamma(stream, posterior[2]), 1e-300)
+    return posterior[0] + raw_normal(stream) * math.sqrt(variance / posterior[1]), math.sqrt(variance)
+
+
+def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int) -> FloatArray:
+    """Draw the plausibilities of all intervals.
+
+    Parameters
+    ----------
+    posteriors : (n_cases, 4)
+        mu, kappa, a, b: sigma^2 ~ b / Gamma(a), then mean ~ N(mu, sigma^2 / kappa).
+    thresholds : (K - 1,)
+        Increasing.
+    keys : (n_cases,)
+        Keys of the random streams.
+
+    Returns
+    -------
+    (n_cases, draws, K + 1)
+        Probabilities of the K intervals; the last column, the rest, is zero.
+    """
+    theta = np.zeros((len(posteriors), draws, len(thresholds) + 2))
+    fill_cases(plain(posteriors), plain(thresholds), plain(keys), theta, new_streams())
+    return theta
+
+
+@compiled
+def fill_cases(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta: FloatArray, streams: Streams) -> None:
+    """Do what :func:`sample_intervals` says, for plain arrays."""
+    stream, (n_cases, draws, _) = streams[0], theta.shape
+    for case in range(n_cases):
+        start(stream, keys[case])
+        for draw in range(draws):
+            mu, sigma = draw_moments(stream, posteriors[case])
+            fill_intervals(mu, sigma, thresholds, theta[case, draw])

@@ -1,0 +1,123 @@
+"""Independent Dirichlet draws on the support and the rest of each case, for concentrations of any size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.randomness import (
+    Keys,
+    Stream,
+    Streams,
+    fill_gammas,
+    log_gamma,
+    new_streams,
+    spread,
+    start,
+    tallies,
+)
+
+SMALL_SHAPE = 0.1
+"""Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float."""
+
+
+@inner
+def has_small_shape(shapes: FloatArray) -> bool:
+    """Tell whether any condition has a positive shape that calls for logarithms."""
+    found = False
+    for k in range(len(shapes)):
+        found |= 0.0 < shapes[k] < SMALL_SHAPE
+    return found
+
+
+@inner
+def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: FloatArray) -> None:
+    """Draw theta_k proportional to Gamma(shape_k) / rate_k relative to the largest one, so never 0/0."""
+    highest = -np.inf
+    for k in range(len(shapes)):
+        theta[k] = log_gamma(stream, shapes[k]) - math.log(rates[k]) if shapes[k] > 0.0 else -np.inf
+        highest = max(highest, theta[k])
+    total = 0.0
+    for k in range(len(shapes)):
+        theta[k] = math.exp(theta[k] - highest) if shapes[k] > 0.0 else 0.0
+        total += theta[k]
+    for k in range(len(shapes)):
+        theta[k] /= total
+
+
+@inner
+def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray, room: FloatArray) -> None:
+    """Fill ``out``, (draws, U + 1) row by row, with independent draws from Dirichlet(shapes).
+
+    ``room`` (3, at least U + 1) is worked in.
+    """
+    columns = len(shapes)
+    rates, spreads, drawn = room[0], room[1], room[2]
+    for k in range(columns):
+        rates[k], spreads[k] = 1.0, spread(shapes[k])
+    in_logs = has_small_shape(shapes)
+    for first in range(0, len(out), columns):
+        if in_logs:
+            draw_small_weights(stream, shapes, rates, drawn)
+        else:
+            fill_gammas(stream, shapes, spreads, drawn)
+        total = 0.0
+        for k in range(columns):
+            total += drawn[k]
+        for k in range(columns):
+            out[first + k] = drawn[k] / total
+
+
+def sample_dirichlet(
+    shapes: FloatArray, column_offsets: IntArray, keys: Keys, cases: tuple[int, int], values: FloatArray
+) -> Keys:
+    """Draw the plausibilities of a range of cases from their Dirichlet distributions.
+
+    Parameters
+    ----------
+    shapes : (sum of U + 1,)
+        Concentrations of the support and, last, of the rest as a whole; zero where impossible. At least
+        one of each case is positive.
+    column_offsets : (n_cases + 1,)
+        The U + 1 columns of each case.
+    keys : (n_cases, n_streams)
+        The first stream of each case is used.
+    cases
+        First case, and one past the last.
+    values : (draws * columns of these cases,)
+        For each case its (draws, U + 1) draws, row by row; rows sum to one.
+
+    Returns
+    -------
+    (3,)
+        How many gamma, exponential and uniform variates were drawn.
+    """
+    streams = new_streams()
+    room = np.empty((3, np.diff(column_offsets).max(initial=1)))
+    fill_cases(plain(shapes), plain(column_offsets), plain(keys), cases, values, streams, room)
+    return tallies(streams)
+
+
+@compiled
+def fill_cases(
+    shapes: FloatArray,
+    column_offsets: IntArray,
+    keys: Keys,
+    cases: tuple[int, int],
+    values: FloatArray,
+    streams: Streams,
+    room: FloatArray,
+) -> None:
+    """Do what :func:`sample_dirichlet` says, for plain arrays."""
+    first, last = cases
+    draws = len(values) // max(1, column_offsets[last] - column_offsets[first])
+    stream = streams[0]
+    for i in range(first, last):
+        begin, end = column_offsets[i], column_offsets[i + 1]
+        offset = column_offsets[first]
+        start(stream, keys[i, 0])
+        out = values[draws * (begin - offset) : draws * (end - offset)]
+        fill_dirichlet(stream, shapes[begin:end], out, room)

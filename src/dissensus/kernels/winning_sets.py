@@ -1,0 +1,523 @@
+"""How often the draws of a case agree on their first conditions, ties and unmentioned conditions by expectation.
+
+For a given number of first places, ``top``, the outcome of a draw is which mentioned conditions are surely among them
+and which are tied for the last of these places, together with unmentioned conditions or not. Draws with one outcome
+are counted together, so all that follows costs by the number of different outcomes. An outcome is a row of numbers:
+the sure members as a set of bits, the tied ones as another, how many unmentioned conditions are sure, and how many are
+tied. A set of mentioned conditions *fits* an outcome if it has all sure members and otherwise tied ones only; the
+unmentioned conditions that complete it are exchangeable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.chains import effective_size
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.orders import Orders
+
+BITS = 64
+"""Conditions per number."""
+
+SHORTEST = 4
+"""Draws per chain below which they count as independent."""
+
+SLACK = 1.0 + 1e-14
+"""Improvements below rounding are not worth a search."""
+
+
+class Question(NamedTuple):
+    """Say what is asked about a case.
+
+    Attributes
+    ----------
+    top
+        How many first places.
+    n_rest
+        How many conditions nobody mentioned.
+    is_pooled
+        Whether all unmentioned conditions count as one.
+    n_words
+        How many numbers a set of mentioned conditions takes.
+    """
+
+    top: int
+    n_rest: int
+    is_pooled: bool
+    n_words: int
+
+
+class Outcomes(NamedTuple):
+    """Count the different outcomes of the draws of a case.
+
+    Attributes
+    ----------
+    rows : (n_draws + 1, 2 * n_words + 2)
+        The outcomes, in the order of their first draw, and room for one more.
+    counts : (n_draws,)
+        How many draws have each outcome.
+    slots : (a power of two,)
+        Hash table: where an outcome stands, or -1.
+    """
+
+    rows: IntArray
+    counts: IntArray
+    slots: IntArray
+
+
+class Search(NamedTuple):
+    """Hold the arrays that a search is worked out in.
+
+    Attributes
+    ----------
+    members : (n_words,)
+        The best set so far.
+    weights, order : (n_orders,)
+        What each outcome adds, and those that add something, the weightiest first.
+    lows, highs : (n_orders + 2, n_words)
+        The smallest and the largest set of each branch, and one more to try.
+    following, sums : (n_orders + 1,)
+        The next outcome to take into each branch, and what it has in all.
+    """
+
+    members: IntArray
+    weights: FloatArray
+    order: IntArray
+    lows: IntArray
+    highs: IntArray
+    following: IntArray
+    sums: FloatArray
+
+
+@inlined
+def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int:
+    """Count the row behind the outcomes so far: to one of them, or as a new one; return how many there are then."""
+    rows, slots = outcomes.rows, outcomes.slots
+    code = np.int64(0)
+    for i in range(width):
+        code = (code ^ rows[n_found, i]) * 0x2545F4914F6CDD1D
+        code ^= code >> 29
+    mask = len(slots) - 1
+    slot = code & mask
+    while slots[slot] >= 0:
+        place, same = slots[slot], True
+        for i in range(width):
+            same &= rows[place, i] == rows[n_found, i]
+        if same:
+            outcomes.counts[place] += count
+            return n_found
+        slot = (slot + 1) & mask
+    slots[slot] = n_found
+    outcomes.counts[n_found] = count
+    return n_found + 1
+
+
+@inner
+def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
+    """Count the sets of sure members as outcomes, see :func:`count_outcomes`; none if any draw has ties."""
+    words, rows = row_words(size), outcomes.rows
+    for slot in range(len(outcomes.slots)):
+        outcomes.slots[slot] = -1
+    n_found, place = size - size, orders.starts[case]  # zero, but not a constant: see set_size
+    for order in range(orders.offsets[case], orders.offsets[case + 1]):
+        for i in range(words):
+            rows[n_found, i] = 0
+        for k in range(size):
+            above = orders.above[place + k]
+            if above < top:
+                if above + orders.tied[place + k] > top:
+                    return 0
+                rows[n_found, k >> 6] |= 1 << (k & 63)
+        n_found = add_outcome(outcomes, words, n_found, orders.counts[order])
+        place += size
+    return n_found
+
+
+@inner
+def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
+    """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
+    words, rows = row_words(size), outcomes.rows
+    for slot in range(len(outcomes.slots)):
+        outcomes.slots[slot] = -1
+    n_found, place = size - size, orders.starts[case]  # zero, but not a constant: see set_size
+    for order in range(orders.offsets[case], orders.offsets[case + 1]):
+        for i in range(2 * words + 2):
+            rows[n_found, i] = 0
+        n_sure, n_tied, above_tie, tie = 0, 0, 0, 0
+        for k in range(size):
+            above, tied = orders.above[place + k], orders.tied[place + k]
+            if above + tied <= top:
+                rows[n_found, k >> 6] |= 1 << (k & 63)
+                n_sure += 1
+            elif above < top:
+                rows[n_found, words + (k >> 6)] |= 1 << (k & 63)
+                n_tied, above_tie, tie = n_tied + 1, above, tied
+        if n_tied > 0:
+            rows[n_found, 2 * words], rows[n_found, 2 * words + 1] = above_tie - n_sure, tie - n_tied
+        n_found = add_outcome(outcomes, 2 * words + 2, n_found, orders.counts[order])
+        place += size
+    return n_found
+
+
+@inlined
+def row_words(size: int) -> int:
+    """Count the numbers that hold a set of mentioned conditions."""
+    return max(1, (size + BITS - 1) // BITS)
+
+
+@inner
+def set_size(row: IntArray, stop: int, words: int) -> int:
+    """Count the members of a set that ends at ``stop``.
+
+    Its start would often be the constant zero, and Numba compiles a function once more for a constant.
+    """
+    total = 0
+    for i in range(stop - words, stop):
+        word = row[i]
+        while word != 0:
+            word &= word - 1
+            total += 1
+    return total
+
+
+@inner
+def one_in_choices(n: int, k: int) -> float:
+    """Return one divided by the number of ways to choose k of n."""
+    result = 1.0
+    for i in range(min(k, n - k)):
+        result *= (i + 1) / (n - i)
+    return result
+
+
+@inner
+def tie_chance(n_tied: int, n_others: int, places: int, others: int) -> float:
+    """Return the probability that a certain part of the tied mentioned conditions wins the places left.
+
+    ``places`` go to ``n_tied`` mentioned and ``n_others`` unmentioned conditions at random; ``others`` of them should
+    go to any unmentioned ones. Every factor is at most one, so nothing overflows.
+    """
+    n = n_tied + n_others
+    if others < 0 or others > n_others:
+        return 0.0
+    if 2 * places > n:
+        places, others = n - places, n_others - others
+    result = 1.0
+    for i in range(others):
+        result *= (n_others - i) / (n - i)
+    for i in range(others, places):
+        result *= (i + 1) / (n - i)
+    return result
+
+
+@inner
+def chance(row: IntArray, size: int, question: Question) -> float:
+    """Return the probability of a set given an outcome that it fits; ``size`` of its members are mentioned ones."""
+    words, others = question.n_words, question.top - size
+    result = 1.0 if question.is_pooled else one_in_choices(question.n_rest, others)
+    n_tied = set_size(row, 2 * words, words)
+    if n_tied == 0:
+        return result
+    n_sure, other_sure, other_tied = set_size(row, words, words), row[2 * words], row[2 * words + 1]
+    places = question.top - n_sure - other_sure
+    return result * tie_chance(n_tied, other_tied, places, others - other_sure)
+
+
+@inner
+def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
+    """Find the most probable outcome when none has ties; the first one of several."""
+    best, winner = -1.0, 0
+    for i in range(n_found):
+        value = float(outcomes.counts[i])
+        if not question.is_pooled:
+            size = set_size(outcomes.rows[i], question.n_words, question.n_words)
+            value *= one_in_choices(question.n_rest, question.top - size)
+        if value > best:
+            best, winner = value, i
+    return winner
+
+
+@inner
+def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, size: int) -> bool:
+    """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any has this size."""
+    words = len(low)
+    for i in range(words):
+        next_low[i] = low[i] | row[i]
+        next_high[i] = high[i] & (row[i] | row[words + i])
+        if next_low[i] & ~next_high[i]:
+            return False
+    return set_size(next_low, words, words) <= size <= set_size(next_high, words, words)
+
+
+@inner
+def weightiest_first(
+    outcomes: Outcomes, n_found: int, question: Question, size: int, weights: FloatArray, order: IntArray
+) -> int:
+    """Write down what each outcome adds to a set with ``size`` mentioned members; sort those that add something."""
+    words, n_kept = question.n_words, 0
+    for i in range(n_found):
+        n_sure = set_size(outcomes.rows[i], words, words)
+        weights[i] = 0.0
+        if n_sure <= size <= n_sure + set_size(outcomes.rows[i], 2 * words, words):
+            weights[i] = outcomes.counts[i] * chance(outcomes.rows[i], size, question)
+        if weights[i] > 0.0:
+            place = n_kept
+            while place > 0 and weights[order[place - 1]] < weights[i]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = i
+            n_kept += 1
+    return n_kept
+
+
+@inner
+def search_size(rows: IntArray, n: int, size: int, best: float, words: int, search: Search) -> float:
+    """Find the most probable set with ``size`` mentioned members, if it is better than the best one so far.
+
+    The sets that fit an outcome are those between its sure members and these with all its tied ones. Outcomes are
+    taken together as long as some set fits them all, the weightiest first. A branch is left when all that could still
+    be taken would not make it better than the best one, or when only one set is left.
+    """
+    _, weights, order, lows, highs, following, sums = search
+    spare_low, spare_high = lows[n + 1][:words], highs[n + 1][:words]
+    for i in range(words):
+        lows[0, i], highs[0, i] = 0, -1
+    following[0], sums[0], depth = 0, 0.0, 0
+    while depth >= 0:
+        low, high, found = lows[depth][:words], highs[depth][:words], -1
+        limit = sums[depth]
+        for i in range(n - 1, following[depth] - 1, -1):
+            if joined(rows[order[i]], low, high, spare_low, spare_high, size):
+                limit += weights[order[i]]
+                found = i
+        if found < 0 or limit <= best * SLACK:
+            depth -= 1
+            continue
+        following[depth] = found + 1
+        next_low, next_high = lows[depth + 1][:words], highs[depth + 1][:words]
+        joined(rows[order[found]], low, high, next_low, next_high, size)
+        value = sums[depth] + weights[order[found]]
+        if set_size(next_low, words, words) == size or set_size(next_high, words, words) == size:
+            only = next_low if set_size(next_low, words, words) == size else next_high
+            value = 0.0
+            for i in range(n):
+                if joined(rows[order[i]], only, only, spare_low, spare_high, size):
+                    value += weights[order[i]]
+        else:
+            depth += 1
+            following[depth], sums[depth] = found + 1, value
+        if value > best:
+            best = value
+            fill_set(next_low, next_high, size, search.members)
+    return best
+
+
+@inner
+def search_set(outcomes: Outcomes, n_found: int, question: Question, search: Search) -> None:
+    """Find the most probable set when outcomes have ties, one number of mentioned members after the other."""
+    best = -1.0
+    for size in range(question.top + 1):
+        n_kept = weightiest_first(outcomes, n_found, question, size, search.weights, search.order)
+        best = search_size(outcomes.rows, n_kept, size, best, question.n_words, search)
+
+
+@inner
+def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> None:
+    """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
+    words = len(low)
+    missing = size - set_size(low, words, words)
+    for i in range(words):
+        members[i] = low[i]
+        others = high[i] & ~low[i]
+        while missing > 0 and others != 0:
+            members[i] |= others & -others
+            others &= others - 1
+            missing -= 1
+
+
+def most_words(layout: Layout) -> int:
+    """Count the numbers that hold a set of mentioned conditions of any case."""
+    return max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
+
+
+def new_search(layout: Layout, orders: Orders) -> Search:
+    """Make room for a search in any case."""
+    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
+    order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+    lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
+    members = np.empty(words, dtype=np.int64)
+    return Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
+
+
+def new_outcomes(layout: Layout, orders: Orders) -> Outcomes:
+    """Make room for the outcomes of any case."""
+    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
+    return Outcomes(
+        np.empty((most + 1, 2 * words + 2), dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.empty(1 << (2 * most - 1).bit_length(), dtype=np.int64),
+    )
+
+
+@compiled
+def common_sets(
+    layout: Layout,
+    orders: Orders,
+    tops: IntArray,
+    is_pooled: bool,
+    outcomes: Outcomes,
+    is_member: IntArray,
+    is_left: IntArray,
+) -> None:
+    """Find the set that most draws of a case agree on, unless some draws have ties.
+
+    Parameters
+    ----------
+    layout, orders
+        The draws, and their orders, down to a depth of the largest top or more.
+    tops : (n_tops,)
+        Numbers of first places.
+    is_pooled
+        Whether all unmentioned conditions count as one.
+    outcomes
+        Room to work in.
+    is_member : (n_tops, sum of U)
+        Receives one for the mentioned conditions that belong to the set of their case, zero for the others. As many
+        unmentioned conditions as are missing to the top complete the set.
+    is_left : (n_tops, n_cases)
+        Receives one where draws have ties, otherwise zero: these cases are left to :func:`search_sets`.
+    """
+    for case in range(len(layout.rest_shapes)):
+        first = layout.support_offsets[case]
+        size = layout.support_offsets[case + 1] - first
+        for t in range(len(tops)):
+            question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
+            n_found = count_sets(orders, case, size, tops[t], outcomes)
+            winner = commonest(outcomes, n_found, question)
+            is_left[t, case] = n_found == 0
+            for k in range(size):
+                is_member[t, first + k] = outcomes.rows[winner, k >> 6] >> (k & 63) & 1
+
+
+@compiled
+def search_sets(
+    layout: Layout,
+    orders: Orders,
+    tops: IntArray,
+    is_pooled: bool,
+    outcomes: Outcomes,
+    is_member: IntArray,
+    is_left: IntArray,
+    search: Search,
+) -> None:
+    """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`."""
+    members = search.members
+    for case in range(len(layout.rest_shapes)):
+        first = layout.support_offsets[case]
+        size = layout.support_offsets[case + 1] - first
+        for t in range(len(tops)):
+            if is_left[t, case]:
+                question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
+                n_found = count_outcomes(orders, case, size, tops[t], outcomes)
+                search_set(outcomes, n_found, question, search)
+                for k in range(size):
+                    is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
+
+
+def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray) -> FloatArray:
+    """Return the probability that one set per case is that of the first conditions of each order, shape (n_orders,).
+
+    Parameters
+    ----------
+    layout, orders, is_pooled
+        See :func:`common_sets`.
+    tops : (n_cases,)
+        Number of members of each set, mentioned or not.
+    is_member : (sum of U,)
+        One for the mentioned conditions that belong to the set of their case, zero for the others.
+    """
+    chances = np.zeros(len(orders.counts))
+    fill_chances(layout, orders, plain(tops), is_pooled, plain(is_member), chances)
+    return chances
+
+
+@compiled
+def fill_chances(
+    layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray, chances: FloatArray
+) -> None:
+    """Do what :func:`set_chances` says, for plain arrays; zero before."""
+    place = 0
+    for case in range(len(layout.rest_shapes)):
+        first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
+        others = top
+        for member in range(first, end):
+            others -= is_member[member]
+        share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
+        for order in range(orders.offsets[case], orders.offsets[case + 1]):
+            none = end - end  # zero, but not a constant: see set_size
+            n_sure, n_tied, above_tie, tie, is_fitting = none, none, none, none, True
+            for member in range(first, end):
+                above, tied = orders.above[place], orders.tied[place]
+                place += 1
+                if above + tied <= top:
+                    n_sure += 1
+                    is_fitting &= is_member[member] == 1
+                elif above < top:
+                    n_tied, above_tie, tie = n_tied + 1, above, tied
+                else:
+                    is_fitting &= is_member[member] == 0
+            if is_fitting:
+                left = others - (above_tie - n_sure)
+                chances[order] = share
+                if n_tied > 0:
+                    chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+
+
+def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> None:
+    """Return the Monte Carlo standard error of the mean of each series, from its effective sample size.
+
+    Parameters
+    ----------
+    series : (n, n_draws)
+        Chain after chain; the first chains have a draw more when the draws do not divide evenly.
+    n_chains
+        Number of chains.
+    errors : (n,)
+        Receives the errors; zero where nothing varies.
+    """
+    half = max(1, series.shape[1] // n_chains // 2)
+    halves, means, rho = np.empty((2 * n_chains, half)), np.empty(2 * n_chains), np.empty(half + 3)
+    fill_errors(plain(series), n_chains, errors, halves, means, rho)
+
+
+@compiled
+def fill_errors(
+    series: FloatArray, n_chains: int, errors: FloatArray, halves: FloatArray, means: FloatArray, rho: FloatArray
+) -> None:
+    """Do what :func:`standard_errors` says; ``halves``, ``means`` and ``rho`` are worked in."""
+    (_, n_draws), (_, half) = series.shape, halves.shape
+    length, longer = n_draws // n_chains, n_draws % n_chains
+    size = 2 * n_chains * half
+    for s in range(len(series)):
+        low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
+        for draw in range(n_draws):
+            value = series[s, draw]
+            low, high, total = min(low, value), max(high, value), total + value
+        errors[s] = 0.0
+        if low == high:
+            continue
+        for draw in range(n_draws):
+            squares += (series[s, draw] - total / n_draws) * (series[s, draw] - total / n_draws)
+        effective = float(n_draws)
+        if length >= SHORTEST:
+            for chain in range(n_chains):
+                begin = chain * length + min(chain, longer)
+                for i in range(half):
+                    halves[2 * chain, i] = series[s, begin + i]
+                    halves[2 * chain + 1, i] = series[s, begin + length - half + i]
+            effective = effective_size(halves, means, rho) * n_draws / size
+        errors[s] = math.sqrt(squares / (n_draws - 1) / effective)

@@ -1,0 +1,254 @@
+"""The cases of the explorer, column by column: small enough to travel inside the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.core.aliases import IntArray
+from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
+from dissensus.report.selection import run_frame, shown_runs
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dissensus.evaluation.results import Evaluation
+    from dissensus.predictions.lists import Predictions
+
+MOST_CONDITIONS = 15
+"""How many conditions of a case are shown; the most plausible ones."""
+
+LISTED = (3, 10)
+"""How many of a model's conditions are shown: at least, and at most if a metric looks deeper."""
+
+REST = -1
+"""Stands for all conditions that nobody mentioned."""
+
+
+@dataclass
+class Vocabulary:
+    """Give every condition that is used a short code, in the order of first use."""
+
+    names: tuple[str, ...]
+    codes: dict[int, int] = field(default_factory=dict)
+
+    def code(self, condition: int) -> int:
+        """Return the code of a condition, known or new."""
+        return self.codes.setdefault(condition, len(self.codes))
+
+    def code_of(self, name: str | None) -> int:
+        """Return the code of a condition by name; what is no condition stands for the rest."""
+        position = self.positions.get(name)
+        return REST if position is None else self.code(position)
+
+    @cached_property
+    def positions(self) -> dict[str | None, int]:
+        """Position of every condition by name."""
+        return {name: position for position, name in enumerate(self.names)}
+
+    @property
+    def used(self) -> list[int]:
+        """The conditions that have a code, in the order of their codes."""
+        return list(self.codes)
+
+
+def explored(evaluation: Evaluation, most: int) -> dict[str, Any]:
+    """Describe the cases of an evaluation, at most so many and then the most uncertain ones.
+
+    Conditions are codes into ``conditions``. A list of codes with ties is flat: a condition that is tied with the one
+    before it is written as minus its code minus one. Numbers are thousandths.
+    """
+    chosen = kept_cases(evaluation, most)
+    vocabulary = Vocabulary(evaluation.conditions)
+    opinions = _opinions(evaluation.study, chosen, vocabulary)
+    depth = listed(evaluation)
+    lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
+    runs = [_run(evaluation, run, chosen, vocabulary) for run in shown_runs(evaluation)]
+    return {
+        "cases": [evaluation.case_names[i] for i in chosen],
+        "total": len(evaluation.case_names),
+        "kind": "ratings" if isinstance(evaluation.study, Ratings) else "rankings",
+        "scale": _scale(evaluation.study),
+        "alphabet": ALPHABET,
+        "models": list(evaluation.models),
+        "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.measures],
+        "opinions": opinions,
+        "annotators": list(evaluation.study.panel.annotator_names),
+        "lists": lists,
+        "runs": runs,
+        "disagreement": _disagreement(evaluation, chosen),
+        "strata": [_stratum(column, labels, chosen) for column, labels in evaluation.strata.items()],
+        "images": [evaluation.images[i] or "" for i in chosen] if evaluation.images else None,
+        "conditions": [vocabulary.names[i] for i in vocabulary.used],
+        "categories": _categories(evaluation, vocabulary),
+    }
+
+
+def kept_cases(evaluation: Evaluation, most: int) -> IntArray:
+    """Return the positions of the cases to show, in their order."""
+    everything = np.arange(len(evaluation.case_names))
+    if len(everything) <= most:
+        return everything
+    rows = run_frame(evaluation, evaluation.certainties(), evaluation.reference)
+    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1))["certainty"].to_numpy()
+    return np.sort(np.argsort(certainty, kind="stable")[:most])
+
+
+def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: Iterable[int] | None = None) -> pl.DataFrame:
+    """Put one row per case into the order of cases; a case without a row has nulls."""
+    import polars as pl
+
+    names = [evaluation.case_names[i] for i in cases] if cases is not None else list(evaluation.case_names)
+    wanted = pl.DataFrame({"case": pl.Series(names, dtype=pl.String)})
+    return wanted.join(frame, on="case", how="left", maintain_order="left")
+
+
+# What was said ------------------------------------------------------------------------------------------
+
+
+def _opinions(study: Annotations | Ratings, chosen: IntArray, vocabulary: Vocabulary) -> list[list[list[Any]]]:
+    """Return, for each case, who said what: pairs of an opinion and the annotators who share it."""
+    offsets = study.panel.opinion_offsets
+    return [_shared(study, range(offsets[i], offsets[i + 1]), vocabulary) for i in chosen.tolist()]
+
+
+def _shared(study: Annotations | Ratings, opinions: range, vocabulary: Vocabulary) -> list[list[Any]]:
+    groups: dict[tuple[float, ...], list[Any]] = {}
+    for opinion in opinions:
+        weight = float(study.panel.weights[opinion])
+        said = _said(study, opinion, vocabulary)
+        group = groups.setdefault((*said, weight), [said, [], weight])
+        group[1].append(int(study.panel.annotators[opinion]))
+    return [group if group[2] != 1 else group[:2] for group in groups.values()]
+
+
+def _scale(study: Annotations | Ratings) -> list[float]:
+    """Return the lowest and the highest rating of the study."""
+    has_scores = isinstance(study, Ratings) and len(study.scores)
+    return [float(study.scores.min()), float(study.scores.max())] if has_scores else []  # type: ignore[union-attr]
+
+
+def _said(study: Annotations | Ratings, opinion: int, vocabulary: Vocabulary) -> list[Any]:
+    if isinstance(study, Ratings):
+        return [round(float(study.scores[opinion]), 6)]
+    blocks = study.code_offsets[study.block_offsets[opinion] : study.block_offsets[opinion + 1] + 1]
+    return flat_ties((study.codes[start:stop].tolist() for start, stop in pairwise(blocks.tolist())), vocabulary)
+
+
+def flat_ties(blocks: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[int]:
+    """Write blocks of tied conditions as one flat list.
+
+    >>> flat_ties([[7], [3, 9]], Vocabulary(("x",) * 10))
+    [0, 1, -3]
+    """
+    flat = []
+    for block in blocks:
+        codes = [vocabulary.code(condition) for condition in block]
+        flat += [codes[0], *(-code - 1 for code in codes[1:])] if codes else []
+    return flat
+
+
+def listed(evaluation: Evaluation) -> int:
+    """Return how many of a model's conditions to show: as many as the deepest metric compares."""
+    places = [int(digits) for one in evaluation.measures for digits in re.findall(r"(?:top-|at )(\d+)", one.name)]
+    return min(max(places, default=LISTED[0]), LISTED[1]) if places else LISTED[0]
+
+
+def _lists(said: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[list[int]]:
+    """Return the first conditions that a model names on each case, ties marked."""
+    result = []
+    for i in chosen.tolist():
+        entries = slice(said.offsets[i], min(said.offsets[i] + depth, said.offsets[i + 1]))
+        pairs = zip(said.codes[entries].tolist(), said.values[entries].tolist(), strict=True)
+        blocks = [[code for code, _ in tied] for _, tied in groupby(pairs, key=itemgetter(1))]
+        result.append(flat_ties(blocks, vocabulary))
+    return result
+
+
+# What follows -------------------------------------------------------------------------------------------
+
+
+def _run(evaluation: Evaluation, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Describe every case under one aggregation and reliability."""
+    rows = run_frame(evaluation, evaluation.certainties(), run)
+    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
+    category = _by_case(evaluation, run_frame(evaluation, evaluation.category_certainties(), run), chosen)
+    risk = _by_case(evaluation, run_frame(evaluation, evaluation.risks(), run), chosen)
+    means = evaluation.case_means[run][:, :, chosen]
+    return {
+        "label": evaluation.run_label(run),
+        "certainty": thousandths(certainty["certainty"]),
+        "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
+        "category": _codes(category["category"], evaluation.categories.names) if evaluation.categories else [],
+        "categoryCertainty": thousandths(category["certainty"]) if evaluation.categories else [],
+        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if _has_levels(evaluation) else [],
+        "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
+        **_plausibilities(evaluation, run, chosen, vocabulary),
+    }
+
+
+def _codes(names: Iterable[str | None], known: Sequence[str]) -> list[int | None]:
+    positions = {name: position for position, name in enumerate(known)}
+    return [None if name is None else positions[name] for name in names]
+
+
+def _has_levels(evaluation: Evaluation) -> bool:
+    return evaluation.categories is not None and bool(evaluation.categories.levels)
+
+
+def _plausibilities(evaluation: Evaluation, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+    """Return the conditions of each case, most plausible first, with mean, top share and a few draws."""
+    import polars as pl
+
+    names = pl.DataFrame({"case": pl.Series([evaluation.case_names[i] for i in chosen], dtype=pl.String)})
+    frame = run_frame(evaluation, evaluation.plausibilities(), run)
+    rows = names.with_row_index("position").join(frame, on="case", maintain_order="left")
+    rows = rows.sort("position", "mean", descending=[False, True], maintain_order=True)
+    is_shown = (pl.int_range(pl.len()) < MOST_CONDITIONS) | pl.col("condition").is_null()
+    parts = rows.group_by("position", maintain_order=True).agg(
+        pl.col("condition", "mean", "top", "draws").filter(is_shown), (~is_shown).sum().alias("hidden")
+    )
+    return {
+        "hidden": parts["hidden"].to_list(),
+        "support": [[vocabulary.code_of(name) for name in names] for names in parts["condition"].to_list()],
+        "mean": [thousandths(values) for values in parts["mean"].to_list()],
+        "top": [thousandths(values) for values in parts["top"].to_list()],
+        "draws": [[one_letter_each(draws) for draws in some] for some in parts["draws"].to_list()],
+    }
+
+
+# What is known about cases and conditions ---------------------------------------------------------------
+
+
+def _disagreement(evaluation: Evaluation, chosen: IntArray) -> list[int | None]:
+    agreement = evaluation.agreement()
+    if not len(agreement):
+        return []
+    known = _by_case(evaluation, agreement, chosen)["agreement"]
+    return thousandths((1 - known).to_list())
+
+
+def _stratum(column: str, labels: Sequence[str], chosen: IntArray) -> dict[str, Any]:
+    known = sorted(set(labels))
+    return {"name": column, "labels": known, "codes": _codes([labels[i] for i in chosen], known)}
+
+
+def _categories(evaluation: Evaluation, vocabulary: Vocabulary) -> dict[str, Any] | None:
+    """Return the categories, with marks that tell them apart without colour."""
+    categories = evaluation.categories
+    if categories is None:
+        return None
+    return {
+        "names": list(categories.names),
+        "levels": list(categories.levels),
+        "codes": [int(categories.codes[i]) for i in vocabulary.used],
+    }

@@ -1,0 +1,133 @@
+"""Write annotations in the canonical long form, which loses nothing, and in a few others.
+
+The canonical form is a table with one row per mentioned condition: ``case``, ``annotation`` (the number of the ranking
+within its case), ``annotator``, ``condition``, ``rank``, and, only where they say something, ``weight``, ``group``,
+``case_weight`` and ``unranked``. Rows without a condition are abstentions, rows with a case alone are unannotated
+cases, and rows without a case declare the names of conditions and annotators in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path as FilePath
+
+import numpy as np
+import polars as pl
+
+from dissensus.core.aliases import IntArray, Path
+from dissensus.core.errors import DissensusError
+from dissensus.core.files import write_table, written_whole
+from dissensus.core.ragged import row_of_each
+from dissensus.study.panel import ANONYMOUS
+from dissensus.study.rankings import Annotations
+
+
+def long_table(annotations: Annotations) -> pl.DataFrame:
+    """Return the canonical long form as a table.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], case_names=["c1"])
+    >>> long_table(said).rows()
+    [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
+    """
+    rows = pl.concat([_declared(annotations), _mentions(annotations), _silent(annotations)], how="diagonal")
+    rows = rows.sort("case_position", "annotation", "rank", nulls_last=False, maintain_order=True)
+    if annotations.unranked != "below":
+        rows = rows.with_columns(unranked=pl.lit(annotations.unranked))
+    return rows.select(column for column in _columns(annotations) if column in rows.columns)
+
+
+def _columns(annotations: Annotations) -> list[str]:
+    optional = {
+        "annotator": bool(annotations.annotator_names),
+        "weight": annotations.panel.is_weighted,
+        "group": bool(annotations.groups),
+        "case_weight": annotations.panel.has_case_weights,
+        "unranked": annotations.unranked != "below",
+    }
+    order = ("case", "annotation", "annotator", "condition", "rank", *list(optional)[1:])
+    return [column for column in order if optional.get(column, True)]
+
+
+def _declared(annotations: Annotations) -> pl.DataFrame:
+    conditions = pl.DataFrame({"condition": annotations.conditions}, schema={"condition": pl.String})
+    annotators = pl.DataFrame({"annotator": annotations.annotator_names}, schema={"annotator": pl.String})
+    return pl.concat([conditions, annotators], how="diagonal")
+
+
+def _mentions(annotations: Annotations) -> pl.DataFrame:
+    block = row_of_each(annotations.code_offsets)
+    ranking = row_of_each(annotations.block_offsets)[block]
+    return _opinions(annotations, ranking).with_columns(
+        _named("condition", annotations.conditions, annotations.codes),
+        pl.Series("rank", block - annotations.block_offsets[ranking] + 1),
+    )
+
+
+def _silent(annotations: Annotations) -> pl.DataFrame:
+    """Return the rows of abstentions and of cases without any ranking."""
+    abstained = _opinions(annotations, np.flatnonzero(annotations.blocks_per_ranking == 0))
+    lonely = _cases(annotations, np.flatnonzero(annotations.rankings_per_case == 0))
+    return pl.concat([abstained, lonely], how="diagonal")
+
+
+def _opinions(annotations: Annotations, ranking: IntArray) -> pl.DataFrame:
+    case = annotations.panel.case_of_opinion[ranking]
+    annotator = annotations.annotators[ranking]
+    return _cases(annotations, case).with_columns(
+        pl.Series("annotation", ranking - annotations.ranking_offsets[case] + 1),
+        _named("annotator", annotations.annotator_names, annotator),
+        pl.Series("weight", annotations.weights[ranking]),
+    )
+
+
+def _cases(annotations: Annotations, case: IntArray) -> pl.DataFrame:
+    group = case if annotations.groups else np.full_like(case, ANONYMOUS)
+    return pl.DataFrame(
+        [
+            _named("case", annotations.case_names, case),
+            pl.Series("case_position", case),
+            _named("group", annotations.groups, group),
+            pl.Series("case_weight", annotations.case_weights[case]),
+        ]
+    )
+
+
+def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
+    """Write the names behind codes; nobody in particular is missing."""
+    all_names = pl.Series(role, [*names, None], dtype=pl.String)
+    return all_names.gather(np.where(codes == ANONYMOUS, len(names), codes))
+
+
+def write_annotations(annotations: Annotations, path: Path) -> None:
+    """Write annotations; the ending of the path chooses the form.
+
+    ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
+    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists.
+
+    Raises
+    ------
+    FormatError
+        If the ending is not known or the file cannot be written; nothing half-written is left behind.
+    """
+    if FilePath(path).suffix.lower() == ".json":
+        with written_whole(path) as temporary:
+            _write_nested(annotations, temporary)
+    else:
+        write_table(long_table(annotations), path)
+
+
+def _write_nested(annotations: Annotations, place: FilePath) -> None:
+    panel = annotations.panel
+    if panel.annotator_names or panel.is_weighted or panel.groups or panel.has_case_weights:
+        raise DissensusError(
+            "nested lists cannot hold annotators, weights or groups",
+            advice="write .csv, .parquet or .jsonl instead",
+        )
+    document = {
+        "conditions": annotations.conditions,
+        "case_names": annotations.case_names,
+        "rankings": annotations.to_rankings(),
+    }
+    place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,224 @@
+"""What is inside a study, in numbers a person can check, and what looks wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+
+import numpy as np
+
+from dissensus.core.aliases import IntArray
+from dissensus.core.notes import Note
+from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+
+
+def plural(count: int, noun: str) -> str:
+    """Count a noun.
+
+    >>> plural(1, "case"), plural(2, "case")
+    ('1 case', '2 cases')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def span(values: IntArray) -> str:
+    """Write the range of some counts."""
+    if not len(values):
+        return "none"
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Write a share, or a dash where there is nothing to share."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def description(annotations: Annotations) -> str:
+    """Tell a person what is inside; the ``repr`` of :class:`Annotations`."""
+    head, shown = _described(annotations)
+    return "\n".join([head, *(f"  {label:<22}{text}" for label, text in shown.items())])
+
+
+def description_html(annotations: Annotations) -> str:
+    """Tell the same as a small HTML table, for notebooks."""
+    head, shown = _described(annotations)
+    rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in shown.items())
+    return f"<table><caption>{escape(head)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
+    given = annotations.mentions_per_ranking
+    spoken = given[given > 0]
+    lines = {
+        "rankings per case": span(annotations.rankings_per_case),
+        "conditions mentioned": f"{annotations.n_mentioned} of {annotations.n_conditions}; {span(spoken)} per ranking",
+        "one condition only": f"{percent(int((given == 1).sum()), len(spoken))} of rankings",
+        "with a tie": f"{percent(int(annotations.has_tie.sum()), len(spoken))} of rankings",
+        "annotators": str(len(annotations.annotator_names)) if annotations.annotator_names else "anonymous",
+        "abstentions": str(int((given == 0).sum())),
+        "unannotated cases": str(len(annotations.unannotated)),
+        "groups of cases": str(len(set(annotations.groups))),
+        "weights": "yes" if annotations.panel.is_weighted else "0",
+    }
+    always = ("rankings per case", "conditions mentioned", "one condition only", "with a tie", "annotators")
+    shown = {label: text for label, text in lines.items() if label in always or text != "0"}
+    head = (
+        f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_rankings, 'ranking')}, "
+        f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
+    )
+    return head, shown
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The least, the middle and the most of some counts."""
+
+    least: int
+    median: float
+    most: int
+    mean: float
+
+    @staticmethod
+    def of(counts: IntArray) -> Spread:
+        """Summarise counts; of nothing, everything is zero."""
+        if not len(counts):
+            return Spread(0, 0.0, 0, 0.0)
+        return Spread(int(counts.min()), float(np.median(counts)), int(counts.max()), float(counts.mean()))
+
+    def __str__(self) -> str:
+        if self.least == self.most:
+            return str(self.least)
+        return f"{self.least} to {self.most}, median {self.median:g}, mean {self.mean:.2f}"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a file of rankings holds, for people and for machines."""
+
+    format: str
+    cases: int
+    rankings: int
+    conditions: int
+    unranked: str
+    annotators: int
+    anonymous_rankings: int
+    annotators_per_case: Spread
+    conditions_per_ranking: Spread
+    conditions_per_case: Spread
+    single_condition_rankings: int
+    rankings_with_tie: int
+    largest_tie: int
+    abstentions: int
+    repeated_rankings: int
+    weighted: bool
+    groups: int
+    conditions_mentioned: int
+    conditions_never_used: tuple[str, ...]
+    unannotated_cases: tuple[str, ...]
+    similar_conditions: tuple[tuple[str, str], ...]
+    notes: tuple[Note, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values that JSON can hold."""
+        return asdict(self)
+
+
+def diagnose(annotations: Annotations, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+    """Count what is inside and look for what may be wrong.
+
+    Examples
+    --------
+    >>> found = diagnose(Annotations.from_rankings([[[["Eczema"]], [["eczema "]]], []]))
+    >>> found.unannotated_cases, found.similar_conditions
+    (('1',), (('Eczema', 'eczema '),))
+    """
+    from dissensus.study.support import support_of
+
+    given = annotations.mentions_per_ranking
+    used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
+    return Diagnosis(
+        format=format,
+        cases=annotations.n_cases,
+        rankings=annotations.n_rankings,
+        conditions=annotations.n_conditions,
+        unranked=annotations.unranked,
+        annotators=len(annotations.annotator_names),
+        anonymous_rankings=int((annotations.annotators == ANONYMOUS).sum()),
+        annotators_per_case=Spread.of(annotations.rankings_per_case),
+        conditions_per_ranking=Spread.of(given),
+        conditions_per_case=Spread.of(support_of(annotations).sizes),
+        single_condition_rankings=int((given == 1).sum()),
+        rankings_with_tie=int(annotations.has_tie.sum()),
+        largest_tie=int(annotations.block_sizes.max(initial=0)),
+        abstentions=int((given == 0).sum()),
+        repeated_rankings=repeated_opinions(annotations.panel),
+        weighted=annotations.panel.is_weighted,
+        groups=len(set(annotations.groups)),
+        conditions_mentioned=int(used.sum()),
+        conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
+        unannotated_cases=annotations.unannotated,
+        similar_conditions=similar_names(annotations.conditions),
+        notes=tuple(notes),
+    )
+
+
+def repeated_opinions(panel: Panel) -> int:
+    """Count the opinions that a named annotator gave on a case beyond the first."""
+    named = panel.annotators != ANONYMOUS
+    keys = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
+    return len(keys) - len(np.unique(keys))
+
+
+def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Find names that differ only in case, white space or punctuation: often one name spelt twice."""
+    first: dict[str, str] = {}
+    pairs = []
+    for name in names:
+        folded = "".join(letter for letter in name.casefold() if letter.isalnum()) or name
+        if folded in first:
+            pairs.append((first[folded], name))
+        first.setdefault(folded, name)
+    return tuple(pairs)
+
+
+@dataclass(frozen=True)
+class RatingsDiagnosis:
+    """What a file of ratings holds; where nobody rated anything there is no lowest score and no mean."""
+
+    format: str
+    cases: int
+    ratings: int
+    annotators: int
+    annotators_per_case: Spread
+    repeated_ratings: int
+    lowest: float | None
+    highest: float | None
+    mean: float | None
+    sd: float | None
+    unannotated_cases: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values that JSON can hold."""
+        return asdict(self)
+
+
+def diagnose_ratings(ratings: Ratings) -> RatingsDiagnosis:
+    """Count what is inside a study of ratings."""
+    scores = ratings.scores if len(ratings.scores) else None
+    return RatingsDiagnosis(
+        format="ratings",
+        cases=ratings.n_cases,
+        ratings=ratings.n_ratings,
+        annotators=len(ratings.panel.annotator_names),
+        annotators_per_case=Spread.of(ratings.panel.opinions_per_case),
+        repeated_ratings=repeated_opinions(ratings.panel),
+        lowest=None if scores is None else float(scores.min()),
+        highest=None if scores is None else float(scores.max()),
+        mean=None if scores is None else float(scores.mean()),
+        sd=None if scores is None else float(scores.std()),
+        unannotated_cases=ratings.unannotated,
+    )

@@ -1,0 +1,163 @@
+"""Who gave an opinion on which case: what rankings and ratings have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.checks import check_length, check_offsets, check_weights, equal_fields
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
+from dissensus.core.ragged import (
+    frozen_integers,
+    frozen_numbers,
+    join_offsets,
+    row_of_each,
+    take_rows,
+)
+
+ANONYMOUS = -1
+"""The code of an annotator without a name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Hold the cases of a study and the opinions given on each, whatever their content.
+
+    Attributes
+    ----------
+    case_names
+        One name per case, all different.
+    opinion_offsets : (n_cases + 1,)
+        The opinions on case ``i`` are ``opinion_offsets[i]:opinion_offsets[i + 1]``.
+    annotators : (n_opinions,)
+        Code of the annotator behind each opinion, -1 where nobody is named.
+    annotator_names
+        Names of the annotators; empty when all are anonymous.
+    weights : (n_opinions,)
+        Weight of each opinion; it multiplies the reliability.
+    groups
+        The group (for example the patient) of each case; empty when cases stand alone.
+    case_weights : (n_cases,)
+        Weight of each case in averages over cases.
+    """
+
+    case_names: tuple[str, ...]
+    opinion_offsets: IntArray
+    annotators: IntArray
+    annotator_names: tuple[str, ...] = ()
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    groups: tuple[str, ...] = ()
+    case_weights: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        n_opinions = len(self.annotators)
+        weights = self.weights if len(self.weights) else np.ones(n_opinions)
+        case_weights = self.case_weights if len(self.case_weights) else np.ones(len(self.case_names))
+        own = {
+            "opinion_offsets": frozen_integers(self.opinion_offsets),
+            "annotators": frozen_integers(self.annotators),
+            "weights": frozen_numbers(weights),
+            "case_weights": frozen_numbers(case_weights),
+        }
+        for name, array in own.items():
+            object.__setattr__(self, name, array)
+        self._check()
+
+    def _check(self) -> None:
+        check_names("case", self.case_names)
+        check_names("annotator", self.annotator_names)
+        check_offsets("opinion offset", self.opinion_offsets, len(self.case_names), len(self.annotators))
+        last = len(self.annotator_names) - 1
+        if len(self.annotators) and not -1 <= self.annotators.min() <= self.annotators.max() <= last:
+            raise DissensusError("an annotator code has no name", expected=f"-1 (nobody) to {last}")
+        check_length("weight", len(self.weights), len(self.annotators))
+        check_length("case weight", len(self.case_weights), len(self.case_names))
+        if self.groups:
+            check_length("group", len(self.groups), len(self.case_names))
+            check_not_empty("group", self.groups)
+        check_weights("weights", self.weights)
+        check_weights("case weights", self.case_weights)
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases, annotated or not."""
+        return len(self.case_names)
+
+    @property
+    def n_opinions(self) -> int:
+        """Number of opinions on all cases."""
+        return len(self.annotators)
+
+    @property
+    def opinions_per_case(self) -> IntArray:
+        """Number of opinions on each case, shape (n_cases,)."""
+        return np.diff(self.opinion_offsets)
+
+    @property
+    def case_of_opinion(self) -> IntArray:
+        """Position of the case behind each opinion, shape (n_opinions,)."""
+        return row_of_each(self.opinion_offsets)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any opinion has a weight other than one."""
+        return bool((self.weights != 1).any())
+
+    @property
+    def has_case_weights(self) -> bool:
+        """Whether any case has a weight other than one."""
+        return bool((self.case_weights != 1).any())
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.case_names)}
+
+    def positions(self, cases: Cases) -> IntArray:
+        """Turn names, positions, a slice or a mask into positions of cases."""
+        return case_positions(cases, self._positions)
+
+    def select(self, cases: IntArray) -> tuple[Panel, IntArray]:
+        """Keep some cases, by position: the smaller panel, and the positions of its opinions."""
+        offsets, opinions = take_rows(self.opinion_offsets, cases)
+        panel = Panel(
+            case_names=tuple(self.case_names[i] for i in cases),
+            opinion_offsets=offsets,
+            annotators=self.annotators[opinions],
+            annotator_names=self.annotator_names,
+            weights=self.weights[opinions],
+            groups=tuple(self.groups[i] for i in cases) if self.groups else (),
+            case_weights=self.case_weights[cases],
+        )
+        return panel, opinions
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Panel) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+
+def concatenate_panels(panels: Sequence[Panel]) -> Panel:
+    """Put panels of different cases one after the other; annotators are matched by name."""
+    annotator_names = tuple(dict.fromkeys(name for panel in panels for name in panel.annotator_names))
+    codes = {name: code for code, name in enumerate(annotator_names)}
+    recoded = [
+        np.array([*(codes[name] for name in panel.annotator_names), ANONYMOUS])[panel.annotators] for panel in panels
+    ]
+    grouped = any(panel.groups for panel in panels)
+    return Panel(
+        case_names=tuple(name for panel in panels for name in panel.case_names),
+        opinion_offsets=join_offsets(panel.opinion_offsets for panel in panels),
+        annotators=np.concatenate(recoded),
+        annotator_names=annotator_names,
+        weights=np.concatenate([panel.weights for panel in panels]),
+        groups=tuple(g for panel in panels for g in (panel.groups or panel.case_names)) if grouped else (),
+        case_weights=np.concatenate([panel.case_weights for panel in panels]),
+    )

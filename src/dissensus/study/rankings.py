@@ -1,0 +1,431 @@
+"""What was said: for each case, each annotator's ranked groups of tied conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
+from dissensus.core.checks import check_offsets, equal_fields
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import Cases, check_names
+from dissensus.core.ragged import frozen_integers, join_offsets, row_of_each, take_rows
+from dissensus.study.panel import Panel, concatenate_panels
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Annotations:
+    """Hold the rankings that annotators gave on the cases of a study.
+
+    A ranking is a sequence of blocks, best first; a block is a set of tied conditions. Everything is
+    stored flat: offsets lead from cases to rankings, from rankings to blocks, and from blocks to codes
+    of conditions, which are ascending within a block. A ranking without blocks is an abstention; a case
+    without rankings is unannotated. Both are kept. Objects are immutable: arrays are read-only.
+
+    Build them with :meth:`from_rankings`, :meth:`from_long`, :meth:`from_counts` or
+    :func:`dissensus.read_annotations` rather than by hand.
+
+    Attributes
+    ----------
+    conditions
+        Names of the K conditions, in the order of their codes.
+    panel
+        The cases and who gave an opinion on them; its fields are available here too.
+    block_offsets : (n_rankings + 1,)
+        The blocks of ranking ``r`` are ``block_offsets[r]:block_offsets[r + 1]``.
+    code_offsets : (n_blocks + 1,)
+        The conditions of block ``b`` are ``codes[code_offsets[b]:code_offsets[b + 1]]``.
+    codes : (n_mentions,)
+        Codes of the mentioned conditions.
+    unranked
+        ``"below"``: a condition that is not mentioned ranks below all that are. ``"unobserved"``: the
+        annotator compared only what is mentioned.
+
+    Examples
+    --------
+    >>> Annotations.from_rankings([[[["Eczema"], ["Psoriasis", "Tinea"]], [["Tinea"]]]])
+    Annotations: 1 case, 2 rankings, 3 conditions (not mentioned = below)
+      rankings per case     2
+      conditions mentioned  3 of 3; 1 to 3 per ranking
+      one condition only    50.0 % of rankings
+      with a tie            50.0 % of rankings
+      annotators            anonymous
+    """
+
+    conditions: tuple[str, ...]
+    panel: Panel
+    block_offsets: IntArray
+    code_offsets: IntArray
+    codes: IntArray
+    unranked: Unranked = "below"
+
+    def __post_init__(self) -> None:
+        for name in ("block_offsets", "code_offsets", "codes"):
+            object.__setattr__(self, name, frozen_integers(getattr(self, name)))
+        check_names("condition", self.conditions)
+        check_offsets("block offset", self.block_offsets, self.panel.n_opinions, len(self.code_offsets) - 1)
+        check_offsets("code offset", self.code_offsets, int(self.block_offsets[-1]), len(self.codes))
+        if self.unranked not in ("below", "unobserved"):
+            raise DissensusError(
+                "unranked is not understood",
+                expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
+                got=repr(self.unranked),
+            )
+        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
+            raise DissensusError(
+                "a condition code is out of range",
+                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
+                got=f"{self.codes.min()} to {self.codes.max()}",
+            )
+
+    # Builders ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_rankings(
+        cls,
+        rankings: NestedRankings,
+        conditions: Sequence[str] | int | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        annotator_names: Sequence[str | None] | Sequence[Sequence[str | None]] | None = None,
+        weights: Sequence[float] | Sequence[Sequence[float]] | None = None,
+        groups: Sequence[str] | None = None,
+        case_weights: Sequence[float] | None = None,
+        unranked: Unranked = "below",
+    ) -> Annotations:
+        """Build from nested lists: case > annotator > block > condition.
+
+        Parameters
+        ----------
+        rankings
+            Conditions as names, or as codes from 0 (then ``conditions`` is required).
+        conditions
+            Names of all conditions in the order of their codes; a number K stands for the names
+            "0" to "K - 1". By default, the mentioned names in alphabetical order.
+        case_names
+            One name per case; by default "0", "1" and so on.
+        annotator_names, weights
+            One per ranking: nested by case like ``rankings``, or one flat list that serves every case. An
+            annotator who is ``None`` is nobody in particular.
+        groups, case_weights
+            One per case.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[[0, 3], [2]], [[1], [0]]], []], conditions=4)
+        >>> said.n_cases, said.n_rankings, said.unannotated
+        (2, 2, ('1',))
+        """
+        from dissensus.study.builders import annotations_from_rankings
+
+        return annotations_from_rankings(
+            rankings,
+            conditions,
+            case_names=case_names,
+            annotator_names=annotator_names,
+            weights=weights,
+            groups=groups,
+            case_weights=case_weights,
+            unranked=unranked,
+        )
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: IntoDataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        case: str | None = None,
+        annotator: str | None = None,
+        condition: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+        annotation: str | None = None,
+        weight: str | None = None,
+        group: str | None = None,
+        case_weight: str | None = None,
+        tie_separator: str | None = None,
+        unranked: Unranked | None = None,
+    ) -> Annotations:
+        """Build from a table with one row per mentioned condition (pandas, polars or arrow).
+
+        Parameters
+        ----------
+        frame
+            Columns are found by their usual names (``case``, ``annotator``, ``condition``, and ``rank``
+            *or* ``confidence``; also ``case_id``, ``label`` and the like), or as given below.
+        conditions
+            Names of all conditions, in order; by default the names found, in alphabetical order.
+        rank, confidence
+            Rank: 1 is best, only the order matters. Confidence: higher is better, 0 or missing means not
+            mentioned. Equal values are a tie. With neither, all conditions of an annotator are tied. If
+            the table has both, the rank decides unless ``confidence`` is given here.
+        annotator
+            Without such a column all opinions are anonymous: the rows of a case are one ranking if there is
+            a rank or a confidence, and one opinion each if there is none.
+        annotation
+            A column that tells several rankings by one annotator on one case apart.
+        weight, group, case_weight
+            Weight of the ranking, group of the case (for example the patient), weight of the case.
+        tie_separator
+            Split each condition cell at this text into tied conditions.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> said = Annotations.from_long(pl.DataFrame({
+        ...     "case": ["c1", "c1", "c1"], "annotator": ["A", "A", "B"],
+        ...     "condition": ["Eczema", "Tinea", "Tinea"], "confidence": [5, 3, 2]}))
+        >>> said.to_rankings()
+        [[[['Eczema'], ['Tinea']], [['Tinea']]]]
+        """
+        from dissensus.study.tables import annotations_from_long
+
+        columns = {
+            "case": case,
+            "annotator": annotator,
+            "annotation": annotation,
+            "condition": condition,
+            "rank": rank,
+            "confidence": confidence,
+            "weight": weight,
+            "group": group,
+            "case_weight": case_weight,
+        }
+        return annotations_from_long(frame, conditions, columns=columns, tie_separator=tie_separator, unranked=unranked)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike,
+        conditions: Sequence[str] | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+    ) -> Annotations:
+        """Build from votes: ``counts[i, k]`` anonymous annotators gave condition ``k`` on case ``i``.
+
+        Examples
+        --------
+        >>> Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"]).to_rankings()
+        [[[['cat']], [['cat']], [['frog']]]]
+        """
+        from dissensus.study.builders import annotations_from_counts
+
+        return annotations_from_counts(counts, conditions, case_names=case_names, groups=groups, unranked=unranked)
+
+    # The panel's fields, in the words of rankings -----------------------------------------------------
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """One name per case."""
+        return self.panel.case_names
+
+    @property
+    def ranking_offsets(self) -> IntArray:
+        """The rankings of case ``i`` are ``ranking_offsets[i]:ranking_offsets[i + 1]``."""
+        return self.panel.opinion_offsets
+
+    @property
+    def annotators(self) -> IntArray:
+        """Code of the annotator of each ranking, -1 where nobody is named."""
+        return self.panel.annotators
+
+    @property
+    def annotator_names(self) -> tuple[str, ...]:
+        """Names of the annotators; empty when all are anonymous."""
+        return self.panel.annotator_names
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each ranking; it multiplies the reliability."""
+        return self.panel.weights
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Group of each case; empty when cases stand alone."""
+        return self.panel.groups
+
+    @property
+    def case_weights(self) -> FloatArray:
+        """Weight of each case in averages over cases."""
+        return self.panel.case_weights
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases, annotated or not."""
+        return self.panel.n_cases
+
+    @property
+    def n_rankings(self) -> int:
+        """Number of rankings on all cases, abstentions included."""
+        return self.panel.n_opinions
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions, K."""
+        return len(self.conditions)
+
+    def __len__(self) -> int:
+        return self.n_cases
+
+    # Quantities ---------------------------------------------------------------------------------------
+
+    @property
+    def rankings_per_case(self) -> IntArray:
+        """Number of rankings of each case, abstentions included, shape (n_cases,)."""
+        return self.panel.opinions_per_case
+
+    @property
+    def blocks_per_ranking(self) -> IntArray:
+        """Number of blocks of each ranking, shape (n_rankings,)."""
+        return np.diff(self.block_offsets)
+
+    @property
+    def block_sizes(self) -> IntArray:
+        """Number of tied conditions in each block, shape (n_blocks,)."""
+        return np.diff(self.code_offsets)
+
+    @property
+    def mentions_per_ranking(self) -> IntArray:
+        """Number of conditions in each ranking, shape (n_rankings,)."""
+        return np.diff(self.code_offsets[self.block_offsets])
+
+    @property
+    def ranking_of_mention(self) -> IntArray:
+        """Position of the ranking behind each mentioned condition, shape (n_mentions,)."""
+        return row_of_each(self.block_offsets)[row_of_each(self.code_offsets)]
+
+    @property
+    def n_mentioned(self) -> int:
+        """Number of different conditions that anybody mentioned."""
+        return len(np.unique(self.codes))
+
+    @property
+    def has_tie(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each ranking has a block of two or more, shape (n_rankings,)."""
+        tied = np.zeros(self.n_rankings, dtype=np.bool_)
+        tied[row_of_each(self.block_offsets)[self.block_sizes > 1]] = True
+        return tied
+
+    @property
+    def unannotated(self) -> tuple[str, ...]:
+        """Names of the cases on which nobody mentioned a condition."""
+        mentions = np.diff(self.code_offsets[self.block_offsets[self.ranking_offsets]])
+        return tuple(self.case_names[i] for i in np.flatnonzero(mentions == 0))
+
+    # Acts ---------------------------------------------------------------------------------------------
+
+    def select(self, cases: Cases) -> Annotations:
+        """Keep some cases, in the order given: names, positions, a slice or a mask.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]]], [[["b"]]]], case_names=["x", "y"])
+        >>> said.select(["y"]).to_rankings()
+        [[[['b']]]]
+        """
+        panel, rankings = self.panel.select(self.panel.positions(cases))
+        block_offsets, blocks = take_rows(self.block_offsets, rankings)
+        code_offsets, mentions = take_rows(self.code_offsets, blocks)
+        return Annotations(self.conditions, panel, block_offsets, code_offsets, self.codes[mentions], self.unranked)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Annotations]) -> Annotations:
+        """Put studies of different cases together; they must share conditions and ``unranked``."""
+        if not parts:
+            raise DissensusError("there is nothing to concatenate", expected="at least one Annotations")
+        first = parts[0]
+        for part in parts[1:]:
+            if part.conditions != first.conditions or part.unranked != first.unranked:
+                raise DissensusError(
+                    "studies with different conditions cannot be concatenated",
+                    expected=f"{first.n_conditions} conditions, unranked={first.unranked!r}",
+                    got=f"{part.n_conditions} conditions, unranked={part.unranked!r}",
+                    advice="bring them to one vocabulary first: annotations.with_conditions([...])",
+                )
+        return cls(
+            first.conditions,
+            concatenate_panels([part.panel for part in parts]),
+            join_offsets(part.block_offsets for part in parts),
+            join_offsets(part.code_offsets for part in parts),
+            np.concatenate([part.codes for part in parts]),
+            first.unranked,
+        )
+
+    def with_conditions(self, conditions: Sequence[str]) -> Annotations:
+        """Put the vocabulary into another order, or add conditions that nobody mentioned.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"], ["b"]]]])
+        >>> said.with_conditions(["c", "b", "a"]).codes
+        array([2, 1])
+        """
+        codes = {name: code for code, name in enumerate(conditions)}
+        mentioned = np.unique(self.codes)
+        lost = [self.conditions[code] for code in mentioned if self.conditions[code] not in codes]
+        if lost:
+            raise DissensusError(
+                "the new list of conditions lacks some that are mentioned",
+                got=listing(lost),
+                advice=suggestion(lost[0], conditions) or "add them to the list",
+            )
+        recoded = np.full(self.n_conditions, -1, dtype=np.int64)
+        recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
+        block = row_of_each(self.code_offsets)
+        order = np.lexsort((recoded[self.codes], block))
+        return Annotations(
+            tuple(conditions),
+            self.panel,
+            self.block_offsets,
+            self.code_offsets,
+            recoded[self.codes][order],
+            self.unranked,
+        )
+
+    def with_unranked(self, unranked: Unranked) -> Annotations:
+        """Give the conditions that are not mentioned another meaning."""
+        return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
+
+    def to_rankings(self) -> list[list[list[list[str]]]]:
+        """Write out as nested lists of names: case > annotator > block > condition."""
+        names = [self.conditions[code] for code in self.codes]
+        blocks = _nest(names, self.code_offsets)
+        return _nest(_nest(blocks, self.block_offsets), self.ranking_offsets)
+
+    # Comparison, pickling, telling --------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Annotations) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+    def __repr__(self) -> str:
+        from dissensus.study.diagnosis import description
+
+        return description(self)
+
+    def _repr_html_(self) -> str:
+        from dissensus.study.diagnosis import description_html
+
+        return description_html(self)
+
+
+def _nest(items: list[Item], offsets: IntArray) -> list[list[Item]]:
+    return [items[start:stop] for start, stop in pairwise(offsets.tolist())]

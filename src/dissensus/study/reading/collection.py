@@ -1,0 +1,60 @@
+"""Rankings and notes, collected while a file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dissensus.core.notes import Note
+from dissensus.study.reading.format import LongRows, Parsed
+
+MOST_EXAMPLES = 3
+
+
+class Collection:
+    """Collect rankings one at a time, and count whatever deserves a note.
+
+    Examples
+    --------
+    >>> said = Collection()
+    >>> said.add_ranking("c1", "Ann", [["Eczema"], ["Tinea"]])
+    >>> said.add_ranking("c1", "Bo", [])
+    >>> print(*said.parsed().notes)
+    rankings without a condition: 1, kept as abstentions (for example 'c1')
+    """
+
+    def __init__(self) -> None:
+        self._rows = LongRows()
+        self._counts: dict[tuple[str, str], int] = {}
+        self._examples: dict[tuple[str, str], list[str]] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
+        """Count a finding, and keep the first few examples of it."""
+        key = (found, action)
+        self._counts[key] = self._counts.get(key, 0) + count
+        examples = self._examples.setdefault(key, [])
+        if example and example not in examples and len(examples) < MOST_EXAMPLES:
+            examples.append(example)
+
+    def add_case(self, case: str) -> None:
+        """Add a case even if nobody gives an opinion on it."""
+        self._rows.add_case(case)
+
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]]) -> None:
+        """Add one ranking, best block first; without a condition it is an abstention."""
+        blocks = [block for block in blocks if block]
+        if not blocks:
+            self.note("rankings without a condition", "kept as abstentions", case)
+        if annotator is not None and (case, annotator) in self._seen:
+            self.note("further rankings of a case by one annotator", "kept as rankings of their own", case)
+        if annotator is not None:
+            self._seen.add((case, annotator))
+        self._rows.add_ranking(case, annotator, blocks)
+
+    def parsed(self, conditions: Sequence[str] | None = None) -> Parsed:
+        """Return what was collected."""
+        notes = tuple(
+            Note(found, count, action, tuple(self._examples[found, action]))
+            for (found, action), count in self._counts.items()
+        )
+        return Parsed(self._rows.frame(), notes, tuple(conditions) if conditions is not None else None)

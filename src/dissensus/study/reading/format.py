@@ -1,0 +1,105 @@
+"""What a format is: how it is recognised, and how it becomes a long table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dissensus.core.aliases import Unranked
+from dissensus.core.files import Source
+from dissensus.core.notes import Note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user says about a file beyond its content.
+
+    Attributes
+    ----------
+    conditions
+        Names of all conditions, in the order of their codes.
+    columns
+        The column of each role where it does not go by a usual name.
+    tie_separator
+        Text at which a cell is split into tied conditions.
+    bucket_order
+        Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
+    unranked
+        What it means not to be mentioned.
+    """
+
+    conditions: tuple[str, ...] | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    tie_separator: str | None = None
+    bucket_order: tuple[str, ...] | None = None
+    unranked: Unranked | None = None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A file as a long table whose columns are named by their roles (see ``tables.ALIASES``).
+
+    Rows without a case declare names, rows without a condition are abstentions, rows with a case alone are
+    unannotated cases.
+    """
+
+    frame: pl.DataFrame
+    notes: tuple[Note, ...] = ()
+    conditions: tuple[str, ...] | None = None
+    tie_separator: str | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its name on the command line, what it is, and two functions."""
+
+    name: str
+    title: str
+    recognises: Callable[[Source], bool]
+    parse: Callable[[Source, Options], Parsed]
+
+
+class LongRows:
+    """Collect the rows of a long table one mention at a time, for formats that are not tables."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None]] = []
+        self._opinions: dict[str, int] = {}
+
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]]) -> None:
+        """Add one ranking, best block first; without blocks it is an abstention."""
+        number = self._opinions[case] = self._opinions.get(case, 0) + 1
+        if not blocks:
+            self._rows.append((case, annotator, number, None, None))
+        for rank, block in enumerate(blocks, start=1):
+            self._rows.extend((case, annotator, number, str(name), float(rank)) for name in block)
+
+    def add_case(self, case: str) -> None:
+        """Add a case even if no ranking of it follows."""
+        if case not in self._opinions:
+            self._opinions[case] = 0
+            self._rows.append((case, None, None, None, None))
+
+    def declare_conditions(self, names: Sequence[str]) -> None:
+        """Give the conditions and their order."""
+        self._rows.extend((None, None, None, name, None) for name in names)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as a table with one column per role; none has a number in the file."""
+        import polars as pl
+
+        from dissensus.study.tables import ROW
+
+        schema = {
+            "case": pl.String,
+            "annotator": pl.String,
+            "annotation": pl.Int64,
+            "condition": pl.String,
+            "rank": pl.Float64,
+        }
+        no_row_of_a_file = pl.lit(None, pl.Int64).alias(ROW)
+        return pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)

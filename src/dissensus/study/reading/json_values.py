@@ -1,0 +1,124 @@
+"""Values of parsed JSON, taken for what a format promises or refused with the place where they stand."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+from dissensus.core.errors import FormatError
+from dissensus.core.files import Source
+
+
+def as_list(value: Any, what: str, where: str) -> list[Any]:
+    """Return a value that must be a list."""
+    if not isinstance(value, list):
+        raise wrong_shape(value, what, "a list", where)
+    return value
+
+
+def as_object(value: Any, what: str, where: str) -> dict[str, Any]:
+    """Return a value that must be an object with keys."""
+    if not isinstance(value, dict):
+        raise wrong_shape(value, what, "an object with keys", where)
+    return value
+
+
+def optional_list(value: Any, what: str, where: str) -> list[Any]:
+    """Return a value that must be a list; nothing counts as an empty one."""
+    return [] if value is None else as_list(value, what, where)
+
+
+def as_name(value: Any, what: str, where: str) -> str:
+    """Return a name: text that is not empty, or a whole number.
+
+    >>> as_name(7, "the id", "task 1")
+    '7'
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise wrong_shape(value, what, "a name or a whole number", where)
+    if not is_text(value):
+        raise wrong_shape(value, what, "text", where)
+    return value
+
+
+def optional_name(value: Any, what: str, where: str) -> str | None:
+    """Return a name, or nothing where there is none."""
+    return None if value is None else as_name(value, what, where)
+
+
+def as_condition(value: Any, where: str) -> str:
+    """Return the name or the code of a condition; codes count from 0."""
+    if isinstance(value, int | float) and value < 0:
+        raise FormatError(
+            "a condition code is negative",
+            expected="the name of a condition, or its code from 0",
+            got=reprlib.repr(value),
+            where=where,
+            advice="write null where an annotator gave no label",
+        )
+    return as_name(value, "a condition", where)
+
+
+def as_block(value: Any, where: str) -> list[str]:
+    """Return tied conditions from a list, or from one condition that stands alone."""
+    return [as_condition(item, where) for item in (value if isinstance(value, list) else [value])]
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string is valid Unicode; JSON can smuggle in half a character."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def is_scalar(value: Any) -> bool:
+    """Tell a single value from a list or an object."""
+    return value is None or isinstance(value, str | int | float)
+
+
+def wrong_shape(value: Any, what: str, expected: str, where: str) -> FormatError:
+    """Build the error for a value that is not what the format promises."""
+    got = "nothing" if value is None else reprlib.repr(value)
+    return FormatError(f"{what} is not understood", expected=expected, got=got, where=where)
+
+
+def records_of(source: Source, *, inside: tuple[str, ...] = ()) -> list[Any]:
+    """Return the records of a JSON or JSON lines file, unchecked; none if it holds something else.
+
+    A list is taken as it stands. An object is a list under one of the names in ``inside``, or one record per
+    key; the key then serves as the ``id`` of a record that has none.
+    """
+    content = source.content
+    if source.kind not in ("json", "jsonl"):
+        return []
+    if isinstance(content, dict):
+        listed = next((content[name] for name in inside if isinstance(content.get(name), list)), None)
+        content = _keyed(content) if listed is None else listed
+    return content if isinstance(content, list) else []
+
+
+def _keyed(content: dict[str, Any]) -> list[Any]:
+    if not all(isinstance(value, dict) for value in content.values()):
+        return []
+    return [{"id": key, **value} for key, value in content.items()]
+
+
+def objects_of(source: Source, *, inside: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return those records that are objects, for recognition."""
+    return [record for record in records_of(source, inside=inside) if isinstance(record, dict)]
+
+
+def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
+    """Return the records, each with the words that say where it stands."""
+    records = records_of(source, inside=inside)
+    if not records:
+        raise FormatError(
+            f"the file holds no {what}s",
+            expected=f"a JSON list of {what}s, or one {what} per line",
+            got=reprlib.repr(source.content),
+            where=str(source.path),
+        )
+    places = [f"{what} {number}" for number in range(1, len(records) + 1)]
+    return [(place, as_object(record, f"a {what}", place)) for place, record in zip(places, records, strict=True)]

@@ -1,0 +1,249 @@
+"""Label Studio's JSON export: tasks with several annotations by choices, a ranker or a taxonomy."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.files import Source
+from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.json_values import (
+    as_block,
+    as_condition,
+    as_list,
+    as_name,
+    as_object,
+    checked_records,
+    objects_of,
+    optional_list,
+    optional_name,
+)
+
+RANKING_TYPES = ("choices", "ranker", "taxonomy")
+UNRANKED_BUCKET = "_"
+
+
+@dataclass(frozen=True)
+class _Annotation:
+    """One annotation of one task, and where it stands."""
+
+    case: str
+    annotator: str | None
+    results: list[dict[str, Any]]
+    data: dict[str, Any]
+    where: str
+
+
+def recognises(source: Source) -> bool:
+    """Tell tasks by their list of annotations beside their data, or by the results inside."""
+    return any(_is_task(record) for record in objects_of(source))
+
+
+def _is_task(record: dict[str, Any]) -> bool:
+    annotations = record.get("annotations")
+    if not isinstance(annotations, list):
+        return False
+    return isinstance(record.get("data"), dict) or any("result" in a for a in annotations if isinstance(a, dict))
+
+
+def parse(source: Source, options: Options) -> Parsed:
+    """Read one ranking per annotation.
+
+    Several choices are one tie; their order is not a ranking. A ranker's list is a ranking; its buckets are
+    blocks in the order that ``bucket_order`` gives. Of a taxonomy's path the leaf is the condition. An
+    annotation without a result is an abstention; cancelled and repeated ones are skipped and counted.
+    """
+    said = Collection()
+    annotations = list(_annotations(source, said))
+    control = _control(annotations, options)
+    leaves: dict[str, tuple[str, ...]] = {}
+    for annotation in annotations:
+        said.add_ranking(annotation.case, annotation.annotator, _blocks(annotation, control, options, said, leaves))
+    return said.parsed()
+
+
+# Tasks and their annotations --------------------------------------------------------------------------
+
+
+def _annotations(source: Source, said: Collection) -> Iterator[_Annotation]:
+    seen: set[str] = set()
+    for place, task in checked_records(source, "task"):
+        case = as_name(task.get("id"), "the id of a task", place)
+        said.add_case(case)
+        for kind in ("drafts", "predictions"):
+            unused = task.get(kind)
+            if isinstance(unused, list) and unused:
+                said.note(kind, "not used", f"task {case}", count=len(unused))
+        for number, item in enumerate(optional_list(task.get("annotations"), "the list of annotations", place), 1):
+            annotation = as_object(item, "an annotation", f"task {case}, annotation {number}")
+            if _is_used(annotation, case, seen, said):
+                yield _annotation(annotation, case, task, number, said)
+
+
+def _is_used(annotation: dict[str, Any], case: str, seen: set[str], said: Collection) -> bool:
+    name = optional_name(annotation.get("id"), "the id of an annotation", f"task {case}")
+    repeated = name in seen
+    seen.update(() if name is None else (name,))
+    if repeated:
+        said.note("annotations whose id came before", "skipped as repeated", f"task {case}")
+    elif annotation.get("was_cancelled"):
+        said.note("cancelled annotations", "skipped", f"task {case}")
+    return not repeated and not annotation.get("was_cancelled")
+
+
+def _annotation(
+    annotation: dict[str, Any], case: str, task: dict[str, Any], number: int, said: Collection
+) -> _Annotation:
+    name = annotation.get("id")
+    where = f"task {case}, annotation {number if name is None else name}"
+    if annotation.get("ground_truth"):
+        said.note("ground truth annotations", "kept like any other", f"task {case}")
+    results = optional_list(annotation.get("result"), "the result of an annotation", where)
+    data = task.get("data")
+    return _Annotation(
+        case,
+        _annotator(annotation.get("completed_by"), where),
+        [as_object(result, "a result", where) for result in results],
+        data if isinstance(data, dict) else {},
+        where,
+    )
+
+
+def _annotator(completed_by: Any, where: str) -> str | None:
+    if isinstance(completed_by, dict):
+        email = completed_by.get("email")
+        completed_by = completed_by.get("id") if email in (None, "") else email
+    return optional_name(completed_by, "the annotator (completed_by)", where)
+
+
+# The control that is read -----------------------------------------------------------------------------
+
+
+def _control(annotations: list[_Annotation], options: Options) -> str | None:
+    """Choose the control tag to read: the one the user names, or the only one there is."""
+    found = [(annotation, result) for annotation in annotations for result in annotation.results]
+    ranking = [(annotation, result) for annotation, result in found if result.get("type") in RANKING_TYPES]
+    names = list(dict.fromkeys(_from_name(result, annotation.where) for annotation, result in ranking))
+    chosen = options.columns.get("condition")
+    if chosen is not None and chosen not in names:
+        raise DissensusError(
+            f"no results come from a control named {chosen!r}",
+            expected=f"one of {listing(names, most=12)}",
+            advice=suggestion(chosen, names),
+        )
+    if found and not names:
+        kinds = dict.fromkeys(reprlib.repr(result.get("type")) for _, result in found)
+        raise FormatError(
+            "no annotation ranks or chooses conditions",
+            expected=f"results of the type {', '.join(RANKING_TYPES)}",
+            got=f"results of the type {', '.join(kinds)}",
+        )
+    if chosen is None and len(names) > 1:
+        raise _several_controls(names)
+    return chosen or next(iter(names), None)
+
+
+def _several_controls(names: list[str]) -> DissensusError:
+    return DissensusError(
+        "several controls give conditions",
+        expected="one control to read the conditions from",
+        got=listing(names, most=12),
+        advice=f'choose one: columns={{"condition": "{names[0]}"}} (--column condition={names[0]})',
+    )
+
+
+def _from_name(result: dict[str, Any], where: str) -> str:
+    return as_name(result.get("from_name"), "the control of a result (from_name)", where)
+
+
+# Results ----------------------------------------------------------------------------------------------
+
+
+def _blocks(
+    annotation: _Annotation,
+    control: str | None,
+    options: Options,
+    said: Collection,
+    leaves: dict[str, tuple[str, ...]],
+) -> list[list[str]]:
+    answers = []
+    for result in annotation.results:
+        if result.get("type") in RANKING_TYPES and result.get("from_name") == control:
+            answers.append(result)
+        elif result.get("type") in RANKING_TYPES:
+            said.note(f"results of the control {reprlib.repr(result.get('from_name'))}", "not used", annotation.case)
+        else:
+            said.note(f"results of the type {reprlib.repr(result.get('type'))}", "not used", annotation.case)
+    if len(answers) > 1:
+        raise FormatError(
+            f"an annotation answers the control {control!r} {len(answers)} times",
+            expected="one answer for the whole task",
+            where=annotation.where,
+            advice="answers per region are not opinions on the case; choose another control",
+        )
+    return _answer(answers[0], annotation, options, said, leaves) if answers else []
+
+
+def _answer(
+    result: dict[str, Any],
+    annotation: _Annotation,
+    options: Options,
+    said: Collection,
+    leaves: dict[str, tuple[str, ...]],
+) -> list[list[str]]:
+    kind = str(result["type"])
+    value = as_object(result.get("value"), "the value of a result", annotation.where).get(kind)
+    if kind == "ranker":
+        return _ranked(value, str(result["from_name"]), annotation, options, said)
+    items = as_list(value, f"the {kind} of a result", annotation.where)
+    return [[_leaf(item, annotation, said, leaves) for item in items]]
+
+
+def _leaf(item: Any, annotation: _Annotation, said: Collection, leaves: dict[str, tuple[str, ...]]) -> str:
+    path = as_block(item, annotation.where)
+    if not path:
+        raise FormatError("a path in a taxonomy is empty", expected="names from root to leaf", where=annotation.where)
+    if leaves.setdefault(path[-1], tuple(path)) != tuple(path):
+        said.note("choices with the name of a leaf on another branch", "read as one condition", path[-1])
+    return path[-1]
+
+
+def _ranked(value: Any, control: str, annotation: _Annotation, options: Options, said: Collection) -> list[list[str]]:
+    if isinstance(value, dict) and list(value) == [control]:
+        value = value[control]
+    if not isinstance(value, dict):
+        items = as_list(value, "the ranker of a result", annotation.where)
+        ranking = [as_condition(item, annotation.where) for item in items]
+        if ranking and ranking in _lists_shown(annotation.data):
+            said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
+        return [[name] for name in ranking]
+    return _bucketed(value, annotation, options)
+
+
+def _lists_shown(data: dict[str, Any]) -> list[list[str]]:
+    lists = [value for value in data.values() if isinstance(value, list)]
+    return [[str(item.get("id")) for item in items if isinstance(item, dict)] for items in lists]
+
+
+def _bucketed(value: dict[str, Any], annotation: _Annotation, options: Options) -> list[list[str]]:
+    names = [name for name in value if name != UNRANKED_BUCKET]
+    order = options.bucket_order or ()
+    unplaced = [name for name in names if name not in order]
+    if unplaced:
+        example = names if not order else [*order, *unplaced]
+        raise DissensusError(
+            "the order of the ranker's buckets is not known" if not order else "a bucket has no place in the order",
+            expected="the names of all buckets, best first",
+            got=f"buckets {listing(names, most=12)}" + (f", order {listing(order, most=12)}" if order else ""),
+            where=annotation.where,
+            advice=f"give the order: bucket_order={example!r} (--bucket-order {','.join(example)})",
+        )
+    buckets = [as_list(value[name], f"the bucket {name!r}", annotation.where) for name in order if name in value]
+    return [[as_condition(item, annotation.where) for item in bucket] for bucket in buckets]
+
+
+FORMATS = (Format("label-studio", "Label Studio's JSON export: choices, ranker, taxonomy", recognises, parse),)

@@ -1,0 +1,92 @@
+"""Prodigy's JSON lines: one line per task and annotator, with the accepted options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dissensus.core.errors import FormatError, listing, suggestion
+from dissensus.core.files import Source
+from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.json_values import (
+    as_condition,
+    as_name,
+    as_object,
+    checked_records,
+    objects_of,
+    optional_list,
+    optional_name,
+)
+
+HASHES = ("_task_hash", "_input_hash")
+ANNOTATORS = ("_annotator_id", "_session_id")
+
+
+def recognises(source: Source) -> bool:
+    """Tell tasks by a hash and an answer."""
+    return any("answer" in record and any(name in record for name in HASHES) for record in objects_of(source))
+
+
+def parse(source: Source, options: Options) -> Parsed:  # noqa: ARG001 - the signature of every reader
+    """Read one ranking per accepted line; several accepted options are a tie, none is an abstention.
+
+    Lines that were rejected or ignored are skipped and counted. The options of all lines are the conditions.
+    """
+    said = Collection()
+    vocabulary: dict[str, None] = {}
+    for where, record in checked_records(source, "record"):
+        case = as_name(_first(record, HASHES), "the hash of a task", where)
+        said.add_case(case)
+        choices = _choices(record, where)
+        vocabulary.update(dict.fromkeys(choices.values()))
+        if _is_accepted(record, case, where, said):
+            annotator = optional_name(_first(record, ANNOTATORS), "the annotator", where)
+            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+    return said.parsed(tuple(vocabulary) or None)
+
+
+def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((record[name] for name in names if record.get(name) is not None), None)
+
+
+def _choices(record: dict[str, Any], where: str) -> dict[str, str]:
+    """Name the condition of each option: its id, or its text if the id is only a number."""
+    choices = {}
+    for item in optional_list(record.get("options"), "the list of options", where):
+        option = as_object(item, "an option", where)
+        key = as_condition(option.get("id"), where)
+        by_text = not isinstance(option["id"], str) and option.get("text") is not None
+        choices[key] = as_condition(option["text"], where) if by_text else key
+    return choices
+
+
+def _is_accepted(record: dict[str, Any], case: str, where: str, said: Collection) -> bool:
+    answer = as_name(record.get("answer"), "the answer", where)
+    if answer != "accept":
+        said.note(f"answers {answer!r:.40}", "skipped", case)
+    return answer == "accept"
+
+
+def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> list[str]:
+    if "accept" not in record and not choices:
+        raise FormatError(
+            "a record has neither options nor accepted options",
+            expected='a choice task: {"options": [...], "accept": [...]}',
+            got=f"keys {listing(record, most=12)}",
+            where=where,
+        )
+    accepted = [
+        as_condition(item, where) for item in optional_list(record.get("accept"), "the accepted options", where)
+    ]
+    unknown = [key for key in accepted if choices and key not in choices]
+    if unknown:
+        raise FormatError(
+            f"an accepted option {unknown[0]!r} is not among the options",
+            expected=f"one of {listing(choices, most=12)}",
+            where=where,
+            advice=suggestion(unknown[0], choices),
+        )
+    return [choices.get(key, key) for key in accepted]
+
+
+FORMATS = (Format("prodigy", "Prodigy's JSON lines of choice tasks", recognises, parse),)

@@ -1,0 +1,602 @@
+"""From a long table, one row per mentioned condition, to annotations; no Python loop over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.notes import Note
+from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.study.builders import assemble, unknown_condition
+from dissensus.study.panel import ANONYMOUS, Panel
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+    from dissensus.study.rankings import Annotations
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "case": (
+        *("case", "case_id", "caseid", "case_name", "item", "item_id", "task", "task_id"),
+        *("example", "example_id", "image", "image_id", "sample", "sample_id", "id"),
+    ),
+    "annotator": (
+        *("annotator", "annotator_id", "annotator_name", "reader", "reader_id", "readerid", "rater"),
+        *("rater_id", "worker", "worker_id", "performer", "labeller", "labeler", "expert", "user"),
+    ),
+    "annotation": ("annotation", "annotation_id", "round"),
+    "condition": (
+        *("condition", "condition_name", "label", "label_name", "class", "class_name", "diagnosis"),
+        *("diagnoses", "option"),
+    ),
+    "rank": ("rank", "position"),
+    "confidence": ("confidence",),
+    "weight": ("weight",),
+    "group": ("group", "group_id", "patient", "patient_id"),
+    "case_weight": ("case_weight",),
+    "unranked": ("unranked",),
+}
+"""The roles a column can have, and the names by which it is recognised, first choice first."""
+
+NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked")
+NUMBERS = ("rank", "confidence", "score", "weight", "case_weight")
+INTEGER = r"^\s*[+-]?\d+(\.0*)?\s*$"
+"""What an integer label looks like, also where a missing value has turned it into a float."""
+EXPECTED_RANK = "1 for the best, then larger numbers; equal ranks are ties, gaps do not matter"
+EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cell if it is not mentioned"
+ROW = "row number in the source"
+"""A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """Annotations, and notes on the rows they were built from."""
+
+    annotations: Annotations
+    notes: tuple[Note, ...] = ()
+
+
+def annotations_from_long(
+    frame: IntoDataFrame,
+    conditions: Sequence[str] | None,
+    *,
+    columns: Mapping[str, str | None],
+    tie_separator: str | None,
+    unranked: Unranked | None,
+) -> Annotations:
+    """Build from any data frame; see :meth:`Annotations.from_long`."""
+    table = polars_frame(frame)
+    roles = without_second_order(find_columns(table.columns, columns), columns)
+    built = build_from_table(with_roles(table, roles), conditions, tie_separator=tie_separator, unranked=unranked)
+    return built.annotations
+
+
+def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
+    """Take a data frame of any library and return it as a polars one."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        lazy = type(frame).__name__ == "LazyFrame"
+        raise DissensusError(
+            "this is not a table",
+            expected="a pandas, polars or arrow data frame",
+            got=type(frame).__name__,
+            advice="collect it first: frame.collect()" if lazy else "",
+        ) from error
+    try:
+        return table.to_polars()
+    except (TypeError, ValueError) as error:
+        mixed = next((name for name in table.columns if _is_mixed(table.get_column(name))), "")
+        raise DissensusError(
+            f"the column {mixed!r} mixes different types",
+            expected="columns that hold text only or numbers only",
+            got=str(error).splitlines()[0],
+            advice=f"convert it first: frame[{mixed!r}] = frame[{mixed!r}].astype(str)",
+        ) from error
+
+
+def _is_mixed(column: nw.Series[Any]) -> bool:
+    try:
+        column.to_polars()
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def normalised(name: str) -> str:
+    """Fold a column name so that spelling variants compare equal."""
+    return name.strip().lstrip("\ufeff").casefold().replace(" ", "_").replace("-", "_").replace(".", "_")
+
+
+def find_columns(
+    names: Sequence[str],
+    given: Mapping[str, str | None],
+    *,
+    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
+    required: Sequence[str] = ("case", "condition"),
+) -> dict[str, str]:
+    """Find the column of each role: the one given, or the first that goes by a usual name."""
+    check_roles(given, aliases)
+    by_name = {normalised(name): name for name in reversed(names)}
+    found: dict[str, str] = {}
+    for role in aliases:
+        chosen = given.get(role)
+        if chosen is not None:
+            found[role] = _given_column(role, chosen, names)
+        else:
+            free = (by_name[alias] for alias in aliases[role] if alias in by_name)
+            column = next((name for name in free if name not in given.values()), None)
+            if column is not None:
+                found[role] = column
+    for role in required:
+        if role not in found:
+            raise missing_column(role, aliases[role], names)
+    return found
+
+
+def check_roles(given: Mapping[str, str | None], known: Iterable[str]) -> None:
+    """Refuse a column for a role that does not exist."""
+    unknown = [role for role, column in given.items() if column is not None and role not in known]
+    if unknown:
+        raise DissensusError(
+            f"there is no role {unknown[0]!r} for a column here",
+            expected=f"one of {', '.join(known)}",
+            advice=suggestion(unknown[0], known),
+        )
+
+
+def without_second_order(roles: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Settle which column orders the conditions: the one asked for, else the rank before the confidence."""
+    if given.get("rank") is not None and given.get("confidence") is not None:
+        raise DissensusError(
+            "a rank column and a confidence column are both asked for",
+            expected="one of them to order the conditions of a ranking",
+            got=f"rank={given['rank']!r}, confidence={given['confidence']!r}",
+        )
+    if "rank" not in roles or "confidence" not in roles:
+        return dict(roles)
+    spare = "rank" if given.get("confidence") is not None else "confidence"
+    return {role: column for role, column in roles.items() if role != spare}
+
+
+def _given_column(role: str, column: str, names: Sequence[str]) -> str:
+    if column not in names:
+        raise DissensusError(
+            f"there is no column {column!r} for the {role}",
+            expected=f"one of the columns {listing(names, most=12)}",
+            advice=suggestion(column, names),
+        )
+    return column
+
+
+def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> DissensusError:
+    """Build the error for a table that lacks a column."""
+    return DissensusError(
+        f"the table has no {role} column",
+        expected=f"a column named {', '.join(map(repr, aliases[:4]))} or the like",
+        got=f"columns {listing(names, most=12)}",
+        advice=f"rename the column, or say which it is ({role}=..., --column {role}=NAME)",
+    )
+
+
+def with_roles(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
+    """Keep the columns that have a role, under the role's name."""
+    return table.select(pl.col(column).alias(role) for role, column in roles.items())
+
+
+def build_from_table(
+    table: pl.DataFrame,
+    conditions: Sequence[str] | None,
+    *,
+    tie_separator: str | None = None,
+    unranked: Unranked | None = None,
+) -> Built:
+    """Build from a table whose columns are named by their roles.
+
+    Rows without a condition are abstentions, and rows with a case alone are unannotated cases. In a table
+    that numbers its annotations and has ranks, as the canonical one does, rows that hold nothing but a
+    condition or nothing but an annotator declare names.
+    """
+    table = tidied(table, tie_separator)
+    meaning = unranked or _declared_unranked(table)
+    table, declared = _without_declarations(table)
+    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
+    with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
+        annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
+        conditions_found = pool.submit(label_codes, table, known)
+        case, case_names = case_codes(table["case"])
+        annotator, annotator_names = annotators_found.result()
+        rankings = _Rankings.of(_opinion_keys(table, case, annotator, len(annotator_names)), case)
+        panel = Panel(
+            case_names=case_names,
+            opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
+            annotators=annotator[rankings.first_row],
+            annotator_names=annotator_names,
+            weights=repeated_number(table, "weight", rankings.of_row),
+            groups=case_groups(table, case),
+            case_weights=repeated_number(table, "case_weight", case),
+        )
+        mentioned, notes = _mentioned(table)
+        worseness = _worseness(table)
+        codes, names = conditions_found.result()
+    return Built(_rank(rankings.of_row, worseness, codes, mentioned, names, panel, meaning), notes)
+
+
+# Tidying ----------------------------------------------------------------------------------------------
+
+
+def tidied(table: pl.DataFrame, tie_separator: str | None = None) -> pl.DataFrame:
+    """Return names as text and numbers as floats, with blank cells as missing."""
+    names = [role for role in NAMES if role in table.columns]
+    table = table.with_columns(_as_name(table, role) for role in names)
+    if tie_separator is not None:
+        table = _split_ties(table, tie_separator)
+    blank = [role for role in names if (table[role] == "").any()]
+    table = table.with_columns(pl.col(role).replace("", None) for role in blank)
+    return table.with_columns(_number(table, role) for role in NUMBERS if role in table.columns)
+
+
+def _split_ties(table: pl.DataFrame, separator: str) -> pl.DataFrame:
+    if not separator:
+        raise DissensusError("the tie separator is empty", expected="the text between tied conditions")
+    table = numbered(table).with_columns(pl.col("condition").str.split(separator))
+    table = table.explode("condition", empty_as_null=True, keep_nulls=True)
+    return table.with_columns(pl.col("condition").str.strip_chars())
+
+
+def _as_name(table: pl.DataFrame, role: str) -> pl.Series:
+    """Return names as text; whole numbers that a missing value has turned into floats are whole again."""
+    column = table[role]
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise _not_single(role, "a name", column)
+    if column.dtype.is_float():
+        refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
+        if (column.drop_nulls() == column.drop_nulls().round()).all():
+            column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def _number(table: pl.DataFrame, role: str) -> pl.Series:
+    column = table[role]
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise _not_single(role, "a number", column)
+    number = column.cast(pl.Float64, strict=False)
+    if number.null_count() > column.null_count() and column.dtype == pl.String:
+        column = column.str.strip_chars().replace("", None)
+        number = column.cast(pl.Float64, strict=False)
+    wrong = number.is_null() & column.is_not_null()
+    refuse_rows(table, wrong, role, f"a {role.replace('_', ' ')} is not a number", expected="a number")
+    return number
+
+
+def _not_single(role: str, expected: str, column: pl.Series) -> DissensusError:
+    return DissensusError(
+        f"the {role.replace('_', ' ')} column holds more than one value per row",
+        expected=f"{expected} in every row",
+        got=f"{column.dtype}, for example {column.head(1).to_list()[0]!r:.60}",
+        advice="give every value a row of its own" if role == "condition" else "",
+    )
+
+
+def numbered(table: pl.DataFrame) -> pl.DataFrame:
+    """Keep the numbers of the rows before some are split or left out."""
+    return table if ROW in table.columns else table.with_row_index(ROW, offset=1)
+
+
+def place(table: pl.DataFrame, row: int) -> str:
+    """Say where a row stands: its number below the header, its case and its annotator."""
+    number = table[ROW][row] if ROW in table.columns else row + 1
+    known = [(role, table[role][row]) for role in ("case", "annotator") if role in table.columns]
+    named = [f"{role} {name!r}" for role, name in known if name is not None]
+    return ", ".join(named if number is None else [f"data row {number}", *named])
+
+
+def _without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+    if not len(table):
+        raise DissensusError("the table has no rows", expected="at least one row below the header")
+    nameless = table["case"].is_null()
+    if not nameless.any():
+        return table, {}
+    declares = [role for role in ("condition", "annotator") if role in table.columns]
+    alone = nameless & _holds_one_of(table, declares)
+    refuse_rows(table, nameless & ~alone, "case", "a row has no case", expected="the name of a case in every row")
+    table = numbered(table)
+    declarations = table.filter(alone)
+    names = {role: tuple(declarations[role].drop_nulls().to_list()) for role in declares}
+    return table.filter(~alone), {role: found for role, found in names.items() if found}
+
+
+def _holds_one_of(table: pl.DataFrame, declares: Sequence[str]) -> pl.Series:
+    """Mark the rows that hold one name and nothing else, in a table where that can only be a declaration."""
+    if "annotation" not in table.columns or "rank" not in table.columns:
+        return pl.repeat(False, len(table), eager=True)
+    given = [role for role in table.columns if role not in ("case", "unranked", ROW)]
+    filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
+    return table.select((filled == 1) & pl.any_horizontal(pl.col(declares).is_not_null())).to_series()
+
+
+def _declared_unranked(table: pl.DataFrame) -> Unranked:
+    if "unranked" not in table.columns or not len(table):
+        return "below"
+    meanings = table["unranked"].unique().drop_nulls().to_list()
+    if len(meanings) > 1 or any(meaning not in ("below", "unobserved") for meaning in meanings):
+        raise DissensusError(
+            "the column 'unranked' must have one meaning for the whole table",
+            expected="'below' or 'unobserved'",
+            got=listing(meanings),
+        )
+    return "unobserved" if meanings == ["unobserved"] else "below"
+
+
+# Codes of cases, annotators and conditions ------------------------------------------------------------
+
+
+def case_codes(column: pl.Series) -> tuple[IntArray, tuple[str, ...]]:
+    """Give the cases numbers in order of appearance."""
+    runs = column.rle_id().cast(pl.Int64).to_numpy()
+    names = column.filter(pl.Series(begins_run(runs)))
+    if (names[1:] > names[:-1]).all() or names.n_unique() == len(names):
+        return runs, tuple(names.to_list())
+    codes, found = encoded(column)
+    return codes, tuple(found)
+
+
+def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
+    """Give the texts of a column numbers in order of appearance, -1 where there is none, in one pass over it."""
+    category = column.cast(pl.Categorical(pl.Categories.random()))
+    present = category.drop_nulls().unique(maintain_order=True)
+    position = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
+    position[present.to_physical().to_numpy()] = np.arange(len(present))
+    codes = category.to_physical().fill_null(len(present)).to_numpy()
+    return position[codes], present.cast(pl.String).to_list()
+
+
+def name_codes(
+    table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
+    if role not in table.columns:
+        return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
+    codes, found = encoded(table[role])
+    names = tuple(dict.fromkeys([*(declared or ()), *found]))
+    if not declared:
+        return codes, names
+    number = {name: code for code, name in enumerate(names)}
+    return np.array([*(number[name] for name in found), ANONYMOUS], dtype=np.int64)[codes], names
+
+
+def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[IntArray, tuple[str, ...]]:
+    """Give the conditions numbers as listed, or in alphabetical order; -1 where there is none."""
+    codes, labels = encoded(table["condition"])
+    integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
+    if known is None:
+        if integers:
+            raise integers_need_names(sorted(labels))
+        known = tuple(sorted(labels))
+    code_of = {name: code for code, name in enumerate(known)}
+    if integers and code_of.keys().isdisjoint(labels):
+        code_of = {label: int(float(label)) for label in labels if 0 <= int(float(label)) < len(known)}
+    unknown = sorted(label for label in labels if label not in code_of)
+    if unknown:
+        row = (table["condition"] == unknown[0]).arg_max() or 0
+        raise unknown_condition(unknown[0], known, place(table, row))
+    return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
+
+
+def integers_need_names(labels: Sequence[str]) -> DissensusError:
+    """Build the error for integer labels that come without the names they stand for."""
+    return DissensusError(
+        "integer labels need a list of conditions",
+        expected="the names of the conditions in the order of their codes",
+        got=f"labels {listing(labels)} without a list",
+        advice="give the list (conditions=[...], --conditions FILE with one name per line)",
+    )
+
+
+# Rankings ---------------------------------------------------------------------------------------------
+
+
+def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
+    """Give the rows of one ranking one key, ascending with the case; -1 where there is no ranking."""
+    named = [role for role in ("annotator", "annotation") if role in table.columns]
+    nobody = _all_null(table, [*named, "condition"])
+    if not named:
+        anonymous = "rank" in table.columns or "confidence" in table.columns
+        key = case if anonymous else np.arange(len(case), dtype=np.int64)
+        return np.where(nobody, -1, key)
+    key = case * (n_annotators + 1) + annotator + 1
+    if "annotation" in table.columns:
+        annotation, names = name_codes(table, "annotation")
+        key = key * (len(names) + 1) + annotation + 1
+    orphan = _all_null(table, named) & ~nobody
+    if orphan.any():
+        raise DissensusError(
+            "a row has no annotator",
+            expected="an annotator in every row with a condition",
+            where=place(table, int(orphan.argmax())),
+            advice="name the annotator, or number the annotations of each case in a column 'annotation'",
+        )
+    return np.where(nobody, -1, key)
+
+
+def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
+    if any(not table[role].null_count() for role in roles):
+        return np.zeros(len(table), dtype=np.bool_)
+    return table.select(pl.all_horizontal(pl.col(roles).is_null())).to_series().to_numpy()
+
+
+@dataclass(frozen=True)
+class _Rankings:
+    """The rankings found among the rows, in order of case, then of appearance."""
+
+    of_row: IntArray
+    first_row: IntArray
+    case: IntArray
+
+    @staticmethod
+    def of(key: IntArray, case: IntArray) -> _Rankings:
+        begins = begins_run(key)
+        first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
+        if not (_all_different(key[first]) and (np.diff(case[first]) >= 0).all()):
+            first, of_row = _gathered(key, case)
+        real = key[first] != -1
+        if real.all():
+            return _Rankings(of_row, first, case[first])
+        renumbered = np.where(real, np.cumsum(real) - 1, -1)
+        return _Rankings(renumbered[of_row], first[real], case[first[real]])
+
+
+def _all_different(keys: IntArray) -> bool:
+    ordered = np.sort(keys)
+    return bool((ordered[1:] != ordered[:-1]).all())
+
+
+def _gathered(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
+    """Bring scattered rows of a ranking together: its first row, and the ranking of each row."""
+    present, first, of_row = np.unique(key, return_index=True, return_inverse=True)
+    order = np.lexsort((first, case[first]))
+    position = np.empty(len(present), dtype=np.int64)
+    position[order] = np.arange(len(present))
+    return first[order], position[of_row]
+
+
+def _worseness(table: pl.DataFrame) -> FloatArray:
+    """Return a number per row that is smaller for better conditions: the rank, or minus the confidence."""
+    if "rank" in table.columns:
+        rank = table["rank"]
+        missing = rank.is_null() & table["condition"].is_not_null()
+        wrong = (~(rank > 0) | ~rank.is_finite()).fill_null(False) | missing
+        refuse_rows(table, wrong, "rank", "a rank is not a positive number", expected=EXPECTED_RANK)
+        return rank.fill_null(0.0).to_numpy()
+    if "confidence" in table.columns:
+        confidence = table["confidence"]
+        wrong = (confidence < 0) | ~confidence.is_finite()
+        problem = "a confidence is not a number, zero or more"
+        refuse_rows(table, wrong, "confidence", problem, expected=EXPECTED_CONFIDENCE)
+        return -confidence.fill_null(0.0).to_numpy()
+    return np.zeros(len(table))
+
+
+def refuse_rows(
+    table: pl.DataFrame, wrong: pl.Series, role: str, problem: str, *, expected: str = "", advice: str = ""
+) -> None:
+    """Raise an error about the first of the wrong rows, if there is any."""
+    wrong = wrong.fill_null(False)
+    if wrong.any():
+        row = wrong.arg_max() or 0
+        raise DissensusError(
+            problem, expected=expected, got=_shown(table[role][row]), where=place(table, row), advice=advice
+        )
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def _mentioned(table: pl.DataFrame) -> tuple[BoolArray, tuple[Note, ...]]:
+    """Mark the rows that mention a condition, and note what the others are."""
+    has_condition = table["condition"].is_not_null()
+    notes = []
+    if "rank" in table.columns:
+        stray = table["rank"].is_not_null() & ~has_condition
+        refuse_rows(table, stray, "rank", "a row has a rank but no condition")
+    elif "confidence" in table.columns:
+        stated = (table["confidence"] != 0).fill_null(False)
+        refuse_rows(table, stated & ~has_condition, "confidence", "a row has a confidence but no condition")
+        silent = int((has_condition & ~stated).sum())
+        if silent:
+            notes.append(Note("rows with confidence 0 or missing", silent, "kept as not mentioned"))
+        has_condition = has_condition & stated
+    return has_condition.to_numpy(), tuple(notes)
+
+
+def _rank(
+    ranking: IntArray,
+    worseness: FloatArray,
+    codes: IntArray,
+    mentioned: BoolArray,
+    names: tuple[str, ...],
+    panel: Panel,
+    unranked: Unranked,
+) -> Annotations:
+    if not mentioned.all():
+        ranking, worseness, codes = ranking[mentioned], worseness[mentioned], codes[mentioned]
+    ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (worseness[1:] >= worseness[:-1]))
+    if not ascending.all():
+        order = np.lexsort((worseness, ranking))
+        ranking, worseness, codes = ranking[order], worseness[order], codes[order]
+    begins = begins_run(ranking, worseness)
+    first = np.flatnonzero(begins)
+    blocks_per_ranking = np.bincount(ranking[first], minlength=panel.n_opinions)
+    code_offsets = np.append(first, len(codes)).astype(np.int64)
+    return assemble(names, panel, offsets_from_lengths(blocks_per_ranking), code_offsets, codes, unranked)
+
+
+# Properties of rankings and cases that every row repeats ------------------------------------------------
+
+
+def _first_rows(ids: IntArray) -> IntArray:
+    present, first = np.unique(ids, return_index=True)
+    return first[present >= 0]
+
+
+def repeated_number(table: pl.DataFrame, role: str, ids: IntArray) -> FloatArray:
+    """Return the number of each id, which all its rows must repeat; empty where there is no such column."""
+    if role not in table.columns:
+        return np.empty(0)
+    wrong = (table[role] < 0) | ~table[role].is_finite()
+    refuse_rows(table, wrong, role, f"a {role.replace('_', ' ')} is not a finite number, zero or more")
+    first = _first_rows(ids)
+    numbers = table[role].fill_null(1.0).to_numpy()
+    differs = (ids >= 0) & (numbers != numbers[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
+    if differs.any():
+        raise _not_constant(role, table, int(differs.argmax()))
+    return numbers[first]
+
+
+def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
+    """Return the group of each case, which all its rows must repeat; empty where there is no such column."""
+    if "group" not in table.columns or table["group"].null_count() == len(table):
+        return ()
+    if table["group"].null_count():
+        row = table["group"].is_null().arg_max() or 0
+        raise DissensusError(
+            "a case has no group although others have one",
+            expected="a group for every case, or for none",
+            where=place(table, row),
+            advice="give a case that stands alone a group of its own",
+        )
+    group, names = name_codes(table, "group")
+    of_case = group[_first_rows(case)]
+    differs = group != of_case[case]
+    if differs.any():
+        raise _not_constant("group", table, int(differs.argmax()))
+    return tuple(names[code] for code in of_case)
+
+
+def _not_constant(role: str, table: pl.DataFrame, row: int) -> DissensusError:
+    whole = "ranking" if role == "weight" else "case"
+    return DissensusError(
+        f"the {role.replace('_', ' ')} changes within one {whole}",
+        expected=f"one {role.replace('_', ' ')} for all rows of a {whole}",
+        got=repr(table[role][row]),
+        where=place(table, row),
+    )
+
+
+def notes_on_columns(columns: Iterable[str], roles: Mapping[str, str]) -> tuple[Note, ...]:
+    """Note the columns that no role uses."""
+    spare = tuple(column for column in columns if column not in roles.values())
+    return (Note("columns without a role", len(spare), "not used", spare),) if spare else ()

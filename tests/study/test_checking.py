@@ -1,0 +1,111 @@
+"""The diagnosis of a study: every number by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dissensus import Annotations, Ratings, diagnose
+from dissensus.core.notes import Note
+from dissensus.study.diagnosis import (
+    Spread,
+    description,
+    diagnose_ratings,
+    percent,
+    plural,
+    repeated_opinions,
+    similar_names,
+    span,
+)
+from strategies import studies
+
+
+def test_every_number_of_a_study_made_by_hand() -> None:
+    people: list[list[str | None]] = [["Ann", "Ann", "Bo"], [None], ["Bo"], []]
+    said = Annotations.from_rankings(
+        [
+            [[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]],
+            [[["Acne"], ["Lupus"]]],
+            [[]],
+            [],
+        ],
+        ["Acne", "Eczema", "Lupus", "Tinea", "Vitiligo", "eczema"],
+        case_names=["c1", "c2", "c3", "c4"],
+        annotator_names=people,
+        groups=["p", "p", "q", "r"],
+        weights=[[1, 1, 2], [1], [1], []],
+    )
+    note = Note("cancelled annotations", 2, "skipped")
+    found = diagnose(said, format="by hand", notes=[note])
+    assert (found.format, found.unranked, found.notes) == ("by hand", "below", (note,))
+    assert (found.cases, found.rankings, found.conditions) == (4, 5, 6)
+    assert (found.annotators, found.anonymous_rankings, found.repeated_rankings) == (2, 1, 1)
+    assert found.annotators_per_case == Spread(0, 1.0, 3, 1.25)
+    assert found.conditions_per_ranking == Spread(0, 1.0, 4, 1.6)
+    assert found.conditions_per_case == Spread(0, 1.0, 5, 1.75)
+    assert (found.single_condition_rankings, found.rankings_with_tie, found.largest_tie) == (2, 1, 3)
+    assert (found.abstentions, found.weighted, found.groups) == (1, True, 3)
+    assert found.conditions_mentioned == 5
+    assert found.conditions_never_used == ("Vitiligo",)
+    assert found.unannotated_cases == ("c3", "c4")
+    assert found.similar_conditions == (("Eczema", "eczema"),)
+
+
+@given(studies())
+def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
+    found = json.loads(json.dumps(diagnose(said).to_dict(), allow_nan=False))
+    assert found["cases"] == said.n_cases
+    assert found["abstentions"] == sum(not ranking for case in said.to_rankings() for ranking in case)
+    assert description(said).startswith("Annotations: ")
+
+
+def test_names_that_differ_only_in_writing_look_alike() -> None:
+    names = ["Atopic dermatitis", "atopic  Dermatitis", "Atopic-dermatitis", "Atopy", "?", "!", "é", "e"]
+    assert similar_names(names) == (
+        ("Atopic dermatitis", "atopic  Dermatitis"),
+        ("Atopic dermatitis", "Atopic-dermatitis"),
+    )
+    assert similar_names([]) == ()
+
+
+def test_opinions_beyond_the_first_are_counted_per_case_and_annotator() -> None:
+    people: list[list[str | None]] = [["Ann", "Ann", "Ann"], ["Ann", "Bo", None]]
+    said = Annotations.from_rankings(
+        [[[["a"]]] * 3, [[["a"]]] * 3],
+        annotator_names=people,
+    )
+    assert repeated_opinions(said.panel) == 2
+    assert repeated_opinions(Annotations.from_counts([[5, 5]]).panel) == 0
+
+
+def test_counts_are_written_for_people() -> None:
+    assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
+    assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
+    assert span(np.array([], dtype=np.int64)) == "none"
+    assert (span(np.array([2, 2])), span(np.array([3, 1]))) == ("2", "1 to 3")
+    assert str(Spread.of(np.array([1, 2, 6]))) == "1 to 6, median 2, mean 3.00"
+    assert str(Spread.of(np.array([4, 4]))) == "4"
+
+
+def test_ratings_are_summarised() -> None:
+    found = diagnose_ratings(Ratings.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
+    assert (found.cases, found.ratings, found.annotators) == (2, 3, 0)
+    assert (found.lowest, found.highest, found.mean) == (1, 3, 2)
+    assert found.sd == pytest.approx(np.std([1, 2, 3]))
+    assert found.unannotated_cases == ("y",)
+
+
+def test_ratings_that_are_all_missing_are_still_valid_json() -> None:
+    found = diagnose_ratings(Ratings.from_scores([[], []]))
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mean"] is None
+
+
+def test_a_notebook_shows_a_table() -> None:
+    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])
+    html = said._repr_html_()
+    assert "1 case, 1 ranking" in html
+    assert "<td>1</td>" in html
+    assert "<x>" not in html

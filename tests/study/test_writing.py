@@ -1,0 +1,127 @@
+"""Writing and reading back loses nothing, whatever the names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+
+from dissensus import Annotations, DissensusError, read_annotations, simulate_study, write_annotations
+from dissensus.core.errors import FormatError
+from dissensus.study.canonical import long_table
+from strategies import NASTY_NAMES, studies
+
+ENDINGS = ("csv", "tsv", "parquet", "jsonl")
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("written")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@given(said=studies())
+def test_what_is_written_is_read_back(folder: Path, ending: str, said: Annotations) -> None:
+    write_annotations(said, folder / f"study.{ending}")
+    assert read_annotations(folder / f"study.{ending}") == said
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_nasty_name_survives_in_every_role(folder: Path, ending: str) -> None:
+    names = list(NASTY_NAMES)
+    said = Annotations.from_rankings(
+        [[[[code], [(code + 1) % len(names)]]] for code in range(len(names))],
+        names,
+        case_names=names,
+        annotator_names=[[name] for name in names],
+        groups=names,
+    )
+    write_annotations(said, folder / f"nasty.{ending}")
+    assert read_annotations(folder / f"nasty.{ending}") == said
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_simulated_study_survives(folder: Path, ending: str) -> None:
+    said = simulate_study(n_cases=50, seed=2).annotations
+    write_annotations(said, folder / f"simulated.{ending}")
+    assert read_annotations(folder / f"simulated.{ending}") == said
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_conditions_without_any_case_survive(folder: Path, ending: str) -> None:
+    said = Annotations.from_rankings([], ["a", "b"])
+    write_annotations(said, folder / f"none.{ending}")
+    assert read_annotations(folder / f"none.{ending}") == said
+
+
+@given(studies())
+def test_the_long_table_is_a_frame_like_any_other(said: Annotations) -> None:
+    assert Annotations.from_long(long_table(said)) == said
+
+
+def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
+    plain = Annotations.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
+    assert long_table(plain).columns == ["case", "annotation", "condition", "rank"]
+    assert long_table(plain).rows() == [
+        (None, None, "a", None),
+        (None, None, "b", None),
+        (None, None, "c", None),
+        ("x", 1, "a", 1),
+        ("x", 1, "b", 2),
+        ("x", 1, "c", 2),
+        ("x", 2, None, None),
+        ("y", None, None, None),
+    ]
+    rich = Annotations.from_rankings(
+        [[[["a"]]]],
+        annotator_names=[["Ann"]],
+        weights=[[2.0]],
+        groups=["p"],
+        case_weights=[3.0],
+        unranked="unobserved",
+    )
+    assert long_table(rich).columns == [
+        *("case", "annotation", "annotator", "condition", "rank"),
+        *("weight", "group", "case_weight", "unranked"),
+    ]
+
+
+def test_nested_lists_hold_what_they_can(folder: Path) -> None:
+    said = Annotations.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
+    write_annotations(said, folder / "nested.json")
+    assert read_annotations(folder / "nested.json") == said
+    named = Annotations.from_rankings([[[["a"]]]], annotator_names=[["Ann"]])
+    with pytest.raises(DissensusError, match="nested lists cannot hold") as caught:
+        write_annotations(named, folder / "named.json")
+    assert ".parquet" in caught.value.advice
+    assert not (folder / "named.json").exists()
+
+
+def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="ending of the output file") as caught:
+        write_annotations(Annotations.from_rankings([[[["a"]]]]), tmp_path / "study.xlsx")
+    assert ".csv" in caught.value.expected
+    assert caught.value.got == "'.xlsx'"
+
+
+def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="directory to write into does not exist"):
+        write_annotations(Annotations.from_rankings([[[["a"]]]]), tmp_path / "nowhere" / "study.csv")
+
+
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "study.csv"
+    target.write_text("precious")
+
+    def fail(_: pl.DataFrame, place: Path, **__: object) -> None:
+        place.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
+    with pytest.raises(FormatError, match="cannot be written") as caught:
+        write_annotations(Annotations.from_rankings([[[["a"]]]]), target)
+    assert "no space left" in caught.value.got
+    assert target.read_text() == "precious"
+    assert [item.name for item in tmp_path.iterdir()] == ["study.csv"]

@@ -9,7 +9,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.aggregation._dirichlet import DirichletSampler
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from measuring import in_turn, seconds

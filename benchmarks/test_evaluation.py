@@ -11,8 +11,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Annotations, PlackettLuce, Predictions, ProbabilisticInverseRank, evaluate, simulate_study
-from dissensus.aggregation import Aggregation
-from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
+from dissensus import Aggregation
+from dissensus import AverageOverlap, SetAccuracy, TopKAccuracy
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
 from test_aggregation import DRAWS, record, sampling

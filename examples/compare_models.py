@@ -6,7 +6,7 @@ Run: python examples/compare_models.py
 from pathlib import Path
 
 import dissensus as ds
-from dissensus.metrics import AverageOverlap, TopKAccuracy
+from dissensus import AverageOverlap, TopKAccuracy
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import dissensus as ds
-from dissensus.metrics import UserMetric
+from dissensus import UserMetric
 
 DATA = Path(__file__).parent / "data"
 Array = npt.NDArray[np.float64]

@@ -1,30 +1,36 @@
 """Dissensus: evaluate models when the experts disagree.
 
-Names are imported on first use, so that ``import dissensus`` stays light.
+Everything public is here: ``dissensus.evaluate``, ``dissensus.PlackettLuce``, ``dissensus.TopKAccuracy``; all other
+modules are internal. Names are imported on first use, so that ``import dissensus`` stays light. Aggregations and metrics
+of installed packages are here too, by the names of their classes.
 """
 
-from __future__ import annotations
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dissensus.aggregation import AnnotatorBootstrap as AnnotatorBootstrap
-    from dissensus.aggregation import Dirichlet as Dirichlet
-    from dissensus.aggregation import InverseRank as InverseRank
-    from dissensus.aggregation import MajorityVote as MajorityVote
-    from dissensus.aggregation import NormalInverseGamma as NormalInverseGamma
-    from dissensus.aggregation import NormalInverseGammaPrior as NormalInverseGammaPrior
-    from dissensus.aggregation import PlackettLuce as PlackettLuce
-    from dissensus.aggregation import PlackettLuceML as PlackettLuceML
-    from dissensus.aggregation import ProbabilisticInverseRank as ProbabilisticInverseRank
-    from dissensus.aggregation import plackett_luce_log_likelihood as plackett_luce_log_likelihood
+if _TYPE_CHECKING:
+    from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
+    from dissensus.aggregation.base import Aggregation as Aggregation
+    from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
+    from dissensus.aggregation.dirichlet import Dirichlet as Dirichlet
+    from dissensus.aggregation.given_draws import GivenDraws as GivenDraws
+    from dissensus.aggregation.inverse_rank import InverseRank as InverseRank
+    from dissensus.aggregation.likelihood import plackett_luce_log_likelihood as plackett_luce_log_likelihood
+    from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
+    from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
+    from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
+    from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
+    from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.datasets.simulation import simulate_study as simulate_study
+    from dissensus.draws import Batch as Batch
     from dissensus.draws import Plausibilities as Plausibilities
+    from dissensus.draws import Sampler as Sampler
+    from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
     from dissensus.evaluation.categories import Categories as Categories
@@ -33,11 +39,31 @@ if TYPE_CHECKING:
     from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
     from dissensus.evaluation.certainty import certainty_of as certainty_of
     from dissensus.evaluation.certainty import certainty_profile as certainty_profile
+    from dissensus.evaluation.comparison import Comparison as Comparison
+    from dissensus.evaluation.comparison import Difference as Difference
     from dissensus.evaluation.evaluator import evaluate as evaluate
+    from dissensus.evaluation.krippendorff import Alpha as Alpha
     from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
     from dissensus.evaluation.ranking_overlap import mean_average_overlap as mean_average_overlap
     from dissensus.evaluation.results import Evaluation as Evaluation
+    from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation
+    from dissensus.metrics.accuracy import ExpectedAccuracy as ExpectedAccuracy
+    from dissensus.metrics.accuracy import TopKAccuracy as TopKAccuracy
+    from dissensus.metrics.base import Metric as Metric
+    from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
+    from dissensus.metrics.overlap import Overlap as Overlap
+    from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
+    from dissensus.metrics.probabilities import BrierScore as BrierScore
+    from dissensus.metrics.probabilities import LogScore as LogScore
+    from dissensus.metrics.sets import Coverage as Coverage
+    from dissensus.metrics.sets import ExpectedCoverage as ExpectedCoverage
+    from dissensus.metrics.sets import SetAccuracy as SetAccuracy
+    from dissensus.metrics.sets import SetSize as SetSize
+    from dissensus.metrics.similarity import KendallTau as KendallTau
+    from dissensus.metrics.similarity import SpearmanFootrule as SpearmanFootrule
+    from dissensus.metrics.user_metric import UserMetric as UserMetric
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reader import read_models as read_models
     from dissensus.predictions.reader import read_predictions as read_predictions
@@ -51,24 +77,50 @@ if TYPE_CHECKING:
     from dissensus.study.reading import read_annotations as read_annotations
 
 _HOMES = {
+    "Aggregation": "aggregation.base",
+    "Agreement": "evaluation.agreement",
+    "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
-    "AnnotatorBootstrap": "aggregation",
+    "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
+    "AverageOverlap": "metrics.overlap",
+    "Batch": "draws",
+    "BrierScore": "metrics.probabilities",
     "Categories": "evaluation.categories",
+    "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
-    "Dirichlet": "aggregation",
+    "Comparison": "evaluation.comparison",
+    "Coverage": "metrics.sets",
+    "Diagnostics": "aggregation.diagnostics",
+    "Difference": "evaluation.comparison",
+    "Dirichlet": "aggregation.dirichlet",
     "DissensusError": "core.errors",
     "DissensusWarning": "core.errors",
     "Evaluation": "evaluation.results",
-    "InverseRank": "aggregation",
-    "MajorityVote": "aggregation",
-    "NormalInverseGamma": "aggregation",
-    "NormalInverseGammaPrior": "aggregation",
-    "PlackettLuce": "aggregation",
-    "PlackettLuceML": "aggregation",
+    "ExpectedAccuracy": "metrics.accuracy",
+    "ExpectedCoverage": "metrics.sets",
+    "GivenDraws": "aggregation.given_draws",
+    "InverseRank": "aggregation.inverse_rank",
+    "KendallTau": "metrics.similarity",
+    "LogScore": "metrics.probabilities",
+    "MajorityVote": "aggregation.majority_vote",
+    "Metric": "metrics.base",
+    "NormalInverseGamma": "aggregation.normal_inverse_gamma",
+    "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
+    "Overlap": "metrics.overlap",
+    "PlackettLuce": "aggregation.plackett_luce",
+    "PlackettLuceML": "aggregation.plackett_luce_ml",
     "Plausibilities": "draws",
     "Predictions": "predictions.lists",
-    "ProbabilisticInverseRank": "aggregation",
+    "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
+    "RankBiasedOverlap": "metrics.overlap",
     "Ratings": "study.ratings",
+    "Run": "evaluation.results",
+    "Sampler": "draws",
+    "SetAccuracy": "metrics.sets",
+    "SetSize": "metrics.sets",
+    "SpearmanFootrule": "metrics.similarity",
+    "TopKAccuracy": "metrics.accuracy",
+    "UserMetric": "metrics.user_metric",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "certainty_of": "evaluation.certainty",
@@ -81,7 +133,7 @@ _HOMES = {
     "load_evaluation": "evaluation.store",
     "mean_average_overlap": "evaluation.ranking_overlap",
     "pairwise_agreement": "evaluation.agreement",
-    "plackett_luce_log_likelihood": "aggregation",
+    "plackett_luce_log_likelihood": "aggregation.likelihood",
     "read_annotations": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
@@ -97,10 +149,22 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 - the lazy names are the public ones
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name in _HOMES:
+        return getattr(_import_module(f"dissensus.{_HOMES[name]}"), name)
+    found = None if name.startswith("_") else _provided(name)
+    if found is None:
         raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
-    return getattr(import_module(f"dissensus.{_HOMES[name]}"), name)
+    return found
+
+
+def _provided(name: str) -> object:
+    """Find an aggregation or a metric of an installed package by the name of its class."""
+    families = (
+        _import_module(f"dissensus.{home}").__dict__[base].family
+        for base, home in (("Aggregation", "aggregation.base"), ("Metric", "metrics.base"))
+    )
+    return next((kind for family in families for kind in family.known().values() if kind.__name__ == name), None)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return list(__all__)

@@ -8,20 +8,22 @@ is built only on request.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.checks import check_count, check_length
 from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.names import case_positions
+from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import ArrayLike
 
     from dissensus.core.names import Cases
     from dissensus.kernels.compact import Layout
@@ -66,6 +68,26 @@ class Batch:
     values: FloatArray
     rest_shapes: FloatArray
     rest_keys: KeyArray
+
+    @staticmethod
+    def from_dense(draws: FloatArray, case_names: Sequence[str], *, n_chains: int = 1) -> Batch:
+        """Wrap full draws, shape (n_cases, n_draws, K): every condition counts as mentioned and nothing is left over.
+
+        >>> Batch.from_dense(np.array([[[0.7, 0.3]]]), ["x"]).of_case(0)
+        array([[0.7, 0.3, 0. ]])
+        """
+        n_cases, n_draws, n_conditions = draws.shape
+        return Batch(
+            case_names=tuple(case_names),
+            n_conditions=n_conditions,
+            n_draws=n_draws,
+            n_chains=n_chains,
+            support_offsets=np.arange(n_cases + 1) * n_conditions,
+            support=np.tile(np.arange(n_conditions), n_cases),
+            values=np.concatenate([draws, np.zeros((n_cases, n_draws, 1))], axis=2).ravel(),
+            rest_shapes=np.zeros(n_cases),
+            rest_keys=np.zeros(n_cases, dtype=np.uint64),
+        )
 
     @property
     def n_cases(self) -> int:
@@ -154,10 +176,41 @@ class Batch:
 
 
 class Sampler(Protocol):
-    """Draw the plausibilities of some cases, by position; the same case gives the same draws whatever its company."""
+    """Draw the plausibilities of some cases: what it takes to put any posterior behind :class:`Plausibilities`.
+
+    A sampler is called with positions of cases, from several threads at once, as often as somebody iterates. It must
+    give the same draws of a case whatever its company and however often it is asked, so randomness is keyed by the case
+    and never by a shared generator. :meth:`Batch.from_dense` wraps full draws.
+
+    Examples
+    --------
+    >>> class Coin:
+    ...     def __call__(self, cases):
+    ...         heads = np.stack([np.random.default_rng([7, case]).beta(2, 2, size=100) for case in cases])
+    ...         return Batch.from_dense(np.stack([heads, 1 - heads], axis=2), [f"coin {case}" for case in cases])
+    >>> coins = Plausibilities(
+    ...     conditions=("heads", "tails"), case_names=("coin 0", "coin 1"), excluded=(), n_draws=100, n_chains=1,
+    ...     support_offsets=np.array([0, 2, 4]), support=np.array([0, 1, 0, 1]), sampler=Coin())
+    >>> coins.mean().shape
+    (2, 2)
+    """
 
     def __call__(self, cases: IntArray) -> Batch:
-        """Draw."""
+        """Draw the cases at these positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSampler:
+    """Give draws that are there already, shape (n_cases, n_draws, K)."""
+
+    case_names: tuple[str, ...]
+    draws: FloatArray
+    n_chains: int
+
+    def __call__(self, cases: IntArray) -> Batch:
+        """Wrap the draws of the cases at these positions."""
+        names = [self.case_names[case] for case in cases]
+        return Batch.from_dense(self.draws[cases], names, n_chains=self.n_chains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +248,55 @@ class Plausibilities:
     sampler: Sampler
     threads: int = 1
     positions: IntArray | None = None
+
+    @staticmethod
+    def from_draws(
+        draws: ArrayLike,
+        *,
+        conditions: Sequence[str] | None = None,
+        case_names: Sequence[str] | None = None,
+        n_chains: int = 1,
+    ) -> Plausibilities:
+        """Take draws that were made elsewhere: by another sampler, a network, or a posterior of your own.
+
+        Parameters
+        ----------
+        draws
+            Plausibilities of shape (n_cases, n_draws, K), each draw summing to one; or an xarray array with the
+            dimensions ``chain`` (if any), ``draw``, one for cases and one for conditions, as ArviZ keeps them, whose
+            coordinates are the names.
+        conditions, case_names
+            Names; by default those of the coordinates, otherwise "0", "1" and so on.
+        n_chains
+            Chains that the draws come from, one after the other.
+
+        Examples
+        --------
+        >>> drawn = Plausibilities.from_draws([[[0.9, 0.1], [0.6, 0.4]]], conditions=["a", "b"], case_names=["x"])
+        >>> drawn.mean()
+        array([[0.75, 0.25]])
+        """
+        if hasattr(draws, "dims"):
+            draws, labels, n_chains = _unlabelled(draws)
+            case_names, conditions = case_names or labels[0], conditions or labels[1]
+        array = _checked_draws(draws)
+        n_cases, n_draws, n_conditions = array.shape
+        cases = tuple(map(str, range(n_cases) if case_names is None else case_names))
+        names = tuple(map(str, range(n_conditions) if conditions is None else conditions))
+        check_count(n_chains=n_chains)
+        for what, own, size in (("case name", cases, n_cases), ("condition", names, n_conditions)):
+            check_length(what, len(own), size)
+            check_names(what.split()[0], own)
+        return Plausibilities(
+            conditions=names,
+            case_names=cases,
+            excluded=(),
+            n_draws=n_draws,
+            n_chains=min(n_chains, n_draws),
+            support_offsets=np.arange(n_cases + 1) * n_conditions,
+            support=np.tile(np.arange(n_conditions), n_cases),
+            sampler=GivenSampler(cases, array, n_chains),
+        )
 
     @property
     def n_cases(self) -> int:
@@ -352,3 +454,52 @@ def _itself(batch: Batch) -> Batch:
 
 def _drawn(sampler: Sampler, cases: IntArray, function: Callable[[Batch], Result]) -> Result:
     return function(sampler(cases))
+
+
+SUM_TOLERANCE = 1e-6
+"""How far a draw may be from a sum of one: single precision is not exact."""
+
+
+def _checked_draws(draws: ArrayLike) -> FloatArray:
+    """Return draws as an array of their own that sums to one, or say what is wrong with them."""
+    try:
+        array = np.array(draws, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DissensusError("draws must be an array of numbers", got=str(error)) from None
+    if array.ndim != 3 or 0 in array.shape:
+        raise DissensusError("draws have the wrong shape", expected="(cases, draws, K)", got=str(array.shape))
+    wrong = np.argwhere(~((array >= 0) & np.isfinite(array)).all(axis=2))
+    if len(wrong):
+        raise DissensusError(
+            "plausibilities must be finite and not negative", where=f"case {wrong[0][0] + 1}, draw {wrong[0][1] + 1}"
+        )
+    sums = array.sum(axis=2)
+    off = np.argwhere(np.abs(sums - 1) > SUM_TOLERANCE)
+    if len(off):
+        case, draw = off[0]
+        raise DissensusError(
+            "the plausibilities of a draw must sum to one",
+            got=f"{sums[case, draw]:g}",
+            where=f"case {case + 1}, draw {draw + 1}",
+            advice="divide them by their sum",
+        )
+    return np.asarray(array / sums[:, :, None])
+
+
+def _unlabelled(draws: Any) -> tuple[FloatArray, tuple[Sequence[str] | None, Sequence[str] | None], int]:
+    """Turn an xarray array into draws (cases, draws, K), names of cases and conditions, and the number of chains."""
+    others = [name for name in draws.dims if name not in ("chain", "draw")]
+    if "draw" not in draws.dims or len(others) != 2:
+        raise DissensusError(
+            "the dimensions of the draws are not understood",
+            expected="chain (if any), draw, case, condition",
+            got=", ".join(map(str, draws.dims)),
+        )
+    if others[0] == "condition":
+        others = others[::-1]
+    leading = [name for name in ("chain", "draw") if name in draws.dims]
+    array = np.asarray(draws.transpose(*others, *leading).values)
+    n_cases, n_conditions = array.shape[:2]
+    names = [[str(one) for one in draws.coords[name].values] if name in draws.coords else None for name in others]
+    flat = np.moveaxis(array.reshape(n_cases, n_conditions, -1), 1, 2)
+    return flat, (names[0], names[1]), array.shape[2] if "chain" in leading else 1

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from dissensus import PlackettLuce, ProbabilisticInverseRank, evaluate
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.datasets.printed_cases import CASES, N_CONDITIONS, PrintedCase, printed_cases
-from dissensus.metrics import Coverage
+from dissensus import Coverage
 from shared_data import SHARED, needs_shared
 
 

@@ -20,7 +20,7 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.datasets.simulation import AGES, MODELS, SITES, SKIN_TYPES, Study, condition_names, frequencies
-from dissensus.metrics import SetAccuracy, TopKAccuracy
+from dissensus import SetAccuracy, TopKAccuracy
 from shared_data import SHARED, needs_shared
 
 

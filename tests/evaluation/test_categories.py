@@ -23,7 +23,7 @@ from dissensus import (
     ProbabilisticInverseRank,
     simulate_study,
 )
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.evaluation.categories import VIA, Categories, Via, expected_risk
 from dissensus.evaluation.certainty import annotation_certainty
 from naive_certainty import small_studies, supports

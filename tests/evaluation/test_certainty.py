@@ -28,7 +28,7 @@ from dissensus import (
     read_annotations,
     simulate_study,
 )
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.aggregation.diagnostics import sampling_diagnostics
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 from dissensus import Annotations, Dirichlet, Evaluation, MajorityVote, evaluate
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.metrics import BrierScore, ExpectedAccuracy, LogScore, Metric, Overlap, SetAccuracy, TopKAccuracy
+from dissensus import BrierScore, ExpectedAccuracy, LogScore, Metric, Overlap, SetAccuracy, TopKAccuracy
 from shared_data import SHARED, needs_shared
 
 pytestmark = needs_shared

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from dissensus import Annotations, Dirichlet, Evaluation, PlackettLuce, evaluate
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.metrics import ExpectedAccuracy, SetAccuracy, TopKAccuracy
+from dissensus import ExpectedAccuracy, SetAccuracy, TopKAccuracy
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5

@@ -27,7 +27,7 @@ from dissensus import (
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import evaluator
 from dissensus.evaluation.store import FILES
-from dissensus.metrics import AverageOverlap, Coverage, Metric, SetAccuracy, TopKAccuracy
+from dissensus import AverageOverlap, Coverage, Metric, SetAccuracy, TopKAccuracy
 
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations

@@ -31,16 +31,8 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import Adder, Measured
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
-from dissensus.metrics import (
-    AverageOverlap,
-    BrierScore,
-    Drawn,
-    LogScore,
-    Metric,
-    Predicted,
-    SetAccuracy,
-    TopKAccuracy,
-)
+from dissensus import AverageOverlap, BrierScore, LogScore, Metric, SetAccuracy, TopKAccuracy
+from dissensus.metrics.base import Drawn, Predicted
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")

@@ -19,9 +19,9 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
-from dissensus.aggregation import Aggregation
+from dissensus import Aggregation
 from dissensus.core.aliases import FloatArray
-from dissensus.metrics import AverageOverlap, ExpectedAccuracy, Metric, Overlap, SetAccuracy, TopKAccuracy
+from dissensus import AverageOverlap, ExpectedAccuracy, Metric, Overlap, SetAccuracy, TopKAccuracy
 
 STUDY = simulate_study(n_cases=60, n_conditions=9, seed=11)
 N_CONDITIONS = 9

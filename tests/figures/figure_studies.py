@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from dissensus import Annotations, MajorityVote, PlackettLuce, ProbabilisticInverseRank, Ratings, evaluate
-from dissensus.aggregation import Aggregation, NormalInverseGamma
+from dissensus import Aggregation, NormalInverseGamma
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.results import Evaluation
-from dissensus.metrics import Metric, TopKAccuracy
+from dissensus import Metric, TopKAccuracy
 
 SCRIPT = "<script>alert(1)</script>"
 MODEL = '<b>A</b> & "B"'

@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure
 
 from dissensus import Annotations, PlackettLuce
 from dissensus.core.errors import DissensusError
-from dissensus.evaluation.certainty import CERTAIN
+from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.evaluation.results import Evaluation
 from dissensus.figures import certainty_charts as certainty_figures

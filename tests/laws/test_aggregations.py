@@ -11,7 +11,8 @@ import pytest
 
 import dissensus.aggregation
 from dissensus import draws as flow
-from dissensus.aggregation import AGGREGATIONS, Aggregation, AnnotatorBootstrap, NormalInverseGamma, PlackettLuceML
+from dissensus import Aggregation, AnnotatorBootstrap, NormalInverseGamma, PlackettLuceML
+from dissensus.aggregation import AGGREGATIONS
 from dissensus.datasets.simulation import simulate_study
 from dissensus.draws import Plausibilities
 from dissensus.study.rankings import Annotations

@@ -13,26 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus.metrics
-from dissensus.aggregation import Aggregation, InverseRank, MajorityVote
+from dissensus import Aggregation, InverseRank, MajorityVote
 from dissensus.datasets.simulation import simulate_study
-from dissensus.metrics import (
-    METRICS,
-    AverageOverlap,
-    BrierScore,
-    CategoryAccuracy,
-    Drawn,
-    KendallTau,
-    LogScore,
-    Metric,
-    Overlap,
-    Predicted,
-    RankBiasedOverlap,
-    SetAccuracy,
-    SetSize,
-    SpearmanFootrule,
-    TopKAccuracy,
-    UserMetric,
-)
+from dissensus.metrics import METRICS
+from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SetSize, SpearmanFootrule, TopKAccuracy, UserMetric
+from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.metric_studies import (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.aggregation import Dirichlet, NormalInverseGamma, NormalInverseGammaPrior, PlackettLuce
+from dissensus import Dirichlet, NormalInverseGamma, NormalInverseGammaPrior, PlackettLuce
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings

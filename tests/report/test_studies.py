@@ -20,7 +20,7 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.evaluation.categories import Categories
-from dissensus.metrics import BrierScore, LogScore
+from dissensus import BrierScore, LogScore
 from dissensus.report.page import report_html, write_report
 from dissensus.study.ratings import Ratings
 from report.report_studies import Opened, simulated_models

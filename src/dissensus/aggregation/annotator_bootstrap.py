@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, batch_of, plausibilities_of, stream_keys_of
+from dissensus.aggregation.base import Aggregation, PointAggregation, batch_of, plausibilities_of, stream_keys_of
 from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.plackett_luce import PlackettLuceML
-from dissensus.aggregation.votes import MajorityVote
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.aliases import IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
+from dissensus.core.spec import one_spec
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Opinions, opinions_of
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
-
-
-class PointModel(Protocol):
-    """A deterministic aggregation."""
-
-    def point(self, opinions: Opinions) -> FloatArray:
-        """Return the plausibilities of the mentioned conditions of all cases, side by side."""
-
-
-Model: TypeAlias = MajorityVote | InverseRank | PlackettLuceML
 
 
 @dataclass(frozen=True)
@@ -53,18 +41,32 @@ class AnnotatorBootstrap(Aggregation):
     array([[0.8, 0.2]])
     """
 
-    model: Model = field(default_factory=InverseRank)
+    id = "annotator-bootstrap"
+    meaning = "Asks what would have come out if other annotators of the same kind had been asked."
+
+    model: PointAggregation = field(default_factory=InverseRank)
     size: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, MajorityVote | InverseRank | PlackettLuceML):
+        if isinstance(self.model, str):
+            object.__setattr__(self, "model", one_spec(self.family, self.model))
+        if not isinstance(self.model, PointAggregation):
+            names = [name for name, kind in self.family.known().items() if issubclass(kind, PointAggregation)]
             raise DissensusError(
-                "the bootstrap needs a deterministic aggregation",
-                expected="MajorityVote, InverseRank or PlackettLuceML",
-                got=repr(self.model),
+                "the bootstrap needs a deterministic aggregation", expected=" or ".join(names), got=repr(self.model)
             )
         if self.size is not None:
             check_count(size=self.size)
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        return f"a bootstrap over annotators of {self.model.methods}"
+
+    @property
+    def limit(self) -> Aggregation:
+        """The aggregation of all annotators."""
+        return self.model
 
     def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
         opinions = opinions_of(annotations)
@@ -79,7 +81,7 @@ class BootstrapSampler:
     """Aggregate resamples of the annotators; ``size`` 0 stands for the number of annotators of the case."""
 
     opinions: Opinions
-    model: PointModel
+    model: PointAggregation
     keys: KeyArray
     draws: int
     size: int

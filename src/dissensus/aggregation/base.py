@@ -1,18 +1,23 @@
-"""What an aggregation is: a small frozen dataclass that turns opinions into plausibilities."""
+"""What an aggregation is: a spec, a small frozen dataclass, that turns opinions into plausibilities."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_positive, check_seed
-from dissensus.core.ragged import take_rows
+from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import row_of_each, take_rows
+from dissensus.core.registry import Family
+from dissensus.core.spec import Spec, restored
 from dissensus.draws import Batch, Plausibilities, Sampler
-from dissensus.study.opinions import Opinions
+from dissensus.study.opinions import Opinions, opinions_of
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 
@@ -20,8 +25,38 @@ REST_STREAM = 0
 """Number of the random stream that splits the rest mass; chains have the numbers from 1."""
 
 
-class Aggregation(ABC):
-    """Turn opinions into a posterior over plausibilities."""
+class Aggregation(Spec, ABC):
+    """Turn opinions into a posterior over plausibilities.
+
+    A new aggregation is a frozen dataclass with an ``id``, a :attr:`meaning`, :attr:`methods` and :meth:`_prepare`, in
+    a file of its own in this package, or in an installed package that names it as an entry point of the group
+    ``dissensus.aggregations``.
+    """
+
+    family: ClassVar[Family[Aggregation]] = Family("aggregation", "dissensus.aggregation", "dissensus.aggregations")
+
+    needs: ClassVar[str] = "rankings"
+    """The kind of study it takes."""
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        return self.id.replace("-", " ")
+
+    @property
+    def limit(self) -> Aggregation | None:
+        """The deterministic aggregation that it tends to with growing reliability, if there is one."""
+        return None
+
+    def record(self) -> dict[str, Any]:
+        """Return id, parameters and everything that tables and reports say about the aggregation."""
+        limit = self.limit
+        return {
+            **super().record(),
+            "meaning": self.meaning,
+            "methods": self.methods,
+            "limit": None if limit is None else {"id": limit.id, "parameters": limit.parameters()},
+        }
 
     def sample(
         self,
@@ -103,6 +138,74 @@ def stream_keys_of(opinions: Opinions, seed: int, *, chains: int = 1) -> KeyArra
     return stream_keys(np.uint64(seed), opinions.keys, 1 + chains)
 
 
+@dataclass(frozen=True)
+class RecordedAggregation(Aggregation):
+    """Stand for an aggregation of results that were stored, where the code that drew from it is not at hand."""
+
+    recorded: Mapping[str, Any] = field(compare=False)
+    id: str = ""  # type: ignore[misc]  # of the aggregation it stands for
+    meaning: str = ""  # type: ignore[misc]
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> RecordedAggregation:
+        """Read a record."""
+        return RecordedAggregation(dict(record), record["id"], record["meaning"])
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        return str(self.recorded["methods"])
+
+    @property
+    def limit(self) -> Aggregation | None:
+        """The deterministic aggregation that it tends to, if there was one."""
+        limit = self.recorded["limit"]
+        return None if limit is None else restored_aggregation({"meaning": "", "methods": "", "limit": None, **limit})
+
+    def record(self) -> dict[str, Any]:
+        """Return what was stored."""
+        return dict(self.recorded)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that were stored."""
+        return dict(self.recorded["parameters"])
+
+    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+        raise DissensusError(
+            f"{self.id} cannot be sampled here",
+            got="an aggregation that is known from stored results only",
+            advice="install or define what provides it",
+        )
+
+
+def restored_aggregation(record: Mapping[str, Any]) -> Aggregation:
+    """Make an aggregation from its record; where nobody provides it, something that stands for it."""
+    known = record["id"] in Aggregation.family.known()
+    return restored(Aggregation.family, record) if known else RecordedAggregation.of(record)
+
+
+class PointAggregation(Aggregation):
+    """Give every case one plausibility vector, with no spread: unlimited trust."""
+
+    @abstractmethod
+    def point(self, opinions: Opinions) -> FloatArray:
+        """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
+
+    @property
+    def limit(self) -> Aggregation:
+        """Itself."""
+        return self
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        return f"{super().methods} (deterministic)"
+
+    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+        opinions = opinions_of(annotations)
+        return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
+
+
 @dataclass(frozen=True, eq=False)
 class PointSampler:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
@@ -143,3 +246,8 @@ def batch_of(
         rest_shapes=np.zeros(len(cases)) if rest_shapes is None else rest_shapes[cases],
         rest_keys=np.zeros(len(cases), dtype=np.uint64) if rest_keys is None else rest_keys[cases],
     )
+
+
+def normalised(opinions: Opinions, scores: FloatArray) -> FloatArray:
+    """Divide the scores of each case by their sum."""
+    return scores / np.add.reduceat(scores, opinions.support_offsets[:-1])[row_of_each(opinions.support_offsets)]

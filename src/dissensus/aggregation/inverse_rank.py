@@ -1,4 +1,4 @@
-"""Inverse rank normalisation, plain and probabilistic."""
+"""Inverse rank normalisation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation._dirichlet import DirichletSampler
-from dissensus.aggregation.base import Aggregation, PointSampler, plausibilities_of
-from dissensus.aggregation.votes import normalised
+from dissensus.aggregation.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_positive
-from dissensus.core.errors import DissensusError
+from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.draws import Plausibilities
-from dissensus.study.opinions import Opinions, opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import Opinions
 
 Ties: TypeAlias = Literal["shared", "each"]
 TIES = ("shared", "each")
@@ -27,7 +21,7 @@ PARTS = 720720.0
 
 
 @dataclass(frozen=True)
-class InverseRank(Aggregation):
+class InverseRank(PointAggregation):
     """Inverse rank normalisation (IRN): block ``i`` weighs ``1 / i``, summed over annotators, then normalised.
 
     Deterministic. What is not mentioned has weight zero whether it is below or unobserved, so ``unranked`` makes no
@@ -48,6 +42,9 @@ class InverseRank(Aggregation):
     array([[0.5 , 0.25, 0.25]])
     """
 
+    id = "inverse-rank"
+    meaning = "Averages the weights 1, 1/2, 1/3 ... by place; nothing stays open."
+
     ties: Ties = "shared"
 
     def __post_init__(self) -> None:
@@ -56,52 +53,6 @@ class InverseRank(Aggregation):
     def point(self, opinions: Opinions) -> FloatArray:
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
         return normalised(opinions, inverse_ranks(opinions, self.ties))
-
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        opinions = opinions_of(annotations)
-        return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
-
-
-@dataclass(frozen=True)
-class ProbabilisticInverseRank(Aggregation):
-    """Probabilistic inverse rank normalisation (PrIRN): Dirichlet(reliability * IRN + alpha).
-
-    Parameters
-    ----------
-    reliability
-        Concentration of the distribution; its inverse is about the variance. Any positive number.
-    ties
-        How tied conditions weigh, as in :class:`InverseRank`.
-    alpha
-        Prior mass of every condition. With 0, conditions that nobody mentioned have plausibility zero.
-
-    Notes
-    -----
-    IRN is normalised before it is scaled, so weights of annotators shift the mean and not the spread. What is not
-    mentioned has weight zero whether it is below or unobserved, so ``unranked`` makes no difference.
-
-    Examples
-    --------
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    >>> ProbabilisticInverseRank(reliability=30).sample(said, draws=4000).mean().round(2)
-    array([[0.67, 0.33, 0.  ]])
-    """
-
-    reliability: float = 30.0
-    ties: Ties = "shared"
-    alpha: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_positive(reliability=self.reliability)
-        check_choice("ties", self.ties, TIES)
-        if not 0 <= self.alpha < np.inf:
-            raise DissensusError("alpha must be a finite number, zero or more", got=repr(self.alpha))
-
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        opinions = opinions_of(annotations)
-        evidence = self.reliability * InverseRank(self.ties).point(opinions)
-        sampler = DirichletSampler.of(opinions, evidence, self.alpha, draws=draws, seed=seed)
-        return plausibilities_of(opinions, sampler, draws=draws)
 
 
 def inverse_ranks(opinions: Opinions, ties: Ties) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -63,6 +63,10 @@ class NormalInverseGamma(Aggregation):
     (('<= 0', '> 0'), array([0.8, 0.1, 0.4]))
     """
 
+    id = "normal-inverse-gamma"
+    meaning = "Takes ratings as measurements with an unknown mean and spread."
+    needs = "ratings"
+
     thresholds: tuple[float, ...] = (0.0,)
     prior: NormalInverseGammaPrior | None = None
     reliability: float = 1.0
@@ -71,12 +75,20 @@ class NormalInverseGamma(Aggregation):
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
+        if isinstance(self.prior, Mapping):
+            object.__setattr__(self, "prior", NormalInverseGammaPrior(**self.prior))
         steps = np.diff(self.thresholds)
         if not self.thresholds or not np.isfinite(self.thresholds).all() or not (steps > 0).all():
             raise DissensusError("thresholds must be finite and increasing, at least one", got=str(self.thresholds))
         if self.conditions is not None:
             check_length("condition", len(self.conditions), len(self.thresholds) + 1)
             check_names("condition", self.conditions)
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        cuts = ", ".join(f"{cut:g}" for cut in self.thresholds)
+        return f"a normal-inverse-gamma model of the ratings, cut into conditions at {cuts}"
 
     def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys

@@ -1,8 +1,7 @@
-"""Plackett-Luce: likelihood, posterior and maximum likelihood of partial rankings with ties."""
+"""Plackett-Luce: the posterior of partial rankings with ties."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -12,24 +11,21 @@ import numpy as np
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
-    PointSampler,
     batch_of,
     plausibilities_of,
     stream_keys_of,
 )
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive
-from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.opinions import Opinions, checked_rankings, opinions_of
+from dissensus.study.opinions import Opinions, opinions_of
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from dissensus.kernels.race_sampler import Posterior
-    from dissensus.kernels.races import Rankings
 
 Prior: TypeAlias = Literal["observed", "symmetric"]
 PRIORS = ("observed", "symmetric")
@@ -69,6 +65,12 @@ class PlackettLuce(Aggregation):
     (np.int64(0), np.float64(1.0))
     """
 
+    id = "plackett-luce"
+    meaning = (
+        "Reads a ranking as the order in which conditions arrive in a race; more plausible ones arrive earlier. Ties "
+        "and conditions that were not mentioned are part of the model."
+    )
+
     reliability: float = 1.0
     alpha: float = 1.0
     prior: Prior = "observed"
@@ -81,6 +83,19 @@ class PlackettLuce(Aggregation):
         check_count(chains=self.chains)
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
             raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        observed = self.prior == "observed"
+        whom = "the mentioned conditions and one for all others" if observed else "all conditions"
+        shape = f"Gamma prior of shape {self.alpha:g} on {whom}"
+        return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
+
+    @property
+    def limit(self) -> Aggregation:
+        """The maximum likelihood of the same model."""
+        return PlackettLuceML()
 
     def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
         opinions = opinions_of(annotations)
@@ -106,21 +121,6 @@ class PlackettLuce(Aggregation):
             np.full(len(opinions.support), float(self.alpha)), opinions.support_offsets[1:], self.alpha * members
         )
         return plackett_luce_posterior(races, shapes)
-
-
-def kernel_rankings(opinions: Opinions, multiplicities: FloatArray) -> Rankings:
-    """Return the arrays that kernels take, each ranking counted as often as given."""
-    from dissensus.kernels.races import Rankings
-
-    return Rankings(
-        opinions.support_offsets,
-        opinions.ranking_offsets,
-        opinions.block_offsets,
-        opinions.code_offsets,
-        opinions.local,
-        np.ascontiguousarray(multiplicities, dtype=np.float64),
-        opinions.rest_sizes,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,90 +183,3 @@ def thinned(values: FloatArray, columns: IntArray, *, chains: int, sampled: int,
     bounds = np.append(0, np.cumsum(columns)) * chains * sampled
     parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
     return np.concatenate(parts)
-
-
-@dataclass(frozen=True)
-class PlackettLuceML(Aggregation):
-    """Maximum likelihood of the Plackett-Luce model.
-
-    Deterministic. Where the likelihood has no maximum inside the simplex, the limit of its maximising sequence is
-    given: a condition that never comes before another one, directly or through a chain of others, has plausibility
-    zero beside it.
-
-    Notes
-    -----
-    With ``unranked="below"`` unmentioned conditions lost against all mentioned ones and have plausibility zero. With
-    ``"unobserved"`` they were not compared and have plausibility zero as well, by convention; groups of conditions
-    that nobody compared with each other share the mass in proportion to their first-choice votes.
-
-    Examples
-    --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
-    >>> PlackettLuceML().sample(said).mean().round(6)
-    array([[0.666667, 0.333333, 0.      ]])
-    """
-
-    def point(self, opinions: Opinions) -> FloatArray:
-        """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
-        from dissensus.kernels.maximum_likelihood import maximum_likelihood
-
-        estimate = maximum_likelihood(kernel_rankings(opinions, opinions.weights), below=opinions.unranked == "below")
-        if not estimate.is_converged.all():
-            slow = [opinions.case_names[case] for case in np.flatnonzero(~estimate.is_converged)]
-            warnings.warn(
-                f"the likelihood is not quite at its maximum: {listing(slow)}", DissensusWarning, stacklevel=4
-            )
-        return np.delete(estimate.values, opinions.support_offsets[1:] + np.arange(opinions.n_cases))
-
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        opinions = opinions_of(annotations)
-        return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
-
-
-def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -> FloatArray:
-    """Return the exact log-probability of the rankings of each case under the Plackett-Luce model.
-
-    Parameters
-    ----------
-    annotations
-        The rankings; a tie stands for all orders within it, and ``unranked`` says who competes. Weights of rankings
-        multiply their log-probabilities.
-    weights : (K,) or (n_cases, K)
-        Positive weights of the conditions on any scale, for example plausibilities.
-
-    Returns
-    -------
-    (n_cases,)
-        Log-probabilities; 0 for a case without rankings.
-
-    Examples
-    --------
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    >>> np.exp(plackett_luce_log_likelihood(said, [3.0, 2.0, 1.0])).round(6)
-    array([0.333333])
-    """
-    from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
-
-    checked_rankings(annotations)
-    return log_likelihood(
-        (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
-        annotations.codes,
-        annotations.weights,
-        checked_weights(annotations, weights),
-        int(annotations.unranked == "below"),
-        LATTICE_MOST,
-    )
-
-
-def checked_weights(annotations: Annotations, weights: ArrayLike) -> FloatArray:
-    """Return weights as a matrix of one row or one row per case, or say what is wrong with them."""
-    given = np.ascontiguousarray(weights, dtype=np.float64)
-    expected = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))
-    if given.shape not in expected:
-        raise DissensusError(
-            "the weights have the wrong shape", expected=" or ".join(map(str, expected)), got=str(given.shape)
-        )
-    if not ((given > 0) & np.isfinite(given)).all():
-        wrong = given[~((given > 0) & np.isfinite(given))][0]
-        raise DissensusError("weights must be positive and finite", got=str(wrong))
-    return np.atleast_2d(given)

@@ -10,7 +10,7 @@ import typer
 from dissensus.cli import options
 
 if TYPE_CHECKING:
-    from dissensus.aggregation import Aggregation
+    from dissensus.aggregation.base import Aggregation
     from dissensus.study.rankings import Annotations
     from dissensus.study.ratings import Ratings
 

@@ -8,10 +8,11 @@ import typer
 
 from dissensus.cli.aggregate import aggregate
 from dissensus.cli.certainty import certainty
+from dissensus.cli.compare import compare
 from dissensus.cli.compile import compile_now
 from dissensus.cli.convert import convert
 from dissensus.cli.demo import demo
-from dissensus.cli.evaluate import compare, evaluate
+from dissensus.cli.evaluate import evaluate
 from dissensus.cli.plot import plot
 from dissensus.cli.report import report
 from dissensus.cli.reproduce import reproduce

@@ -229,7 +229,7 @@ def _summary(named: dict[str, Certainty]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from dissensus.evaluation.certainty import CERTAIN
+    from dissensus.core.thresholds import CERTAIN
 
     table = Table("certainty of", "mean", "Monte Carlo error", f"below {CERTAIN}", "5 %", "25 %", "median", "least")
     for name, one in named.items():

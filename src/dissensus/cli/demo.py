@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dissensus.aggregation import Aggregation
+    from dissensus.aggregation.base import Aggregation
     from dissensus.datasets.printed_cases import PrintedCases
     from dissensus.datasets.simulation import Study
     from dissensus.evaluation.results import Evaluation
@@ -104,15 +104,13 @@ def evaluated(study: Study, *, draws: int, seed: int, origin: str) -> Evaluation
 
 def lesson(result: Evaluation) -> str:
     """Say which model usual practice would choose, and whether it is also the best at whole differential diagnoses."""
-    from dissensus.aggregation import MajorityVote
+    from dissensus.aggregation.majority_vote import MajorityVote
 
     usual, sets = "top-1 accuracy", "top-2 set accuracy"
     run = result.runs[result.reference]
     points, rows = result.point_estimates(), result.to_frame()
-    counted = points.filter((points["aggregation"] == repr(MajorityVote())) & (points["metric"] == usual))
-    adjusted = rows.filter((rows["aggregation"] == run.aggregation) & (rows["metric"] == sets))
-    if run.reliability is not None:
-        adjusted = adjusted.filter(adjusted["reliability"] == run.reliability)
+    counted = points.filter((points["aggregation"] == MajorityVote.id) & (points["metric"] == usual))
+    adjusted = rows.filter((rows["run"] == run.label) & (rows["metric"] == sets))
     chosen, best = (
         table.sort(column, descending=True)["model"][0]
         for table, column in ((counted, "point_estimate"), (adjusted, "mean"))
@@ -151,7 +149,8 @@ def printed_table() -> Table:
 
 def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the printed cases, two rows each: what comes out here beside what is printed."""
-    from dissensus.aggregation import PlackettLuce, ProbabilisticInverseRank
+    from dissensus.aggregation.plackett_luce import PlackettLuce
+    from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 
     races, ranks = (
         _values(printed, aggregation)
@@ -175,7 +174,7 @@ def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
 def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]:
     """Return the certainty of every case, by name, and the value of its sets, by name and number."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.metrics import Coverage
+    from dissensus.metrics.sets import Coverage
 
     sets = {str(number): printed.predictions(number) for number in (0, 1)}
     result = evaluate(printed.annotations, sets, aggregations=[aggregation], metrics=[Coverage()], draws=PRINTED_DRAWS)

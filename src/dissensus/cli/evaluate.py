@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,13 +13,9 @@ from dissensus.cli import options
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.table import Table
 
-    from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.results import Evaluation
-    from dissensus.metrics import Metric
 
 
 def evaluate(
@@ -73,14 +69,13 @@ def evaluate(
       dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
       --categories risks.csv --out results
     """
-    from dissensus.aggregation.naming import aggregations_from
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
-    from dissensus.evaluation.evaluator import default_aggregations
+    from dissensus.evaluation.evaluator import chosen_aggregations
     from dissensus.evaluation.evaluator import evaluate as evaluated
     from dissensus.predictions.reader import read_models
 
     refuse_existing(out, overwrite=overwrite)
-    chosen = [a for text in aggregation or [] for a in aggregations_from(text)] or list(default_aggregations())
+    chosen = chosen_aggregations(aggregation or None)
     said = options.examine(
         file,
         format=format,
@@ -94,14 +89,13 @@ def evaluate(
     given = predictions or []
     models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
     columns = read_strata(strata, said.case_names)
-    metrics = [_metric(text, known) for text in metric] if metric else None
     compile_on_first_use()
     with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
         result = evaluated(
             said,
             models,
             aggregations=chosen,
-            metrics=metrics,
+            metrics=metric or None,
             draws=draws,
             seed=seed,
             threads=threads,
@@ -116,13 +110,6 @@ def evaluate(
     result = replace(result, material=replace(result.material, inputs={path.name: _hash(path) for path in paths}))
     write_results(result, out, overwrite=overwrite, report=report)
     show_results(result, out)
-
-
-def _metric(text: str, categories: Categories | None) -> Metric:
-    from dissensus.metrics import named_metric
-
-    labels = None if categories is None else [categories.names[code] for code in categories.codes]
-    return named_metric(text, categories=labels)
 
 
 def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
@@ -200,64 +187,10 @@ def summary_table(result: Evaluation, run: int | None = None) -> Table:
         *(Column(name, justify="right") for name in ("adjusted", f"{result.level:.0%} interval", "point", "optimism")),
         title=Text(f"under {result.run_label(chosen)}"),
     )
-    size = len(result.models) * len(result.measures)
-    for row in result.to_frame()[chosen * size : (chosen + 1) * size].iter_rows(named=True):
+    for row in result.of_run(result.to_frame(), chosen).iter_rows(named=True):
         point = "-" if row["point_estimate"] is None else f"{row['point_estimate']:.3f}"
         optimism = "-" if row["optimism"] is None else f"{row['optimism']:+.3f}"
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
         cells = (row["model"], row["metric"], f"{row['mean']:.3f}", interval, point, optimism)
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
-
-
-def compare(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
-    metric: Annotated[
-        str | None, typer.Option("--metric", help="Only this metric, by its name in the results.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
-) -> None:
-    """Compare models on the same draws and cases: difference, interval, probability, or not distinguishable.
-
-    [bold]Examples[/bold]
-
-      dissensus compare results
-
-      dissensus compare results --metric "top-3 accuracy" --out comparison.csv
-    """
-    from rich.console import Console
-
-    from dissensus.core.errors import suggestion
-    from dissensus.core.files import write_table
-    from dissensus.evaluation.store import load_evaluation
-
-    result = load_evaluation(results)
-    names = [measure.name for measure in result.measures]
-    if metric is not None and metric not in names:
-        raise DissensusError(
-            f"there is no metric {metric!r}", expected=", ".join(names), advice=suggestion(metric, names)
-        )
-    comparison = result.compare()
-    table = comparison.to_frame()
-    chosen = table.filter(table["metric"] == metric) if metric is not None else table
-    if out is not None:
-        write_table(chosen, out)
-    console = Console(soft_wrap=True)
-    console.print(_comparison_table(chosen.iter_rows(named=True)))
-    for row in comparison.flips().iter_rows(named=True):
-        text = f"the order of {row['first']} and {row['second']} flips: {row['first']} leads in {row['first_better']}"
-        console.print(f"  ! {text}; {row['second']} in {row['second_better']}", markup=False, highlight=False)
-
-
-def _comparison_table(rows: Iterable[dict[str, Any]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("aggregation", "metric", "difference", "interval", "P(first better)", "verdict")
-    for row in rows:
-        name = row["aggregation"] if row["reliability"] is None else f"{row['aggregation']} {row['reliability']:g}"
-        difference = f"{row['first']} - {row['second']}: {row['difference']:+.3f}"
-        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
-        cells = (name, row["metric"], difference, interval, f"{row['probability_better']:.2f}", row["verdict"])
         table.add_row(*(Text(cell) for cell in cells))
     return table

@@ -10,7 +10,7 @@ import typer
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
-    from dissensus.aggregation import Aggregation
+    from dissensus.aggregation.base import Aggregation
     from dissensus.evaluation.categories import Categories
     from dissensus.study.rankings import Annotations
     from dissensus.study.ratings import Ratings
@@ -178,11 +178,12 @@ def examine(file: Path, **said: Unpack[Said]) -> Reading:
 
 def chosen_aggregation(name: str, **given: Any) -> Aggregation:
     """Make an aggregation with the parameters that were given."""
-    from dissensus.aggregation import named_aggregation
+    from dissensus.aggregation.base import Aggregation
 
     thresholds = threshold_list(given.pop("thresholds"))
     parameters = {**given, "thresholds": thresholds}
-    return named_aggregation(name, {key: value for key, value in parameters.items() if value is not None})
+    known = {key: value for key, value in parameters.items() if value is not None}
+    return Aggregation.family.find(name).from_parameters(known)
 
 
 def threshold_list(text: str | None) -> tuple[float, ...] | None:

@@ -103,6 +103,6 @@ def _listing(plots: Plots) -> Table:
 def _known_names(plots: Plots) -> dict[str, list[str]]:
     evaluation = plots.evaluation
     return {
-        "metrics": [measure.name for measure in evaluation.measures],
+        "metrics": [measure.name for measure in evaluation.metrics],
         "runs": [evaluation.run_label(place) for place in range(len(evaluation.runs))],
     }

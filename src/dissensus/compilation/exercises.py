@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.aggregation import (
-    Aggregation,
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    NormalInverseGamma,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-    plackett_luce_log_likelihood,
-)
+from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap
+from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.diagnostics import sampling_diagnostics
+from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.likelihood import plackett_luce_log_likelihood
+from dissensus.aggregation.majority_vote import MajorityVote
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.certainty import annotation_certainty, certainty_of
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.metrics import (
-    AverageOverlap,
-    BrierScore,
-    CategoryAccuracy,
-    Coverage,
-    ExpectedAccuracy,
-    ExpectedCoverage,
-    KendallTau,
-    LogScore,
-    Overlap,
-    RankBiasedOverlap,
-    SetAccuracy,
-    SetSize,
-    SpearmanFootrule,
-    TopKAccuracy,
-)
+from dissensus.metrics.accuracy import ExpectedAccuracy, TopKAccuracy
+from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.overlap import AverageOverlap, Overlap, RankBiasedOverlap
+from dissensus.metrics.probabilities import BrierScore, LogScore
+from dissensus.metrics.sets import Coverage, ExpectedCoverage, SetAccuracy, SetSize
+from dissensus.metrics.similarity import KendallTau, SpearmanFootrule
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings

@@ -40,6 +40,15 @@ def check_not_empty(what: str, names: Sequence[str]) -> None:
         raise DissensusError(f"{article} {what} has an empty name", where=f"{what} {names.index('') + 1}")
 
 
+def known_name(what: str, name: str, names: Sequence[str]) -> str:
+    """Return the name if it is one of some names, or say which there are."""
+    if name in names:
+        return name
+    raise DissensusError(
+        f"there is no {what} {name!r}", expected=f"one of {listing(names, most=12)}", advice=suggestion(name, names)
+    )
+
+
 def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
     """Turn names, positions, a slice or a mask into positions of cases."""
     everyone = np.arange(len(known), dtype=np.int64)

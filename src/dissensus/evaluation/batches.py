@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.names import case_keys
+from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import NEAR, Categories, order_chances
+from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.tally import Tally
-from dissensus.metrics import Drawn, Metric, OrderMetric, Predicted
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings

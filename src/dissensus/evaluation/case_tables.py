@@ -11,14 +11,16 @@ from dissensus.core.aliases import IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
+    from dissensus.evaluation.findings import Findings
     from dissensus.evaluation.results import Evaluation
 
+RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64}
+"""Columns that say which run a row belongs to."""
+
 SUMMARY = {
-    "aggregation": pl.String,
-    "reliability": pl.Float64,
+    **RUN,
     "model": pl.String,
     "metric": pl.String,
     **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
@@ -31,7 +33,6 @@ SUMMARY = {
 
 def certainties(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.certainties`."""
-    material = evaluation.material
     parts = []
     for run, found in enumerate(evaluation.findings):
         for top, is_member in enumerate(found.is_member, start=1):
@@ -41,10 +42,10 @@ def certainties(evaluation: Evaluation) -> pl.DataFrame:
                     pl.lit(top, dtype=pl.Int64).alias("top"),
                     pl.Series("certainty", found.certainties[top - 1]),
                     pl.Series("error", found.errors[top - 1]),
-                    _winners(material.conditions, material.support_offsets, material.support, is_member, top),
+                    _winners(evaluation.conditions, found.support_offsets, found.support, is_member, top),
                 )
             )
-    return pl.concat(parts).select("aggregation", "reliability", "top", "case", "certainty", "error", "winner")
+    return pl.concat(parts).select(*RUN, "top", "case", "certainty", "error", "winner")
 
 
 def _winners(
@@ -95,13 +96,9 @@ def risks(evaluation: Evaluation) -> pl.DataFrame:
 
 def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.plausibilities`."""
-    material = evaluation.material
-    case = pl.Series("case", evaluation.case_names, dtype=pl.String).gather(row_of_each(material.columns))
-    codes = np.insert(material.support, material.support_offsets[1:], len(material.conditions))
-    condition = pl.Series("condition", [*material.conditions, None], dtype=pl.String).gather(codes)
     parts = [
-        _labelled(evaluation, run, case).with_columns(
-            condition,
+        _labelled(evaluation, run, _cases_of(evaluation, found)).with_columns(
+            _conditions_of(evaluation, found),
             pl.Series("mean", found.means),
             pl.Series("top", found.tops),
             pl.Series("draws", np.ascontiguousarray(found.sketch.T)).arr.to_list(),
@@ -111,22 +108,31 @@ def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def _cases_of(evaluation: Evaluation, found: Findings) -> pl.Series:
+    """Name the case of each of the U + 1 plausibilities."""
+    return pl.Series("case", evaluation.case_names, dtype=pl.String).gather(row_of_each(found.columns))
+
+
+def _conditions_of(evaluation: Evaluation, found: Findings) -> pl.Series:
+    """Name the condition of each of the U + 1 plausibilities; missing for all others together."""
+    codes = np.insert(found.support, found.support_offsets[1:], len(evaluation.conditions))
+    return pl.Series("condition", [*evaluation.conditions, None], dtype=pl.String).gather(codes)
+
+
 def agreement(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.agreement`."""
     schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
-    if not isinstance(evaluation.study, Annotations):
+    if evaluation.study.kind != "rankings":
         return pl.DataFrame(schema=schema)
     return annotator_agreement(evaluation.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
 
-LABELS = {"aggregation": pl.String, "reliability": pl.Float64, "case": pl.String}
+LABELS = {**RUN, "case": pl.String}
 
 
 def _labelled(evaluation: Evaluation, run: int, case: pl.Series) -> pl.DataFrame:
     """Begin a table of cases under one run."""
-    described = evaluation.runs[run]
+    identity = evaluation.runs[run].identity
     return pl.DataFrame({"case": case}).select(
-        pl.lit(described.aggregation, dtype=pl.String).alias("aggregation"),
-        pl.lit(described.reliability, dtype=pl.Float64).alias("reliability"),
-        "case",
+        *(pl.lit(identity[name], dtype=kind).alias(name) for name, kind in RUN.items()), "case"
     )

@@ -15,6 +15,7 @@ from dissensus.core.checks import check_length, equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers
+from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, expected_worth
 
@@ -26,9 +27,6 @@ VIA: tuple[Via, ...] = ("top", "mass")
 
 RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
 """Levels of categories that are called so."""
-
-NEAR = 1e-12
-"""Masses of categories that differ by no more than this are tied: they are sums, and rounded."""
 
 Result = TypeVar("Result")
 
@@ -183,6 +181,11 @@ class Categories:
         position = {name: code for code, name in enumerate(self.names)}
         codes = np.array([position[labels[name]] for name in conditions])
         return Categories(tuple(conditions), self.names, codes, self.levels)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name of the category of each condition."""
+        return tuple(self.names[code] for code in self.codes)
 
     @cached_property
     def one_hot(self) -> FloatArray:

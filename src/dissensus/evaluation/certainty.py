@@ -12,9 +12,9 @@ import numpy.typing as npt
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import (
-    NEAR,
     VIA,
     Categories,
     Via,
@@ -23,7 +23,7 @@ from dissensus.evaluation.categories import (
     collected,
     leading_chances,
 )
-from dissensus.metrics import Drawn
+from dissensus.metrics.base import Drawn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,9 +36,6 @@ Sets: TypeAlias = "str | Sequence[str | Collection[str]] | Mapping[str, str | Co
 
 ANY_OTHER = "any other"
 """Stands for a condition that nobody mentioned."""
-
-CERTAIN = 0.99
-"""Cases below this certainty count as uncertain."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -82,7 +79,7 @@ class Certainty:
 
     def share_below(self, threshold: float = CERTAIN) -> float:
         """Return the share of cases whose certainty is below a threshold; nan without cases."""
-        return float((self.values < threshold - NEAR).mean()) if len(self.values) else float("nan")
+        return float(is_uncertain(self.values, threshold).mean()) if len(self.values) else float("nan")
 
     def quantiles(self, probabilities: Sequence[float] = QUANTILES) -> dict[float, float]:
         """Return quantiles of the certainty over cases, by probability."""

@@ -23,6 +23,7 @@ class Difference:
     ``probability_better`` the share of resamples in which the first is better, ties counted half.
     """
 
+    run: str
     aggregation: str
     reliability: float | None
     metric: str
@@ -80,15 +81,14 @@ class Comparison:
         result = self.evaluation
         rows = [
             {
-                "aggregation": run.aggregation,
-                "reliability": run.reliability,
-                "metric": measure.name,
+                **run.identity,
+                "metric": metric.name,
                 "model": model,
                 "rank": rank + 1,
                 "probability": float(self.ranks[r, k, m, rank]),
             }
             for r, run in enumerate(result.runs)
-            for k, measure in enumerate(result.measures)
+            for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
         ]
@@ -116,10 +116,9 @@ class Comparison:
 
 
 def _where(differences: list[Difference]) -> str:
-    places = [
-        f"{d.metric} ({d.aggregation} {'' if d.reliability is None else f'{d.reliability:g}'})" for d in differences
-    ]
-    return "; ".join(place.replace(" )", ")") for place in places[:4]) + (" ..." if len(places) > 4 else "")
+    places = [f"{d.metric} ({d.run})" for d in differences[:4]]
+    more = f" and {len(differences) - 4} more" if len(differences) > 4 else ""
+    return "; ".join(places) + more
 
 
 def compared(evaluation: Evaluation) -> Comparison:
@@ -127,10 +126,10 @@ def compared(evaluation: Evaluation) -> Comparison:
     differences = [
         difference(evaluation, run, k, a, b)
         for run in range(len(evaluation.runs))
-        for k in range(len(evaluation.measures))
+        for k in range(len(evaluation.metrics))
         for a, b in combinations(range(len(evaluation.models)), 2)
     ]
-    signs = [1.0 if measure.higher_is_better else -1.0 for measure in evaluation.measures]
+    signs = [1.0 if metric.higher_is_better else -1.0 for metric in evaluation.metrics]
     ranks = [
         [rank_probabilities(sign * tally.resampled_means[:, k]) for k, sign in enumerate(signs)]
         for tally in evaluation.tallies
@@ -140,14 +139,13 @@ def compared(evaluation: Evaluation) -> Comparison:
 
 def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
     """Compare model ``a`` with model ``b`` by metric ``k`` under one run."""
-    tally, measure = evaluation.tallies[run], evaluation.measures[k]
+    tally, metric = evaluation.tallies[run], evaluation.metrics[k]
     gap = tally.resampled_means[a, k] - tally.resampled_means[b, k]
-    better = gap > 0 if measure.higher_is_better else gap < 0
+    better = gap > 0 if metric.higher_is_better else gap < 0
     low, high = _interval(gap, evaluation.level)
     return Difference(
-        aggregation=evaluation.runs[run].aggregation,
-        reliability=evaluation.runs[run].reliability,
-        metric=measure.name,
+        **evaluation.runs[run].identity,
+        metric=metric.name,
         first=evaluation.models[a],
         second=evaluation.models[b],
         difference=float(np.mean(tally.means[a, k] - tally.means[b, k])),

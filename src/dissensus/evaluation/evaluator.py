@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregation import (
-    Aggregation,
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
-from dissensus.aggregation.naming import hyphenated
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.given_draws import GivenDraws
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.majority_vote import MajorityVote
+from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
+from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import Job
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
-from dissensus.evaluation.results import Evaluation, Measure, Run
-from dissensus.metrics import AverageOverlap, CategoryAccuracy, Metric, SetAccuracy, TopKAccuracy
+from dissensus.evaluation.results import Evaluation, Run
+from dissensus.metrics.accuracy import TopKAccuracy
+from dissensus.metrics.base import Metric
+from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.overlap import AverageOverlap
+from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -57,7 +58,7 @@ def default_metrics(n_conditions: int, categories: Categories | None = None) -> 
     """Return the metrics of the paper's main figure, as far as there are conditions for them."""
     wanted: list[Metric] = [TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
     if categories is not None:
-        wanted.append(CategoryAccuracy([categories.names[code] for code in categories.codes]))
+        wanted.append(CategoryAccuracy(categories.labels))
     return tuple(metric for metric in wanted if metric.depth < n_conditions)
 
 
@@ -65,8 +66,8 @@ def evaluate(
     annotations: Annotations | Ratings,
     predictions: Mapping[str, ArrayLike | Predictions],
     *,
-    aggregations: Sequence[Aggregation] | None = None,
-    metrics: Sequence[Metric] | None = None,
+    aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
+    metrics: Sequence[Metric | str] | None = None,
     draws: int = 1000,
     seed: int = 0,
     threads: int | None = None,
@@ -87,10 +88,12 @@ def evaluate(
         Model name to scores (n_cases, K), in the order of the annotations, or to :class:`Predictions`, which are
         aligned by the names of cases and conditions. Without any model, only the certainty is found.
     aggregations
-        By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks (10, 20, 30, 50, 100).
+        Specs, their text such as ``"plackett-luce:1,3"``, or draws that come from elsewhere
+        (:meth:`Plausibilities.from_draws`). By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks
+        (10, 20, 30, 50, 100).
     metrics
-        By default top-1 and top-3 accuracy, set accuracy of 2 and 3, average overlap of 3, and the accuracy of
-        categories where there are any.
+        Specs or their text such as ``"top-k-accuracy:3"``. By default top-1 and top-3 accuracy, set accuracy of 2 and
+        3, average overlap of 3, and the accuracy of categories where there are any.
     draws, seed, threads
         As in :meth:`Aggregation.sample`. Models share draws and resampled cases, so differences are paired.
     categories
@@ -115,19 +118,19 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.7, 0.75)
     """
-    chosen = tuple(default_aggregations() if aggregations is None else aggregations)
+    chosen = chosen_aggregations(aggregations)
     models = aligned_models(annotations, predictions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
     sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in chosen]
+    sampled = common_draws(sampled)
     conditions = common_conditions(sampled)
     grouping = None if categories is None else categories.aligned(conditions)
-    usual = default_metrics(len(conditions), grouping) if models else ()
-    measures = usual if metrics is None or not models else tuple(metrics)
-    check_request(measures, models, level)
+    measured = chosen_metrics(metrics, conditions, grouping) if models else ()
+    check_request(measured, models, level)
     labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
     job = Job(
-        metrics=measures,
+        metrics=measured,
         models=models,
         seed=seed,
         draws=draws,
@@ -137,13 +140,13 @@ def evaluate(
         strata={column: names for column, names in labels.items() if column != IMAGES},
     )
     points = _points_for(study, chosen) if models else []
-    done = [job.run(plausibilities, advance) for plausibilities in sampled]
+    done = [replace(job, draws=_draws_of(one, draws)).run(one, advance) for one in sampled]
     at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
     limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
     return Evaluation(
-        runs=tuple(_run(a, p) for a, p in zip(chosen, sampled, strict=True)),
-        points=tuple(_described(point) for point in points),
-        measures=tuple(Measure(metric.name, metric.higher_is_better) for metric in measures),
+        runs=_runs(chosen, sampled),
+        points=tuple(points),
+        metrics=measured,
         material=_material(job, sampled[0], labels.get(IMAGES, {})),
         excluded=sampled[0].excluded,
         tallies=tuple(outcome.tally for outcome in done),
@@ -159,13 +162,58 @@ def evaluate(
     )
 
 
+def chosen_aggregations(given: Sequence[Aggregation | Plausibilities | str] | None) -> tuple[Aggregation, ...]:
+    """Return the aggregations that are asked for, each once; draws from elsewhere count as one."""
+    if given is None:
+        return default_aggregations()
+    items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
+    chosen = tuple(as_specs(Aggregation.family, items))
+    for number, spec in enumerate(chosen):
+        _check_spec("aggregation", spec, Aggregation)
+        if spec in chosen[:number]:
+            raise DissensusError("an aggregation is given twice", got=repr(spec), advice="leave one of them out")
+    return chosen
+
+
+def chosen_metrics(
+    given: Sequence[Metric | str] | None, conditions: tuple[str, ...], categories: Categories | None
+) -> tuple[Metric, ...]:
+    """Return the metrics that are asked for; those of categories are given the categories of the evaluation."""
+    if given is None:
+        return default_metrics(len(conditions), categories)
+    known = {} if categories is None else {"categories": categories.labels}
+    chosen = tuple(as_specs(Metric.family, _listed(given), known))
+    for metric in chosen:
+        _check_spec("metric", metric, Metric)
+    return chosen
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _check_spec(what: str, spec: object, kind: type) -> None:
+    if not isinstance(spec, kind):
+        raise DissensusError(f"this is not {'an' if what[0] == 'a' else 'a'} {what}", got=f"{spec!r:.80}")
+
+
+def _draws_of(plausibilities: Plausibilities, draws: int) -> int:
+    """Return how many draws are tallied: those there are; a single one counts for as many as were asked for."""
+    return draws if plausibilities.n_draws == 1 else plausibilities.n_draws
+
+
+def _runs(specs: Sequence[Aggregation], sampled: Sequence[Plausibilities]) -> tuple[Run, ...]:
+    names = distinct_names(specs)
+    return tuple(
+        Run(spec, name, drawn.n_draws, drawn.n_chains) for spec, name, drawn in zip(specs, names, sampled, strict=True)
+    )
+
+
 def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:
     names = plausibilities.case_names
     return Material(
         study=job.study.select(list(names)),
         conditions=plausibilities.conditions,
-        support_offsets=plausibilities.support_offsets,
-        support=plausibilities.support,
         predictions={model: first_listed(said, names) for model, said in job.models.items()},
         categories=job.categories,
         strata={column: tuple(labels[name] for name in names) for column, labels in job.strata.items()},
@@ -193,6 +241,17 @@ def aligned_models(
         )
     check_names("model", tuple(models))
     return models
+
+
+def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
+    """Keep the cases of which all aggregations have draws; the others are named among the excluded."""
+    if len({drawn.case_names for drawn in sampled}) < 2:
+        return list(sampled)
+    shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
+    excluded = tuple(dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names)))
+    lost = tuple(name for name in excluded if name not in shared)
+    kept = [name for name in sampled[0].case_names if name in shared]
+    return [replace(drawn.select(kept), excluded=lost) for drawn in sampled]
 
 
 def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
@@ -249,40 +308,6 @@ def _labels_of(
 
 
 def _points_for(study: Annotations | Ratings, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
-    if not isinstance(study, Annotations):
-        return []
-    wanted = [*POINTS, *(limit for a in aggregations if (limit := limit_of(a)) is not None)]
-    return list(dict.fromkeys(wanted))
-
-
-def limit_of(aggregation: Aggregation) -> Aggregation | None:
-    """Return the deterministic aggregation that an aggregation tends to with growing reliability."""
-    match aggregation:
-        case PlackettLuce():
-            return PlackettLuceML()
-        case ProbabilisticInverseRank(ties=ties):
-            return InverseRank(ties)
-        case Dirichlet():
-            return MajorityVote()
-        case AnnotatorBootstrap(model=model):
-            return model
-        case MajorityVote() | InverseRank() | PlackettLuceML():
-            return aggregation
-    return None
-
-
-def _run(aggregation: Aggregation, plausibilities: Plausibilities) -> Run:
-    limit = limit_of(aggregation)
-    reliability = getattr(aggregation, "reliability", None)
-    return Run(
-        aggregation=hyphenated(type(aggregation).__name__),
-        reliability=None if reliability is None else float(reliability),
-        parameters=repr(aggregation),
-        n_draws=plausibilities.n_draws,
-        n_chains=plausibilities.n_chains,
-        point=None if limit is None else repr(limit),
-    )
-
-
-def _described(aggregation: Aggregation) -> Run:
-    return Run(hyphenated(type(aggregation).__name__), None, repr(aggregation), 1, 1)
+    """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study."""
+    wanted = [*POINTS, *(spec.limit for spec in aggregations if spec.limit is not None)]
+    return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

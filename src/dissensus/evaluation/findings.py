@@ -9,11 +9,11 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
 from dissensus.core.checks import equal_fields
-from dissensus.core.ragged import row_of_each
+from dissensus.core.ragged import offsets_from_lengths, row_of_each
 from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
 from dissensus.evaluation.certainty import batch_certainty
-from dissensus.metrics import Drawn
+from dissensus.metrics.base import Drawn
 
 SKETCHED = 20
 """How many draws of each case are kept to be looked at."""
@@ -25,6 +25,10 @@ class Findings:
 
     Attributes
     ----------
+    support_sizes : (n_cases,)
+        Number of conditions of each case that have plausibilities of their own, U; all others are the rest.
+    support : (sum of U,)
+        Their codes.
     certainties, errors : (n_tops, n_cases)
         Certainty of the first 1, 2, ... conditions, and its Monte Carlo standard error.
     is_member : (n_tops, sum of U)
@@ -39,6 +43,8 @@ class Findings:
         Mean, least and greatest expected risk over the draws; empty without levels of risk.
     """
 
+    support_sizes: IntArray
+    support: IntArray
     certainties: FloatArray
     errors: FloatArray
     is_member: IntArray
@@ -61,6 +67,8 @@ class Findings:
         if categories is not None:
             by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
         return Findings(
+            batch.support_sizes,
+            batch.support,
             *certain,
             batch.means(),
             first_shares(drawn.layout, drawn.orders),
@@ -74,6 +82,16 @@ class Findings:
         """Put the findings about different cases one after the other."""
         names = [part.name for part in fields(Findings)]
         return Findings(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
+
+    @property
+    def support_offsets(self) -> IntArray:
+        """Where the support of each case begins, shape (n_cases + 1,)."""
+        return offsets_from_lengths(self.support_sizes)
+
+    @property
+    def columns(self) -> IntArray:
+        """Where the U + 1 numbers of each case begin when all are put side by side, shape (n_cases + 1,)."""
+        return self.support_offsets + np.arange(len(self.support_sizes) + 1)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Findings) and equal_fields(self, other)

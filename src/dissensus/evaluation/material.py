@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
@@ -34,8 +33,6 @@ class Material:
         The opinions on the evaluated cases.
     conditions
         Names of the K conditions.
-    support_offsets, support
-        Codes of the mentioned conditions of each case.
     predictions
         The first conditions that each model named.
     categories
@@ -50,18 +47,11 @@ class Material:
 
     study: Annotations | Ratings
     conditions: tuple[str, ...]
-    support_offsets: IntArray
-    support: IntArray
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     categories: Categories | None = None
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     images: tuple[str, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def columns(self) -> IntArray:
-        """Where the U + 1 numbers of each case begin when all are put side by side, shape (n_cases + 1,)."""
-        return self.support_offsets + np.arange(len(self.support_offsets))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Material) and equal_fields(self, other)
@@ -95,8 +85,6 @@ def joined(one: Material, other: Material) -> Material:
     return Material(
         _joined_studies(one.study, other.study),
         one.conditions,
-        join_offsets([one.support_offsets, other.support_offsets]),
-        np.concatenate([one.support, other.support]),
         {name: _joined_lists(listed, other.predictions[name]) for name, listed in one.predictions.items()},
         one.categories,
         {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()},

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from dissensus.core.aliases import Path
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import known_name
 from dissensus.evaluation.results import Evaluation
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,8 +108,7 @@ class Plots:
                 expected=f"an evaluation with {lacking}",
                 advice=f"its figures are {', '.join(self.names())}",
             )
-        labels = tuple(self.evaluation.run_label(place) for place in range(len(self.evaluation.runs)))
-        return sort.build(Request(told_apart(self.evaluation), labels, metric, run, case))
+        return sort.build(Request(self.evaluation, metric, run, case))
 
     def names(self) -> tuple[str, ...]:
         """Name the figures that this evaluation has."""
@@ -126,8 +124,8 @@ class Plots:
         charts = {}
         for name in self.names():
             if "metric" in FIGURES[name].options:
-                for place, measure in enumerate(self.evaluation.measures, start=1):
-                    charts[f"{name}-{place}-{_file_name(measure.name)}"] = self.chart(name, metric=measure.name)
+                for place, one in enumerate(self.evaluation.metrics, start=1):
+                    charts[f"{name}-{place}-{_file_name(one.name)}"] = self.chart(name, metric=one.name)
             elif "case" not in FIGURES[name].options:
                 charts[name] = self.chart(name)
         return write_charts(charts, directory, ending=ending)
@@ -150,7 +148,6 @@ class Request:
     """Ask an evaluation for one figure, and look up what its names mean."""
 
     evaluation: Evaluation
-    labels: tuple[str, ...]
     metric_name: str | None
     chosen: ChosenRun
     case_name: str | None
@@ -158,8 +155,9 @@ class Request:
     @property
     def metric(self) -> str:
         """The name of the metric: the one asked for, or the first."""
-        names = [measure.name for measure in self.evaluation.measures]
-        return names[0] if self.metric_name is None else known("metric", self.metric_name, names)
+        if self.metric_name is None:
+            return self.evaluation.metrics[0].name
+        return self.evaluation.metric(self.metric_name).name
 
     @property
     def case(self) -> str:
@@ -167,51 +165,27 @@ class Request:
         names = self.evaluation.case_names
         if self.case_name is None:
             raise DissensusError("this figure shows one case", expected=f"its name, such as {names[0]!r}")
-        return known("case", self.case_name, names)
+        return known_name("case", self.case_name, names)
 
     @property
     def run(self) -> int:
         """The position of the run: the one asked for, or the reference."""
+        labels = [run.label for run in self.evaluation.runs]
         if isinstance(self.chosen, str):
-            return self.labels.index(known("run", self.chosen, self.labels))
+            return labels.index(known_name("run", self.chosen, labels))
         place = self.evaluation.reference if self.chosen is None else self.chosen
-        if not 0 <= place < len(self.labels):
-            raise DissensusError(f"there is no run {place}", expected=f"0 to {len(self.labels) - 1}, or a label")
+        if not 0 <= place < len(labels):
+            raise DissensusError(f"there is no run {place}", expected=f"0 to {len(labels) - 1}, or a label")
         return place
 
     @property
     def label(self) -> str:
         """The label of the run."""
-        return self.labels[self.run]
+        return self.evaluation.runs[self.run].label
 
     def of_run(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Keep the rows of the run."""
-        run = self.evaluation.runs[self.run]
-        is_same = (frame["aggregation"] == run.aggregation) & frame["reliability"].eq_missing(run.reliability)
-        return frame.filter(is_same)
-
-
-def told_apart(evaluation: Evaluation) -> Evaluation:
-    """Name aggregations by their other parameters if runs do not differ by aggregation and reliability.
-
-    Frames name a run by these two, and figures must not mix runs of, for example, different priors.
-    """
-    if len({(run.aggregation, run.reliability) for run in evaluation.runs}) == len(evaluation.runs):
-        return evaluation
-    others = (re.sub(r"reliability=[^,)]*(, )?", "", run.parameters) for run in evaluation.runs)
-    return replace(
-        evaluation,
-        runs=tuple(replace(run, aggregation=name) for run, name in zip(evaluation.runs, others, strict=True)),
-    )
-
-
-def known(what: str, name: str, names: Sequence[str]) -> str:
-    """Return the name if it is one of some names, or say which there are."""
-    if name in names:
-        return name
-    raise DissensusError(
-        f"there is no {what} {name!r}", expected=f"one of {listing(names, most=12)}", advice=suggestion(name, names)
-    )
+        return self.evaluation.of_run(frame, self.run)
 
 
 # The figures ----------------------------------------------------------------------------------------------
@@ -237,7 +211,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
-    "rankings": lambda evaluation: isinstance(evaluation.study, Annotations),
+    "rankings": lambda evaluation: evaluation.study.kind == "rankings",
 }
 
 
@@ -377,4 +351,4 @@ FIGURES: dict[str, FigureSort] = {
 
 def found_figure(name: str) -> FigureSort:
     """Return the sort of figure of this name, or say which there are."""
-    return FIGURES[known("figure", name, list(FIGURES))]
+    return FIGURES[known_name("figure", name, list(FIGURES))]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import known_name
+from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation import case_tables
 from dissensus.evaluation.batches import EDGES, bin_of
-from dissensus.evaluation.case_tables import SUMMARY
+from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.tally import Tally
+from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -33,32 +38,59 @@ VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
 
 @dataclass(frozen=True)
 class Run:
-    """One aggregation at one reliability, as it was sampled."""
+    """One aggregation as it was sampled.
 
+    Attributes
+    ----------
+    spec
+        The aggregation with all its parameters.
+    aggregation
+        Its id, with the parameters that tell it from others of the same evaluation; the reliability is not part of it.
+    n_draws, n_chains
+        Draws per case, and the chains they come from.
+
+    Examples
+    --------
+    >>> from dissensus import PlackettLuce
+    >>> Run(PlackettLuce(3), "plackett-luce", 1000, 4).label
+    'plackett-luce 3'
+    """
+
+    spec: Aggregation
     aggregation: str
-    reliability: float | None
-    parameters: str
     n_draws: int
     n_chains: int
-    point: str | None = None
-    """Name of the deterministic aggregation that is its limit, if there is one."""
+
+    @property
+    def reliability(self) -> float | None:
+        """How much annotators are trusted, where that is a parameter."""
+        value = self.spec.parameters().get(SWEPT)
+        return None if value is None else float(value)
 
     @property
     def label(self) -> str:
-        """Aggregation and reliability.
-
-        >>> Run("plackett-luce", 3.0, "PlackettLuce(reliability=3)", 1000, 4).label
-        'plackett-luce 3'
-        """
+        """Aggregation and reliability: no two runs of an evaluation have the same."""
         return self.aggregation if self.reliability is None else f"{self.aggregation} {self.reliability:g}"
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the columns of every table say about a run."""
+        return {"run": self.label, "aggregation": self.aggregation, "reliability": self.reliability}
 
-@dataclass(frozen=True)
-class Measure:
-    """One metric, by name, and whether more of it is better."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.record() == other.record()
 
-    name: str
-    higher_is_better: bool
+    __hash__ = None  # type: ignore[assignment]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
+        return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers}
+
+
+def present_versions() -> dict[str, str]:
+    """Return the versions of the packages that numbers depend on."""
+    return {name: version(name) for name in VERSIONED}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +99,11 @@ class Evaluation:
 
     Attributes
     ----------
-    runs, points
-        The aggregations that were sampled, and the deterministic ones that point estimates come from.
-    measures
+    runs
+        The aggregations that were sampled.
+    points
+        The deterministic aggregations that point estimates come from.
+    metrics
         The metrics.
     material
         What was evaluated: opinions, predictions, categories, columns of cases.
@@ -90,11 +124,13 @@ class Evaluation:
         Probability that intervals hold.
     seed
         The seed of all draws.
+    versions
+        Versions of the packages that computed it.
     """
 
     runs: tuple[Run, ...]
-    points: tuple[Run, ...]
-    measures: tuple[Measure, ...]
+    points: tuple[Aggregation, ...]
+    metrics: tuple[Metric, ...]
     material: Material
     excluded: tuple[str, ...]
     tallies: tuple[Tally, ...]
@@ -107,6 +143,7 @@ class Evaluation:
     bin_tallies: tuple[tuple[Tally, ...], ...] = ()
     level: float = 0.9
     seed: int = 0
+    versions: Mapping[str, str] = field(default_factory=present_versions)
 
     # What was evaluated -----------------------------------------------------------------------------------
 
@@ -161,23 +198,14 @@ class Evaluation:
         return self.material.inputs
 
     @property
-    def versions(self) -> dict[str, str]:
-        """Versions of the packages that the numbers depend on."""
-        from importlib.metadata import version
-
-        return {name: version(name) for name in VERSIONED}
-
-    @property
     def reference(self) -> int:
         """The run that stands for all where only one can be shown: the middle of the first aggregation's sweep."""
         first = [i for i, run in enumerate(self.runs) if run.aggregation == self.runs[0].aggregation]
         return first[len(first) // 2]
 
     def run_label(self, run: int) -> str:
-        """Name a run: aggregation and reliability, or all parameters if these are not enough."""
-        label = self.runs[run].label
-        is_unique = sum(other.label == label for other in self.runs) == 1
-        return label if is_unique else self.runs[run].parameters
+        """Name a run as the column ``run`` of every table does."""
+        return self.runs[run].label
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -272,31 +300,29 @@ class Evaluation:
         point = self._point(run) if tally is self.tallies[run] else None
         numbers = summary(tally, self.runs[run].n_chains, self.level)
         for m, model in enumerate(self.models):
-            for k, measure in enumerate(self.measures):
+            for k, metric in enumerate(self.metrics):
                 row = {name: float(values[m, k]) for name, values in numbers.items()}
                 estimate = float(point[m, k]) if point is not None else None
                 yield {
-                    "aggregation": self.runs[run].aggregation,
-                    "reliability": self.runs[run].reliability,
+                    **self.runs[run].identity,
                     "model": model,
-                    "metric": measure.name,
+                    "metric": metric.name,
                     **row,
                     "point_estimate": estimate,
-                    "optimism": self._optimism(estimate, row["mean"], measure),
+                    "optimism": self._optimism(estimate, row["mean"], metric),
                     "n_cases": n_cases,
                     "n_draws": min(self.runs[run].n_draws, tally.sums.shape[-1]),
                 }
 
     def _point(self, run: int) -> FloatArray | None:
-        names = [point.parameters for point in self.points]
-        limit = self.runs[run].point
-        return self.point_tallies[names.index(limit)].means[..., 0] if limit in names else None
+        limit = self.runs[run].spec.limit
+        return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
 
     @staticmethod
-    def _optimism(estimate: float | None, mean: float, measure: Measure) -> float | None:
+    def _optimism(estimate: float | None, mean: float, metric: Metric) -> float | None:
         if estimate is None:
             return None
-        return estimate - mean if measure.higher_is_better else mean - estimate
+        return estimate - mean if metric.higher_is_better else mean - estimate
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports."""
@@ -304,14 +330,14 @@ class Evaluation:
 
         rows = [
             {
-                "aggregation": point.parameters,
+                "aggregation": name,
                 "model": model,
-                "metric": measure.name,
+                "metric": metric.name,
                 "point_estimate": float(tally.means[m, k, 0]),
             }
-            for point, tally in zip(self.points, self.point_tallies, strict=True)
+            for name, tally in zip(distinct_names(self.points), self.point_tallies, strict=True)
             for m, model in enumerate(self.models)
-            for k, measure in enumerate(self.measures)
+            for k, metric in enumerate(self.metrics)
         ]
         schema = {**dict.fromkeys(("aggregation", "model", "metric"), pl.String), "point_estimate": pl.Float64}
         return pl.DataFrame(rows, schema=schema)
@@ -341,14 +367,15 @@ class Evaluation:
         import polars as pl
 
         chosen = range(len(self.runs)) if runs is None else runs
-        shape = (len(chosen), len(self.models), len(self.measures), len(last))
+        shape = (len(chosen), len(self.models), len(self.metrics), len(last))
         run, model, measure, place = (axis.ravel() for axis in np.indices(shape))
-        reliability = [self.runs[r].reliability for r in chosen]
+        identities = [self.runs[r].identity for r in chosen]
         return {
-            "aggregation": pl.Series([self.runs[r].aggregation for r in chosen], dtype=pl.String).gather(run),
-            "reliability": pl.Series(reliability, dtype=pl.Float64).gather(run),
+            **{
+                name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
+            },
             "model": pl.Series(self.models, dtype=pl.String).gather(model),
-            "metric": pl.Series([measure.name for measure in self.measures], dtype=pl.String).gather(measure),
+            "metric": pl.Series([metric.name for metric in self.metrics], dtype=pl.String).gather(measure),
             name: pl.Series(last, dtype=pl.String).gather(place),
         }
 
@@ -397,7 +424,12 @@ class Evaluation:
         save_evaluation(self, directory, overwrite=overwrite)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Evaluation) and equal_fields(self, other)
+        return isinstance(other, Evaluation) and equal_fields(self._plain(), other._plain())
+
+    def _plain(self) -> Evaluation:
+        """Put records in the place of specs: what stands for a metric that is not at hand equals it."""
+        metrics: Any = tuple(metric.record() for metric in self.metrics)
+        return replace(self, metrics=metrics)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -405,6 +437,15 @@ class Evaluation:
         from dissensus.evaluation.sentences import headline_html
 
         return headline_html(self)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by name, or say which there are."""
+        names = [metric.name for metric in self.metrics]
+        return self.metrics[names.index(known_name("metric", name, names))]
+
+    def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
+        """Keep the rows of one run of any of the tables."""
+        return frame.filter(frame["run"] == self.runs[run].label)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, part.name) for part in fields(self))

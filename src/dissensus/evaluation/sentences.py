@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from dissensus.core.errors import listing
-from dissensus.evaluation.certainty import CERTAIN
+from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.comparison import difference
 from dissensus.evaluation.results import Evaluation
 
@@ -21,7 +21,7 @@ def headline(evaluation: Evaluation) -> str:
         "model": len(evaluation.models),
         "case": evaluation.n_cases,
         "aggregation": len(evaluation.runs),
-        "metric": len(evaluation.measures),
+        "metric": len(evaluation.metrics),
     }
     lines = ["Evaluation: " + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())]
     sentences = (*certainty(evaluation), *overstatement(evaluation), *contest(evaluation))
@@ -49,7 +49,7 @@ def headline_html(evaluation: Evaluation) -> str:
     cells = [
         (row["model"], row["metric"], f"{row['mean']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}")
         for row in rows.iter_rows(named=True)
-        if (row["aggregation"], row["reliability"]) == (run.aggregation, run.reliability)
+        if row["run"] == run.label
     ]
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
     head = "".join(f"<th>{name}</th>" for name in ("model", "metric", f"under {escape(run.label)}", "interval"))
@@ -82,7 +82,7 @@ def overstatement(evaluation: Evaluation) -> list[str]:
     if not evaluation.models:
         return []
     rows = evaluation.to_frame()
-    metric = evaluation.measures[0].name
+    metric = evaluation.metrics[0].name
     found = rows.filter((rows["metric"] == metric) & rows["optimism"].is_not_null())
     if not len(found):
         return []
@@ -97,11 +97,11 @@ def contest(evaluation: Evaluation) -> list[str]:
     """Say for each metric which model leads, and whether it can be told from the next one."""
     if len(evaluation.models) < 2:
         return []
-    return [_leader(evaluation, number) for number in range(len(evaluation.measures))]
+    return [_leader(evaluation, number) for number in range(len(evaluation.metrics))]
 
 
 def _leader(evaluation: Evaluation, number: int) -> str:
-    tally, measure = evaluation.tallies[evaluation.reference], evaluation.measures[number]
+    tally, measure = evaluation.tallies[evaluation.reference], evaluation.metrics[number]
     sign = 1.0 if measure.higher_is_better else -1.0
     first, second = np.argsort(-sign * tally.means[:, number].mean(axis=-1), kind="stable")[:2]
     found = difference(evaluation, evaluation.reference, number, int(first), int(second))

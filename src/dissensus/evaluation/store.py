@@ -99,7 +99,7 @@ def _described(evaluation: Evaluation) -> dict[str, Any]:
         "level": evaluation.level,
         "runs": [asdict(run) for run in evaluation.runs],
         "points": [asdict(run) for run in evaluation.points],
-        "metrics": [asdict(measure) for measure in evaluation.measures],
+        "metrics": [asdict(measure) for measure in evaluation.metrics],
         "excluded": list(evaluation.excluded),
         **_described_material(evaluation.material),
     }

@@ -15,20 +15,16 @@ from dissensus.evaluation.material import joined
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.tally import Tally
 
-SETTINGS = ("runs", "points", "models", "measures", "level", "seed")
+SETTINGS = ("runs", "points", "models", "level", "seed")
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     """Return the evaluation of the cases of both; see :meth:`Evaluation.merge`."""
+    _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
     for setting in SETTINGS:
-        if getattr(one, setting) != getattr(other, setting):
-            raise DissensusError(
-                f"evaluations with different {setting} cannot be merged",
-                expected=f"{getattr(one, setting)!r:.200}",
-                got=f"{getattr(other, setting)!r:.200}",
-            )
+        _check_alike(setting, getattr(one, setting), getattr(other, setting))
     check_names("case", (*one.case_names, *other.case_names))
     return replace(
         one,
@@ -43,6 +39,13 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         category_tallies=_merged(one.category_tallies, other.category_tallies),
         bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
     )
+
+
+def _check_alike(setting: str, one: object, other: object) -> None:
+    if one != other:
+        raise DissensusError(
+            f"evaluations with different {setting} cannot be merged", expected=f"{one!r:.200}", got=f"{other!r:.200}"
+        )
 
 
 def _added(one: tuple[Tally, ...], other: tuple[Tally, ...]) -> tuple[Tally, ...]:

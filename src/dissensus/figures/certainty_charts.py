@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
+from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,
@@ -26,10 +27,6 @@ from dissensus.figures.samples import quantile_curve, sampled_places, sampling_n
 if TYPE_CHECKING:
     import polars as pl
 
-CERTAIN = 0.99
-"""Below this, usual practice would overlook that the annotators disagree."""
-
-KEY = ("aggregation", "reliability")
 BINS = 25
 
 
@@ -75,7 +72,7 @@ def certainty_histogram(certainties: pl.DataFrame, *, run: str, top: int = 1) ->
         for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
     )
     bars = Bars((edges[:-1] + edges[1:]) / 2, counts.astype(np.float64), 0.9 / BINS, colour=theme.hue(0), texts=texts)
-    below = float(np.mean(values < CERTAIN))
+    below = float(np.mean(is_uncertain(values)))
     panel = Panel((bars,), CERTAINTY, Axis("cases", form=",.0f"), f"{below:.1%} of {len(values)} cases below {CERTAIN}")
     return Chart(f"Certainty under {run}", (panel,), "How many cases have which certainty.")
 
@@ -123,7 +120,7 @@ def reliabilities(known: list[float | None]) -> Axis:
 
 
 def _share_below(rows: pl.DataFrame, threshold: float) -> float:
-    return float(np.mean(rows["certainty"].to_numpy() < threshold)) if len(rows) else float("nan")
+    return float(np.mean(is_uncertain(rows["certainty"].to_numpy(), threshold))) if len(rows) else float("nan")
 
 
 def categories_against_conditions(

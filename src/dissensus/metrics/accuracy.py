@@ -12,7 +12,6 @@ from dissensus.metrics.base import (
     Predicted,
     TopKMetric,
     check_fewer,
-    check_ordered,
     expected_worth,
 )
 from dissensus.predictions.lists import Predictions
@@ -36,6 +35,9 @@ class TopKAccuracy(TopKMetric):
     >>> TopKAccuracy(2).values(Drawn(batch, 1), Predicted(model, batch))
     array([[0.5]])
     """
+
+    id = "top-k-accuracy"
+    meaning = "The share of draws whose most plausible condition is among the model's first."
 
     k: int = 1
 
@@ -68,6 +70,10 @@ class ExpectedAccuracy(Metric):
     array([[0.5]])
     """
 
+    id = "expected-accuracy"
+    meaning = "How much plausibility the draws give to the model's first conditions."
+    accepts = ("scores", "ranking")
+
     k: int = 1
 
     def __post_init__(self) -> None:
@@ -80,7 +86,7 @@ class ExpectedAccuracy(Metric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and a k that holds all conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_fewer(self, self.k, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:

@@ -1,11 +1,12 @@
-"""What a metric is: a small frozen dataclass that compares every draw of a case with what a model said about it."""
+"""What a metric is: a spec, a small frozen dataclass, that compares every draw of a case with what a model said."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
+from dissensus.core.registry import Family
+from dissensus.core.spec import Spec, restored
 from dissensus.draws import Batch
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import PredictionKind, Predictions
 
 if TYPE_CHECKING:
     from dissensus.kernels.compact import Layout
@@ -23,16 +26,33 @@ if TYPE_CHECKING:
     from dissensus.kernels.standings import Standings
 
 
-class Metric(ABC):
+KINDS: dict[PredictionKind, str] = {"scores": "scores", "ranking": "rankings", "set": "sets of conditions"}
+"""Kinds of predictions in words."""
+
+
+def _accepting(kind: PredictionKind) -> list[str]:
+    return [name for name, metric in Metric.family.known().items() if kind in metric.accepts]
+
+
+class Metric(Spec, ABC):
     """Compare draws with predictions.
 
-    A new metric is a frozen dataclass with a :attr:`name`, an orientation and :meth:`values`. Ties, in a draw or in
-    what a model said, are broken at random, and unmentioned conditions are exchangeable in a draw: a metric is the
-    exact expectation over both.
+    A new metric is a frozen dataclass with an ``id``, a :attr:`meaning`, a :attr:`name`, an orientation, a range and
+    :meth:`values`, in a file of this package, or in an installed package that names it as an entry point of the group
+    ``dissensus.metrics``. Ties, in a draw or in what a model said, are broken at random, and unmentioned conditions are
+    exchangeable in a draw: a metric is the exact expectation over both.
     """
+
+    family: ClassVar[Family[Metric]] = Family("metric", "dissensus.metrics", "dissensus.metrics")
 
     higher_is_better: ClassVar[bool] = True
     """Whether a better model has a higher value."""
+
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    """The least and the greatest value that it can have."""
+
+    accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
+    """The kinds of predictions that it can be computed for."""
 
     @property
     @abstractmethod
@@ -44,12 +64,89 @@ class Metric(ABC):
         """How many places of the rankings it looks at; zero if the order of conditions does not matter."""
         return 0
 
-    def check(self, predictions: Predictions) -> None:  # noqa: B027 - most metrics have something to refuse, not all
+    @property
+    def methods(self) -> str:
+        """What a methods section says about it."""
+        return f"{self.name[:1].upper()}{self.name[1:]}: {self.meaning[:1].lower()}{self.meaning[1:]}"
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are between 0 and 1, so that differences are percentage points."""
+        return self.range == (0.0, 1.0)
+
+    def check(self, predictions: Predictions) -> None:
         """Refuse predictions that the metric cannot be computed for."""
+        if predictions.kind not in self.accepts:
+            raise DissensusError(
+                f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
+                got=KINDS[predictions.kind],
+                where=f"model {predictions.name!r}",
+                advice=f"for {KINDS[predictions.kind]} there are {', '.join(_accepting(predictions.kind))}",
+            )
+
+    def record(self) -> dict[str, Any]:
+        """Return id, parameters and everything that tables and reports say about the metric."""
+        return {
+            **super().record(),
+            "name": self.name,
+            "higher_is_better": self.higher_is_better,
+            "range": list(self.range),
+            "meaning": self.meaning,
+            "methods": self.methods,
+        }
 
     @abstractmethod
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
+
+
+@dataclass(frozen=True)
+class RecordedMetric(Metric):
+    """Stand for a metric of results that were stored, where the code that computed it is not at hand.
+
+    Everything that tables and reports say about it is known; it cannot be computed anew.
+    """
+
+    recorded: Mapping[str, Any] = field(compare=False)
+    name: str = ""
+    id: str = ""  # type: ignore[misc]  # of the metric it stands for
+    meaning: str = ""  # type: ignore[misc]
+    higher_is_better: bool = True  # type: ignore[misc]
+    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> RecordedMetric:
+        """Read a record; a limit of the range that is missing is infinite."""
+        low, high = record["range"]
+        limits = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+        words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
+        return RecordedMetric(dict(record), *words, limits)
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says about it."""
+        return str(self.recorded["methods"])
+
+    def record(self) -> dict[str, Any]:
+        """Return what was stored."""
+        return {**self.recorded, "range": list(self.range)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that were stored."""
+        return dict(self.recorded["parameters"])
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
+        """Refuse."""
+        raise DissensusError(
+            f"{self.name} cannot be computed here",
+            got=f"a metric {self.id!r} that is known from stored results only",
+            advice="install or define what provides it",
+        )
+
+
+def restored_metric(record: Mapping[str, Any]) -> Metric:
+    """Make a metric from its record; where nobody provides it, something that stands for it."""
+    return restored(Metric.family, record) if record["id"] in Metric.family.known() else RecordedMetric.of(record)
 
 
 class OrderMetric(Metric):
@@ -74,6 +171,8 @@ class TopKMetric(OrderMetric):
         How many conditions, fewer than there are.
     """
 
+    accepts = ("scores", "ranking")
+
     k: int
 
     def __post_init__(self) -> None:
@@ -86,7 +185,7 @@ class TopKMetric(OrderMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and a k that holds all conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_fewer(self, self.k, predictions)
 
 
@@ -320,25 +419,3 @@ def check_depth(metric: Metric, depth: int, most: int, predictions: Predictions)
 def check_fewer(metric: Metric, k: int, predictions: Predictions) -> None:
     """Refuse to look at as many conditions as there are, which says nothing."""
     check_depth(metric, k, predictions.n_conditions - 1, predictions)
-
-
-def check_ordered(metric: Metric, predictions: Predictions) -> None:
-    """Refuse sets, which have no order."""
-    if predictions.kind == "set":
-        raise DissensusError(
-            f"{metric.name} needs scores or rankings",
-            got="sets of conditions",
-            where=f"model {predictions.name!r}",
-            advice="sets have coverage, expected-coverage and set-size; or give the scores behind the sets",
-        )
-
-
-def check_sets(metric: Metric, predictions: Predictions) -> None:
-    """Refuse anything but sets."""
-    if predictions.kind != "set":
-        raise DissensusError(
-            f"{metric.name} needs sets of conditions",
-            got=predictions.kind if predictions.kind == "scores" else f"a {predictions.kind} per case",
-            where=f"model {predictions.name!r}",
-            advice="build them with Predictions.from_sets, or use top-k-accuracy",
-        )

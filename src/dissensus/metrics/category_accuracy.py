@@ -15,7 +15,6 @@ from dissensus.metrics.base import (
     OrderMetric,
     Predicted,
     check_fewer,
-    check_ordered,
     expected_worth,
 )
 from dissensus.predictions.lists import Predictions
@@ -42,6 +41,11 @@ class CategoryAccuracy(OrderMetric):
     array([[1.]])
     """
 
+    id = "category-accuracy"
+    meaning = "The share of draws whose category is among those of the model's first conditions."
+    accepts = ("scores", "ranking")
+    given = ("categories",)
+
     categories: Sequence[str | int]
     k: int = 1
 
@@ -61,7 +65,7 @@ class CategoryAccuracy(OrderMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, a k that holds all conditions, and categories of other conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_fewer(self, self.k, predictions)
         check_length("categorie", len(self.categories), predictions.n_conditions, where=f"model {predictions.name!r}")
 

@@ -15,7 +15,6 @@ from dissensus.metrics.base import (
     Predicted,
     TopKMetric,
     check_depth,
-    check_ordered,
     mean_worth,
 )
 from dissensus.predictions.lists import Predictions
@@ -39,6 +38,9 @@ class Overlap(TopKMetric):
     >>> Overlap(2).values(Drawn(batch, 2), Predicted(model, batch))
     array([[0.5]])
     """
+
+    id = "overlap"
+    meaning = "The share of the first conditions that model and draw have in common."
 
     @property
     def name(self) -> str:
@@ -69,6 +71,10 @@ class AverageOverlap(OrderMetric):
     array([[0.5]])
     """
 
+    id = "average-overlap"
+    meaning = "How much the first places of model and draw have in common; early places count more."
+    accepts = ("scores", "ranking")
+
     depth: int = 3
 
     def __post_init__(self) -> None:
@@ -81,7 +87,7 @@ class AverageOverlap(OrderMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and a depth beyond the number of conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_depth(self, self.depth, predictions.n_conditions, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
@@ -115,6 +121,10 @@ class RankBiasedOverlap(OrderMetric):
     array([[0.333]])
     """
 
+    id = "rank-biased-overlap"
+    meaning = "How much the lists of model and draw have in common; each place counts less than the last."
+    accepts = ("scores", "ranking")
+
     persistence: float = 0.9
     depth: int = 10
 
@@ -130,7 +140,7 @@ class RankBiasedOverlap(OrderMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and a depth beyond the number of conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_depth(self, self.depth, predictions.n_conditions, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +34,11 @@ class LogScore(Metric):
     >>> LogScore().values(Drawn(batch, 0), Predicted(model, batch)).round(3)
     array([[-0.693]])
     """
+
+    id = "log-score"
+    meaning = "How well the model's probabilities predict the plausibilities; 0 would be perfect."
+    accepts = ("scores",)
+    range = (-np.inf, 0.0)
 
     floor: float = 0.0
 
@@ -90,7 +94,12 @@ class BrierScore(Metric):
     array([[0.5]])
     """
 
-    higher_is_better: ClassVar[bool] = False
+    id = "brier-score"
+    meaning = "How far the model's probabilities are from the plausibilities; 0 would be perfect."
+    accepts = ("scores",)
+    range = (0.0, 2.0)
+
+    higher_is_better = False
 
     @property
     def name(self) -> str:

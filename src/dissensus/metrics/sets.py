@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from dissensus.metrics.base import (
     OrderMetric,
     Predicted,
     TopKMetric,
-    check_sets,
     expected_worth,
 )
-from dissensus.predictions.lists import Predictions
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,9 @@ class SetAccuracy(TopKMetric):
     >>> SetAccuracy(2).values(Drawn(batch, 2), Predicted(model, batch))
     array([[0.5]])
     """
+
+    id = "set-accuracy"
+    meaning = "The share of draws in which the first conditions of the model and of the draw are the same set."
 
     @property
     def name(self) -> str:
@@ -65,6 +65,10 @@ class Coverage(OrderMetric):
     array([[0.5]])
     """
 
+    id = "coverage"
+    meaning = "The share of draws whose most plausible condition is in the set that the model names."
+    accepts = ("set",)
+
     @property
     def name(self) -> str:
         """What the metric is called."""
@@ -74,10 +78,6 @@ class Coverage(OrderMetric):
     def depth(self) -> int:
         """How many places count."""
         return 1
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but sets."""
-        check_sets(self, predictions)
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the set holds the best condition of each order."""
@@ -98,14 +98,14 @@ class ExpectedCoverage(Metric):
     array([[0.25]])
     """
 
+    id = "expected-coverage"
+    meaning = "How much plausibility the draws give to the set that the model names."
+    accepts = ("set",)
+
     @property
     def name(self) -> str:
         """What the metric is called."""
         return "expected coverage"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but sets."""
-        check_sets(self, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the set in each draw."""
@@ -127,16 +127,17 @@ class SetSize(Metric):
     array([[2.]])
     """
 
-    higher_is_better: ClassVar[bool] = False
+    id = "set-size"
+    meaning = "How many conditions the model names; of two sets that hold the answer, the smaller is better."
+    accepts = ("set",)
+    range = (0.0, np.inf)
+
+    higher_is_better = False
 
     @property
     def name(self) -> str:
         """What the metric is called."""
         return "set size"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but sets."""
-        check_sets(self, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the size of the set, once per draw."""

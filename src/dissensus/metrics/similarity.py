@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.metrics.base import Drawn, Predicted, TopKMetric, check_depth, check_ordered
+from dissensus.metrics.base import Drawn, Predicted, TopKMetric, check_depth
 from dissensus.predictions.lists import Predictions
 
 
@@ -23,7 +23,7 @@ class ListSimilarity(TopKMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and lists longer than the number of conditions."""
-        check_ordered(self, predictions)
+        super().check(predictions)
         check_depth(self, self.k, predictions.n_conditions, predictions)
 
 
@@ -48,6 +48,9 @@ class KendallTau(ListSimilarity):
     >>> KendallTau(3).values(Drawn(batch, 3), Predicted(model, batch)).round(3)
     array([[0.667]])
     """
+
+    id = "kendall-tau"
+    meaning = "How similar model and draw order their first conditions, pair by pair."
 
     @property
     def name(self) -> str:
@@ -83,6 +86,9 @@ class SpearmanFootrule(ListSimilarity):
     >>> SpearmanFootrule(3).values(Drawn(batch, 3), Predicted(model, batch))
     array([[0.5]])
     """
+
+    id = "spearman-footrule"
+    meaning = "How similar model and draw order their first conditions, by how far each is moved."
 
     @property
     def name(self) -> str:

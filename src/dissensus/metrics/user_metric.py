@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -34,6 +34,10 @@ class UserMetric(Metric):
         values of shape (n, draws), for a few cases at a time. How to treat ties is its own business.
     higher_is_better
         Whether a better model has a higher value.
+    range
+        The least and the greatest value that it can have.
+    meaning
+        What it measures, in a sentence for the report.
 
     Examples
     --------
@@ -47,9 +51,18 @@ class UserMetric(Metric):
     array([[1.]])
     """
 
+    kept_apart = ("function",)
+
     name: str = ""
-    function: UserFunction = _no_function
+    function: UserFunction = field(default=_no_function, compare=False)
     higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
+    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    meaning: str = ""  # type: ignore[misc]
+
+    @property
+    def id(self) -> str:  # type: ignore[override]  # it belongs to whoever wrote the function: nobody finds it by an id
+        """The same for all of them; their names tell them apart."""
+        return "user-metric"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -80,7 +80,7 @@ def explored(evaluation: Evaluation, most: int) -> dict[str, Any]:
         "scale": _scale(evaluation.study),
         "alphabet": ALPHABET,
         "models": list(evaluation.models),
-        "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.measures],
+        "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.metrics],
         "opinions": opinions,
         "annotators": list(evaluation.study.panel.annotator_names),
         "lists": lists,
@@ -159,7 +159,7 @@ def flat_ties(blocks: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[i
 
 def listed(evaluation: Evaluation) -> int:
     """Return how many of a model's conditions to show: as many as the deepest metric compares."""
-    places = [int(digits) for one in evaluation.measures for digits in re.findall(r"(?:top-|at )(\d+)", one.name)]
+    places = [int(digits) for one in evaluation.metrics for digits in re.findall(r"(?:top-|at )(\d+)", one.name)]
     return min(max(places, default=LISTED[0]), LISTED[1]) if places else LISTED[0]
 
 

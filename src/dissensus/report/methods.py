@@ -131,7 +131,7 @@ def _model_words(name: str, given: dict[str, Any]) -> str:
 def _model_sentences(evaluation: Evaluation) -> list[str]:
     if not evaluation.models:
         return []
-    models, metrics = len(evaluation.models), joined([one.name for one in evaluation.measures]).striptags()
+    models, metrics = len(evaluation.models), joined([one.name for one in evaluation.metrics]).striptags()
     level = f"{100 * evaluation.level:g} %"
     compared = (
         [
@@ -218,7 +218,7 @@ def _variability(evaluation: Evaluation) -> str:
 def _performance_items(evaluation: Evaluation) -> list[Item]:
     if not evaluation.models:
         return []
-    metrics = joined([one.name for one in evaluation.measures]).striptags()
+    metrics = joined([one.name for one in evaluation.metrics]).striptags()
     uncertainty = (
         f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; the spread over draws alone "
         "and the Monte Carlo error are given apart."

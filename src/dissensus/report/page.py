@@ -158,7 +158,7 @@ def _sections(evaluation: Evaluation) -> dict[str, Any]:
         "provenance": methods.provenance(evaluation),
         "excluded": methods.excluded_sentence(evaluation.excluded) if evaluation.excluded else None,
         "glossary": glossary.GLOSSARY,
-        "metric_meanings": glossary.metric_meanings(one.name for one in evaluation.measures),
+        "metric_meanings": glossary.metric_meanings(one.name for one in evaluation.metrics),
         "aggregations": {
             run.aggregation: glossary.AGGREGATIONS.get(methods.kind_of(run), "") for run in evaluation.runs
         },

@@ -89,7 +89,7 @@ def _certainty(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
 
 
 def _models(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics = [one.name for one in evaluation.measures]
+    metrics = [one.name for one in evaluation.metrics]
     for place, metric in enumerate(metrics):
         yield replace(picture("reliability", plots, metrics=[metric]), name=f"reliability-{place}")
     drawn = [run for run, one in enumerate(evaluation.runs) if one.n_draws > 1] or [evaluation.reference]
@@ -111,13 +111,13 @@ def _without_texts(chart: Chart) -> Chart:
 
 
 def _comparison(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics, runs = [one.name for one in evaluation.measures], shown_runs(evaluation)
+    metrics, runs = [one.name for one in evaluation.metrics], shown_runs(evaluation)
     yield picture("comparison", plots, metrics=metrics, runs=runs)
     yield picture("ranks", plots, metrics=metrics, runs=runs)
 
 
 def _risk(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics, runs = [one.name for one in evaluation.measures], shown_runs(evaluation)
+    metrics, runs = [one.name for one in evaluation.metrics], shown_runs(evaluation)
     if len(evaluation.risks()):
         yield picture("risk", plots, runs=runs)
     if evaluation.models and len(evaluation.by_category()):

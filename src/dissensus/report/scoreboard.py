@@ -44,7 +44,7 @@ def scoreboard(evaluation: Evaluation) -> Scoreboard | None:
     """Put standard and adjusted values of the first metric side by side; nothing without models."""
     if not evaluation.models:
         return None
-    metric = evaluation.measures[0].name
+    metric = evaluation.metrics[0].name
     rows = metric_rows(evaluation, metric)
     share, known = is_share(rows), rows.to_dicts()
     numbers = [row[name] for row in known for name in ("mean", "low", "high", "point_estimate")]

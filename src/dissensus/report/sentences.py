@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.evaluation.certainty import CERTAIN
+from dissensus.core.thresholds import CERTAIN
 from dissensus.report.glossary import term
 from dissensus.report.selection import of_run, run_frame
 
@@ -128,7 +128,7 @@ def overstatement(evaluation: Evaluation) -> Finding | None:
     """Say how much the point estimates of the first metric overstate each model in the reference run."""
     if not evaluation.models:
         return None
-    rows = metric_rows(evaluation, evaluation.measures[0].name)
+    rows = metric_rows(evaluation, evaluation.metrics[0].name)
     known = [row for row in rows.iter_rows(named=True) if row["optimism"] is not None]
     if not known:
         return _without_standard(rows, evaluation)
@@ -152,12 +152,12 @@ def _without_standard(rows: pl.DataFrame, evaluation: Evaluation) -> Finding:
         Markup("{}: {} ({:.3f} to {:.3f})").format(row["model"], strong(number(row["mean"])), row["low"], row["high"])
         for row in rows.iter_rows(named=True)
     ]
-    metric = unbroken(evaluation.measures[0].name)
+    metric = unbroken(evaluation.metrics[0].name)
     sentence = Markup("The {} {}: {}.").format(term("adjusted"), metric, joined(parts))
     note = Markup("Nothing like {} exists for these opinions, so nothing is compared with it.").format(
         term("standard evaluation")
     )
-    best = rows.sort("mean", descending=evaluation.measures[0].higher_is_better).row(0, named=True)
+    best = rows.sort("mean", descending=evaluation.metrics[0].higher_is_better).row(0, named=True)
     return Finding(
         number(best["mean"], 2), Markup("{} {}").format(term("adjusted", "Adjusted"), metric), (sentence, note)
     )
@@ -165,7 +165,7 @@ def _without_standard(rows: pl.DataFrame, evaluation: Evaluation) -> Finding:
 
 def _overall(gaps: Sequence[float], evaluation: Evaluation, *, share: bool) -> Markup:
     """Say in one sentence which way usual practice errs, over all models."""
-    metric = unbroken(evaluation.measures[0].name)
+    metric = unbroken(evaluation.metrics[0].name)
     over = sum(gap > NEGLIGIBLE for gap in gaps)
     standard = term("standard evaluation", "Standard evaluation")
     if not over and all(abs(gap) <= NEGLIGIBLE for gap in gaps):
@@ -187,7 +187,7 @@ def _bare(difference: float, *, share: bool) -> str:
 def _sweep(evaluation: Evaluation, *, share: bool) -> list[Markup]:
     """Say how far the optimism depends on the aggregation and how much annotators are trusted."""
     rows = evaluation.to_frame()
-    rows = rows.filter((rows["metric"] == evaluation.measures[0].name) & rows["optimism"].is_not_null())
+    rows = rows.filter((rows["metric"] == evaluation.metrics[0].name) & rows["optimism"].is_not_null())
     if len(evaluation.runs) < 2 or not len(rows):
         return []
     least, most = rows["optimism"].min(), rows["optimism"].max()
@@ -308,7 +308,7 @@ def contest(evaluation: Evaluation) -> Finding | None:
         )
     if len(evaluation.models) == 1:
         return None
-    measure = evaluation.measures[0]
+    measure = evaluation.metrics[0]
     rows = metric_rows(evaluation, measure.name).sort("mean", descending=measure.higher_is_better, nulls_last=True)
     first, second = rows["model"][0], rows["model"][1]
     duel = difference_of(evaluation, evaluation.reference, measure.name, pair=(first, second))
@@ -360,14 +360,14 @@ def _usual_best(rows: pl.DataFrame, higher_is_better: bool) -> list[Markup]:
 def _other_metrics(evaluation: Evaluation) -> list[Markup]:
     """Say whether other metrics have another leader."""
     leaders: dict[str, list[str]] = {}
-    for measure in evaluation.measures:
+    for measure in evaluation.metrics:
         rows = metric_rows(evaluation, measure.name).drop_nans("mean")
         if len(rows):
             best = rows.sort("mean", descending=measure.higher_is_better)["model"][0]
             leaders.setdefault(best, []).append(measure.name)
-    if len(evaluation.measures) < 2 or not leaders:
+    if len(evaluation.metrics) < 2 or not leaders:
         return []
     if len(leaders) == 1:
-        return [Markup("It leads in all {} metrics.").format(len(evaluation.measures))]
+        return [Markup("It leads in all {} metrics.").format(len(evaluation.metrics))]
     parts = [Markup("{} in {}").format(strong(model), joined(metrics)) for model, metrics in leaders.items()]
     return [Markup("Which model leads depends on the metric: {}.").format(joined(parts))]

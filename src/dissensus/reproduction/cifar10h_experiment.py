@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation import Dirichlet
+from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.core.aliases import FloatArray
+from dissensus.core.thresholds import CERTAIN
 from dissensus.datasets.cifar10h import Cifar10h
-from dissensus.evaluation.certainty import CERTAIN, Certainty, annotation_certainty, certainty_of
+from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_of
 from dissensus.reproduction.rows import Printed, Row, Section, Settings, shaken_error
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _label_rows(data: Cifar10h, certainty: Certainty, correct: Certainty, told: 
 
 def _plain_accuracy(data: Cifar10h) -> float:
     """Return how often the original label is the most frequent vote; ties count by their share."""
-    from dissensus.aggregation import MajorityVote
+    from dissensus.aggregation.majority_vote import MajorityVote
 
     return certainty_of(MajorityVote().sample(data.annotations), data.labels).mean
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation import Aggregation, InverseRank, PlackettLuce
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
+from dissensus.core.thresholds import CERTAIN
 from dissensus.datasets.dermatology import Dermatology
 from dissensus.datasets.printed_cases import CASES, N_CONDITIONS
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.categories import expected_risk
-from dissensus.evaluation.certainty import CERTAIN, Certainty, annotation_certainty, certainty_profile
+from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
 from dissensus.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN, cases_found
 from dissensus.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Section, Settings, shaken_error
 from dissensus.study.rankings import Annotations

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation import Aggregation, InverseRank, PlackettLuce, ProbabilisticInverseRank
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.datasets.dermatology import MODELS, Dermatology
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.metrics import AverageOverlap, Metric, SetAccuracy, TopKAccuracy
+from dissensus.metrics.accuracy import TopKAccuracy
+from dissensus.metrics.base import Metric
+from dissensus.metrics.overlap import AverageOverlap
+from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
 from dissensus.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 from dissensus.reproduction.rows import AtLeast, Claim, Printed, Row, Section, Settings
@@ -195,18 +201,15 @@ def _certainties(said: Annotations, settings: Settings) -> pl.DataFrame:
     """Return the certainty of every case at every reliability, for the first one, two and three conditions."""
     import polars as pl
 
-    from dissensus.aggregation.naming import hyphenated
-
     parts = []
     sweep: tuple[PlackettLuce | ProbabilisticInverseRank, ...] = (*RACES, *INVERSES)
     for aggregation in sweep:
         drawn = aggregation.sample(said, draws=settings.sweep_draws, seed=settings.seed, threads=settings.threads)
-        name = hyphenated(type(aggregation).__name__)
         for one in certainty_profile(drawn, tops=(1, 2, 3)):
             columns = {"case": one.case_names, "top": one.top, "certainty": one.values}
             parts.append(
                 pl.DataFrame(columns).with_columns(
-                    aggregation=pl.lit(name), reliability=pl.lit(float(aggregation.reliability))
+                    aggregation=pl.lit(aggregation.id), reliability=pl.lit(float(aggregation.reliability))
                 )
             )
     return pl.concat(parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dissensus.aggregation import Aggregation, PlackettLuce, ProbabilisticInverseRank
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.datasets.printed_cases import CASES, PredictionSet, PrintedCase
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.metrics import Coverage
+from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.reproduction.rows import Printed, Row, Section, Settings
 from dissensus.study.rankings import Annotations

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.aggregation import NormalInverseGamma
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.evaluation.certainty import CERTAIN, Certainty, annotation_certainty
+from dissensus.core.thresholds import CERTAIN
+from dissensus.evaluation.certainty import Certainty, annotation_certainty
 from dissensus.reproduction.rows import AtLeast, Printed, Row, Section, Settings, shaken_error
 from dissensus.study.ratings import Ratings
 

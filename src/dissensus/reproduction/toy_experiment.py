@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation import Dirichlet
+from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.core.aliases import FloatArray
 from dissensus.datasets.toy import ToyProblem, toy_problem
 from dissensus.evaluation.certainty import annotation_certainty

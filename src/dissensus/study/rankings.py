@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class Annotations:
       with a tie            50.0 % of rankings
       annotators            anonymous
     """
+
+    kind: ClassVar[str] = "rankings"
 
     conditions: tuple[str, ...]
     panel: Panel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Ratings:
     >>> Ratings.from_scores([[1, 2, 2], [5]], case_names=["a", "b"])
     Ratings: 2 cases, 4 ratings from 1 to 5
     """
+
+    kind: ClassVar[str] = "ratings"
 
     panel: Panel
     scores: FloatArray

@@ -1,0 +1,285 @@
+"""Specs: small frozen dataclasses that carry themselves, from their name on the command line to their words.
+
+A spec has an id and parameters. It is made from an object or from text such as ``"plackett-luce:3:prior=symmetric"``,
+the same everywhere; written down as plain values; and restored from them.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from itertools import product
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.registry import Family, Registered
+
+Kind = TypeVar("Kind", bound="Spec")
+
+SWEPT = "reliability"
+"""The parameter over which results are shown as a curve: runs that differ in it alone belong together."""
+
+
+class Spec(Registered):
+    """Say what is computed: an id, parameters, and what they mean in words.
+
+    Attributes
+    ----------
+    id
+        The name on the command line, in files and in tables.
+    meaning
+        What it does, in a sentence or two that a reader without statistics understands.
+    given
+        Parameters that the evaluation knows and users need not repeat, such as ``"categories"``.
+    kept_apart
+        Parameters that cannot be written down as plain values, such as functions.
+    """
+
+    meaning: ClassVar[str] = ""
+    given: ClassVar[tuple[str, ...]] = ()
+    kept_apart: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def parameter_fields(cls) -> tuple[Field[Any], ...]:
+        """Return the parameters as dataclass fields, in order."""
+        own: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
+        return tuple(part for part in own if part.name not in cls.kept_apart)
+
+    @classmethod
+    def usage(cls) -> str:
+        """Write how it is given as text.
+
+        >>> from dissensus import PlackettLuce
+        >>> PlackettLuce.usage()
+        'plackett-luce:RELIABILITY:alpha=ALPHA:prior=PRIOR:chains=CHAINS:warmup=WARMUP'
+        """
+        names = [part.name for part in cls.parameter_fields() if part.name not in cls.given]
+        placed = cls.placed_parameters()
+        texts = [name.upper() if name in placed else f"{name}={name.upper()}" for name in names]
+        return ":".join([cls.id, *texts])
+
+    @classmethod
+    def placed_parameters(cls) -> tuple[str, ...]:
+        """Name the parameters that text gives by place: the reliability if there is one, otherwise all."""
+        names = [part.name for part in cls.parameter_fields() if part.name not in cls.given]
+        return (SWEPT,) if SWEPT in names else tuple(names)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters as plain values that JSON can hold.
+
+        >>> from dissensus import InverseRank
+        >>> InverseRank().parameters()
+        {'ties': 'shared'}
+        """
+        return {part.name: plain_value(getattr(self, part.name)) for part in self.parameter_fields()}
+
+    def record(self) -> dict[str, Any]:
+        """Return id and parameters."""
+        return {"id": self.id, "parameters": self.parameters()}
+
+    @classmethod
+    def from_parameters(cls: type[Kind], parameters: Mapping[str, Any]) -> Kind:
+        """Make one from parameters by name; refuse those that it does not have."""
+        known = [part.name for part in cls.parameter_fields()]
+        for name in parameters:
+            if name not in known:
+                raise DissensusError(
+                    f"{cls.id} has no {name}",
+                    expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
+                    advice=suggestion(name, known) or f"leave it out, or choose another {cls.family.noun}",
+                )
+        return cls(**parameters)
+
+
+def plain_value(value: Any) -> Any:
+    """Turn a parameter into what JSON can hold: specs become records, arrays and tuples lists."""
+    if isinstance(value, Spec):
+        return value.record()
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [plain_value(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain_value(getattr(value, part.name)) for part in fields(value)}
+    return value
+
+
+def restored(family: Family[Kind], record: Mapping[str, Any]) -> Kind:
+    """Make a spec from its record."""
+    return family.find(record["id"]).from_parameters(
+        {name: _revived(family, value) for name, value in record["parameters"].items()}
+    )
+
+
+def _revived(family: Family[Any], value: Any) -> Any:
+    if isinstance(value, Mapping) and value.keys() == {"id", "parameters"}:
+        return restored(family, value)
+    return tuple(_revived(family, item) for item in value) if isinstance(value, list) else value
+
+
+# Text ----------------------------------------------------------------------------------------------------
+
+
+def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None = None) -> list[Kind]:
+    """Make specs from an id and parameters, separated by colons; several values at a place make several specs.
+
+    Parameters
+    ----------
+    given
+        Parameters that are known already, for kinds that take them (:attr:`Spec.given`).
+
+    Examples
+    --------
+    >>> from dissensus.aggregation.base import Aggregation
+    >>> [one.reliability for one in specs_from(Aggregation.family, "plackett-luce:1,3")]
+    [1.0, 3.0]
+    >>> specs_from(Aggregation.family, "probabilistic-inverse-rank:30:ties=each")
+    [ProbabilisticInverseRank(reliability=30.0, ties='each', alpha=0.0)]
+    """
+    name, *parts = [part.strip() for part in text.strip().split(":")]
+    kind = family.find(name)
+    named = dict(part.split("=", 1) for part in parts if "=" in part)
+    placed = [part for part in parts if "=" not in part]
+    _check_places(kind, text, placed, named)
+    own = {key: value for key, value in (given or {}).items() if key in kind.given}
+    fixed = {key: _read(kind, key, value, text) for key, value in named.items()}
+    swept = [[_read(kind, key, item, text) for item in value.split(",")] for key, value in _places(kind, placed)]
+    keys = [key for key, _ in _places(kind, placed)]
+    return [
+        kind.from_parameters({**own, **fixed, **dict(zip(keys, values, strict=True))}) for values in product(*swept)
+    ]
+
+
+def one_spec(family: Family[Kind], text: str, given: Mapping[str, Any] | None = None) -> Kind:
+    """Make one spec from text, and refuse text that stands for several."""
+    found = specs_from(family, text, given)
+    if len(found) != 1:
+        raise DissensusError(f"this stands for {len(found)} {family.noun}s", expected="one", got=repr(text))
+    return found[0]
+
+
+def as_specs(family: Family[Kind], items: Sequence[Any], given: Mapping[str, Any] | None = None) -> list[Kind]:
+    """Take specs as they are, and make them from text."""
+    if isinstance(items, str):
+        items = [items]
+    return [spec for item in items for spec in (specs_from(family, item, given) if isinstance(item, str) else [item])]
+
+
+def _places(kind: type[Spec], placed: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(kind.placed_parameters(), placed, strict=False))
+
+
+def _check_places(kind: type[Spec], text: str, placed: Sequence[str], named: Mapping[str, str]) -> None:
+    """Refuse too many values, and say which are missing."""
+    known = {part.name: part for part in kind.parameter_fields()}
+    places = kind.placed_parameters()
+    if len(placed) > len(places):
+        raise DissensusError(f"{kind.id} has too many parameters", expected=kind.usage(), got=repr(text))
+    said = {*places[: len(placed)], *named, *kind.given}
+    missing = [name for name, part in known.items() if name not in said and _is_required(part)]
+    if missing:
+        raise DissensusError(
+            f"{kind.id} needs {missing[0]}", expected=kind.usage(), got=repr(text), advice=f"such as {kind.id}:3"
+        )
+
+
+def _is_required(part: Field[Any]) -> bool:
+    return part.default is MISSING and part.default_factory is MISSING
+
+
+def _read(kind: type[Spec], name: str, text: str, where: str) -> Any:
+    """Read the value of a parameter as its type says."""
+    hints = get_type_hints(kind)
+    try:
+        return read_value(hints.get(name, str), text, kind.family)
+    except ValueError as error:
+        if isinstance(error, DissensusError):
+            raise
+        raise DissensusError(
+            f"{name} must be {error}", expected=kind.usage(), got=repr(text), where=repr(where)
+        ) from None
+
+
+def read_value(hint: Any, text: str, family: Family[Any]) -> Any:
+    """Read text as a value of a type.
+
+    Raises
+    ------
+    ValueError
+        Whose text says what was expected.
+    """
+    origin, choices = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        others = [choice for choice in choices if choice is not type(None)]
+        return None if text == "none" and len(others) < len(choices) else read_value(others[0], text, family)
+    if origin is tuple:
+        return tuple(read_value(choices[0], part, family) for part in text.split(","))
+    if isinstance(hint, type) and issubclass(hint, Spec):
+        return one_spec(family, text)
+    if hint is bool:
+        return _read_truth(text)
+    if hint in (int, float):
+        return _read_number(hint, text)
+    return text if hint is str or origin is Literal else _number_or_word(text)
+
+
+def _read_truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+def _read_number(kind: type[int] | type[float], text: str) -> float:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError("a whole number" if kind is int else "a number") from None
+
+
+def _number_or_word(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# Names ---------------------------------------------------------------------------------------------------
+
+
+def distinct_names(specs: Sequence[Spec]) -> tuple[str, ...]:
+    """Name specs by their ids, with the parameters in which those of one id differ; the reliability is not part of it.
+
+    >>> from dissensus import PlackettLuce
+    >>> distinct_names([PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(1)])
+    ('plackett-luce (prior=observed)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=observed)')
+    """
+    return tuple(_told(spec, [other for other in specs if other.id == spec.id]) for spec in specs)
+
+
+def _told(spec: Spec, alike: Sequence[Spec]) -> str:
+    own, others = spec.parameters(), [other.parameters() for other in alike]
+    telling = [name for name in own if name != SWEPT and any(other.get(name) != own[name] for other in others)]
+    return f"{spec.id} ({', '.join(f'{name}={written(own[name])}' for name in telling)})" if telling else spec.id
+
+
+def written(value: Any) -> str:
+    """Write the plain value of a parameter in a name.
+
+    >>> written(0.5), written([1.0, 2.0]), written({"id": "inverse-rank", "parameters": {"ties": "each"}})
+    ('0.5', '1/2', 'inverse-rank ties=each')
+    """
+    if isinstance(value, Mapping):
+        parts = {**value, **value.get("parameters", {})}
+        parts.pop("parameters", None)
+        name = [parts.pop("id")] if "id" in parts else []
+        return " ".join([*name, *(f"{key}={written(item)}" for key, item in parts.items())])
+    if isinstance(value, list):
+        return "/".join(map(written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,21 @@
+"""When a case counts as certain: one rule for tables, figures and sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CERTAIN = 0.99
+"""Cases below this certainty count as uncertain."""
+
+NEAR = 1e-12
+"""Sums that differ by no more than this are equal: they are rounded."""
+
+
+def is_uncertain(certainties: Any, threshold: float = CERTAIN) -> Any:
+    """Tell which certainties, in an array or a column, are below the threshold.
+
+    >>> import numpy as np
+    >>> is_uncertain(np.array([0.5, 0.99, 1.0]))
+    array([ True, False, False])
+    """
+    return certainties < threshold - NEAR

@@ -1,8 +1,8 @@
 """Dissensus: evaluate models when the experts disagree.
 
 Everything public is here: ``dissensus.evaluate``, ``dissensus.PlackettLuce``, ``dissensus.TopKAccuracy``; all other
-modules are internal. Names are imported on first use, so that ``import dissensus`` stays light. Aggregations and metrics
-of installed packages are here too, by the names of their classes.
+modules are internal. Names are imported on first use, so that ``import dissensus`` stays light. Aggregations and
+metrics of installed packages are here too, by the names of their classes.
 """
 
 from importlib import import_module as _import_module

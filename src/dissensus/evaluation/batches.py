@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.names import case_keys
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
-from dissensus.evaluation.tally import Tally
+from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
@@ -28,11 +27,19 @@ EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 BATCH_CASES, BATCH_DRAWS = 128, 128_000
 """How many cases are evaluated at a time, more if there are few draws; fixed, so that sums do not depend on threads."""
 
-
 MOST_CASES = 2048
 
 GROUP_DRAWS = 250
 """Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval."""
+
+
+def step_of(n_draws: int) -> int:
+    """Return how many draws further the next one is that groups of cases see.
+
+    >>> step_of(250), step_of(1000)
+    (1, 4)
+    """
+    return -(-n_draws // GROUP_DRAWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +52,12 @@ class Outcome:
         Sums of shape (models, metrics, n_draws).
     strata, categories, bins
         The same by (column, label), by the category of the first condition of each draw, and by bin of certainty.
+    category_resamples
+        Sums over resampled cases by category.
     means, deviations : (models, metrics, n_cases)
         Mean and standard deviation over draws of every case.
+    shares : (models, metrics, n_cases) or (1, 1, n_cases)
+        Share of draws in which the metric is defined.
     findings
         What the draws say about every case; missing for point estimates.
     """
@@ -54,9 +65,11 @@ class Outcome:
     tally: Tally
     strata: Mapping[tuple[str, str], Tally]
     categories: Mapping[str, Tally]
+    category_resamples: Mapping[str, Resamples]
     bins: Mapping[int, Tally]
     means: FloatArray
     deviations: FloatArray
+    shares: FloatArray
     findings: Findings | None
 
 
@@ -94,11 +107,6 @@ class Job:
         """How many places of a draw matter."""
         return int(max([1, *self.tops, *(metric.depth for metric in self.metrics)]))
 
-    @property
-    def step(self) -> int:
-        """Groups of cases are tallied on every so-manieth draw."""
-        return -(-self.draws // GROUP_DRAWS)
-
     @cached_property
     def labels(self) -> list[tuple[str, str]]:
         """Every column and label, in order."""
@@ -109,54 +117,71 @@ class Job:
         """Names of the categories, if there are any."""
         return () if self.categories is None else self.categories.names
 
+    @cached_property
+    def weights(self) -> CaseWeights:
+        """How much each case counts, and what is resampled together."""
+        return CaseWeights.of(self.study.panel, self.seed)
+
     def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
         """Evaluate all cases under one aggregation; sums are merged in the order of cases, as soon as they come."""
-        tally = Tally.zeros(len(self.models), len(self.metrics), self.draws)
-        nothing = Tally.zeros(len(self.models), len(self.metrics), -(-self.draws // self.step))
-        strata, categories = dict.fromkeys(self.labels, nothing), dict.fromkeys(self.category_names, nothing)
-        bins = dict.fromkeys(range(len(EDGES) - 1) if len(self.tops) else (), nothing)
-        means, deviations, findings = [], [], []
         size = max(BATCH_CASES, min(BATCH_DRAWS // plausibilities.n_draws, MOST_CASES))
+        parts = []
+        total: Outcome | None = None
         for part in plausibilities.map(self.batch, batch_cases=size):
-            tally += part.tally
-            strata.update({key: strata[key] + found for key, found in part.strata.items()})
-            categories.update({name: categories[name] + found for name, found in part.categories.items()})
-            bins.update({number: bins[number] + found for number, found in part.bins.items()})
-            means.append(part.means)
-            deviations.append(part.deviations)
-            findings += [part.findings] if part.findings is not None else []
+            parts.append(part)
+            total = part if total is None else _summed(total, part)
             if advance is not None:
                 advance(part.means.shape[-1])
+        return self._complete(total, parts)
+
+    def _complete(self, total: Outcome | None, parts: Sequence[Outcome]) -> Outcome:
+        """Put the cases of all batches side by side, and give every label and bin its sums, if only zero."""
+        assert total is not None, "an aggregation without any case is refused before"
+        nothing = Tally.zeros(len(self.models), len(self.metrics), -(-self.draws // step_of(self.draws)))
+        bins = range(len(EDGES) - 1) if len(self.tops) else ()
+        findings = [part.findings for part in parts if part.findings is not None]
+        n_full = max(part.shares.size // part.shares.shape[-1] for part in parts)
+        shares = [part.shares if n_full == 1 else np.broadcast_to(part.shares, part.means.shape) for part in parts]
         return Outcome(
-            tally,
-            strata,
-            categories,
-            bins,
-            np.concatenate(means, axis=-1),
-            np.concatenate(deviations, axis=-1),
+            total.tally,
+            {key: total.strata.get(key, nothing) for key in self.labels},
+            total.categories,
+            {name: resamples.rounded() for name, resamples in total.category_resamples.items()},
+            {number: total.bins.get(number, nothing) for number in bins},
+            np.concatenate([part.means for part in parts], axis=-1),
+            np.concatenate([part.deviations for part in parts], axis=-1),
+            np.concatenate(shares, axis=-1),
             Findings.concatenate(findings) if findings else None,
         )
 
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
         drawn = Drawn(batch, self.depth)
-        measured = Measured.of(drawn, self.metrics, self._predicted(batch))
-        weights = self.study.panel.case_weights[self._positions(batch)]
-        adder = Adder(measured, weights, self._resampling(batch))
-        (tally,) = adder.tallies()
-        thinned = Adder(measured, weights, adder.bootstrap[:, :: self.step], self.step)
-        means, deviations = measured.moments()
+        cases = self.study.panel.positions(list(batch.case_names))
+        values = Values.of(drawn, self.metrics, self._predicted(batch))
+        whole = Adder(values, self.weights.weights[cases], self.draws)
+        thinned = Adder(values, self.weights.weights[cases], self.draws, step_of(self.draws))
         chances = [] if self.categories is None else order_chances(drawn, self.categories)
         findings = Findings.of(drawn, self.tops, self.categories, chances) if len(self.tops) else None
+        named = dict(zip(self.category_names, chances, strict=True))
+        means, deviations, shares = values.moments()
         return Outcome(
-            tally=tally,
+            tally=whole.tallies()[0],
             strata=self._by_stratum(thinned, batch),
-            categories={name: thinned.tallies(one)[0] for name, one in zip(self.category_names, chances, strict=True)},
+            categories={name: thinned.tallies(chance)[0] for name, chance in named.items()},
+            category_resamples={name: self._resampled(values, chance, cases) for name, chance in named.items()},
             bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
             means=means,
             deviations=deviations,
+            shares=shares,
             findings=findings,
         )
+
+    def _resampled(self, values: Values, chance: FloatArray, cases: IntArray) -> Resamples:
+        """Resample the cases, each as far as its draws count."""
+        means, shares = values.counted(chance)
+        step = step_of(self.draws)
+        return self.weights.resamples(means, shares, n_draws=self.draws, step=step, cases=cases)[0]
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], list[Predicted]]:
@@ -171,27 +196,31 @@ class Job:
             self._known[key] = known
         return known
 
-    def _resampling(self, batch: Batch) -> FloatArray:
-        """Return the bootstrap weights of the cases, shape (n_cases, draws)."""
-        from dissensus.kernels.resamples import case_weights
-
-        return case_weights(np.uint64(self.seed), self._keys[self._positions(batch)], self.draws)
-
-    @cached_property
-    def _keys(self) -> KeyArray:
-        """Hash what is resampled together: the group of each case, or the case itself."""
-        groups = self.study.panel.groups
-        return case_keys([f"group {name}" for name in groups] if groups else self.study.case_names)
-
-    def _positions(self, batch: Batch) -> IntArray:
-        return self.study.panel.positions(list(batch.case_names))
-
     def _by_stratum(self, adder: Adder, batch: Batch) -> dict[tuple[str, str], Tally]:
         return {
             (column, label): tally
             for column, names in self.strata.items()
             for label, tally in adder.by_label(np.array([names[name] for name in batch.case_names])).items()
         }
+
+
+def _summed(one: Outcome, other: Outcome) -> Outcome:
+    """Add up the sums of two batches; what is known about single cases is put together later."""
+    return Outcome(
+        one.tally + other.tally,
+        _by_key(one.strata, other.strata),
+        _by_key(one.categories, other.categories),
+        _by_key(one.category_resamples, other.category_resamples),
+        _by_key(one.bins, other.bins),
+        one.means,
+        one.deviations,
+        one.shares,
+        None,
+    )
+
+
+def _by_key(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {**one, **{key: one[key] + sums if key in one else sums for key, sums in other.items()}}
 
 
 def bin_of(certainties: FloatArray) -> IntArray:
@@ -205,7 +234,7 @@ def bin_of(certainties: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Values:
     """Hold every metric of every model on the draws of a batch.
 
     Attributes
@@ -226,12 +255,12 @@ class Measured:
     places: IntArray
 
     @staticmethod
-    def of(drawn: Drawn, metrics: tuple[Metric, ...], known: Sequence[Predicted]) -> Measured:
+    def of(drawn: Drawn, metrics: tuple[Metric, ...], known: Sequence[Predicted]) -> Values:
         """Compute all metrics of all models."""
         by_order = [m for m in metrics if isinstance(m, OrderMetric)]
         others = [m for m in metrics if not isinstance(m, OrderMetric)]
         n_orders, n_draws = len(drawn.orders.counts), drawn.batch.n_draws
-        return Measured(
+        return Values(
             drawn,
             np.array([[m.of_orders(drawn, p) for m in by_order] for p in known]).reshape(
                 len(known), len(by_order), n_orders
@@ -242,14 +271,36 @@ class Measured:
             np.array([metrics.index(m) for m in (*by_order, *others)], dtype=np.int64),
         )
 
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return mean and standard deviation over the draws of each case, shape (models, metrics, n_cases)."""
+    def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean and standard deviation over the draws of each case, and the share of draws with a value."""
         means = self.drawn.means(self.of_orders)
         gaps = self.of_orders - np.repeat(means, np.diff(self.drawn.orders.offsets), axis=-1)
-        deviations = np.sqrt(self.drawn.means(gaps**2))
+        known = ~np.isnan(self.of_draws)
+        others, spread = _defined_moments(self.of_draws, known)
+        n_cases = self.drawn.batch.n_cases
+        shares = np.ones((1, 1, n_cases))
+        if not known.all():
+            shares = self.arranged(np.ones_like(means), known.mean(axis=-1))
         return (
-            self.arranged(means, self.of_draws.mean(axis=-1)),
-            self.arranged(deviations, self.of_draws.std(axis=-1)),
+            self.arranged(means, others),
+            self.arranged(np.sqrt(self.drawn.means(gaps**2)), spread),
+            shares,
+        )
+
+    def counted(self, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of each case over the draws that count, and their share; ``chance`` (n_orders,) says which.
+
+        Shapes are (models, metrics, n_cases), and (1, 1, n_cases) for the shares unless values are undefined.
+        """
+        share = self.drawn.means(chance)
+        means = _divided(self.drawn.means(chance * self.of_orders), share)
+        if not self.of_draws.shape[1]:
+            return means, share[None, None]
+        weights = np.where(np.isnan(self.of_draws), 0.0, self.drawn.of_draws(chance))
+        others = weights.mean(axis=-1)
+        products = (weights * np.nan_to_num(self.of_draws, posinf=np.inf, neginf=-np.inf)).mean(axis=-1)
+        return self.arranged(means, _divided(products, others)), self.arranged(
+            np.broadcast_to(share, means.shape), others
         )
 
     def arranged(self, of_orders: FloatArray, of_draws: FloatArray) -> FloatArray:
@@ -258,37 +309,54 @@ class Measured:
         return np.asarray(both[:, np.argsort(self.places)])
 
 
+def _divided(sums: FloatArray, weights: FloatArray) -> FloatArray:
+    where = np.broadcast_to(weights > 0, sums.shape)
+    return np.divide(sums, weights, out=np.zeros_like(sums), where=where)
+
+
+def _defined_moments(values: FloatArray, known: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation along the last axis over the values that are defined; nan where none is."""
+    if known.all():
+        return values.mean(axis=-1), values.std(axis=-1)
+    counts = known.sum(axis=-1)
+    nothing, some = np.full(counts.shape, np.nan), counts > 0
+    means = np.divide(np.where(known, values, 0.0).sum(axis=-1), counts, out=nothing.copy(), where=some)
+    gaps = np.where(known, values - means[..., None], 0.0) ** 2
+    return means, np.sqrt(np.divide(gaps.sum(axis=-1), counts, out=nothing, where=some))
+
+
 @dataclass(frozen=True, eq=False)
 class Adder:
     """Add up metrics over the cases of a batch.
 
     Attributes
     ----------
-    measured
+    values
         The metrics.
     weights : (n_cases,)
         Weight of each case.
-    bootstrap : (n_cases, draws)
-        Weight of each case in every resample.
+    n_draws
+        Number of draws; a single one counts for all.
     step
-        Use every so-manieth draw.
+        How many draws further the next one is that is used.
     """
 
-    measured: Measured
+    values: Values
     weights: FloatArray
-    bootstrap: FloatArray
+    n_draws: int
     step: int = 1
 
     @cached_property
     def of_draw(self) -> IntArray:
-        """The order of every draw, shape (n_cases, draws); a single draw counts for all."""
-        of_draw = self.measured.drawn.orders.of_draw[:, :: self.step]
-        return np.ascontiguousarray(np.broadcast_to(of_draw, self.bootstrap.shape))
+        """The order of every draw that is used, shape (n_cases, draws)."""
+        of_draw = self.values.drawn.orders.of_draw
+        full = np.broadcast_to(of_draw, (len(of_draw), self.n_draws))
+        return np.ascontiguousarray(full[:, :: self.step])
 
     @cached_property
     def table(self) -> FloatArray:
         """What each order is worth by each model and metric, shape (n_orders, models * metrics)."""
-        table = self.measured.of_orders
+        table = self.values.of_orders
         return np.ascontiguousarray(table.reshape(-1, table.shape[-1]).T)
 
     def tallies(
@@ -298,18 +366,15 @@ class Adder:
         shares = np.ones(len(self.table)) if shares is None else shares
         groups = np.zeros(len(self.weights), dtype=np.int64) if groups is None else groups
         by_order = self._order_tallies(shares, groups, n_groups)
-        if not self.measured.of_draws.shape[1]:
+        if not self.values.of_draws.shape[1]:
             return by_order
         others = self._other_tallies(shares, groups, n_groups)
         return [self._arranged(one, other) for one, other in zip(by_order, others, strict=True)]
 
     def _arranged(self, by_order: Tally, others: Tally) -> Tally:
         """Put the sums of order metrics and of other ones into the order of all metrics."""
-        pairs = zip(by_order.parts, others.parts, strict=True)
-        shape = by_order.sums.shape[:-1]
-        return Tally(
-            *(self.measured.arranged(np.broadcast_to(one, (*shape, one.shape[-1])), other) for one, other in pairs)
-        )
+        weights = np.broadcast_to(by_order.weights, by_order.sums.shape)
+        return Tally(self.values.arranged(by_order.sums, others.sums), self.values.arranged(weights, others.weights))
 
     def by_label(self, labels: npt.NDArray[Any]) -> dict[Any, Tally]:
         """Tally the cases of each label (n_cases,) on their own."""
@@ -320,20 +385,14 @@ class Adder:
     def _order_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
         from dissensus.kernels.tallies import tally_orders
 
-        n_models, n_metrics, _ = self.measured.of_orders.shape
-        bootstrap = np.ascontiguousarray(self.bootstrap)
-        found = tally_orders(self.of_draw, self.table, shares, self.weights, bootstrap, groups, n_groups)
-        shape = (n_models, n_metrics, self.bootstrap.shape[1])
-        sums, resampled = (
-            part.transpose(0, 2, 1).reshape(n_groups, *shape) for part in (found.sums, found.resampled_sums)
-        )
-        weights, totals = (part[:, None, None] for part in (found.weights, found.resampled_weights))
-        squares = found.squares[:, None, None, None]
-        return [Tally(*parts) for parts in zip(sums, weights, resampled, totals, squares, strict=True)]
+        shape = (n_groups, *self.values.of_orders.shape[:2], self.of_draw.shape[1])
+        sums, weights = tally_orders(self.of_draw, self.table, shares, self.weights, groups, n_groups)
+        shaped = sums.transpose(0, 2, 1).reshape(shape)
+        return [Tally(*parts) for parts in zip(shaped, weights[:, None, None], strict=True)]
 
     def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
-        values = self.measured.of_draws[..., :: self.step]
+        values = self.values.of_draws
+        full = np.broadcast_to(values, (*values.shape[:-1], self.n_draws))[..., :: self.step]
         weights = self.weights[:, None] * shares[self.of_draw]
-        values = np.broadcast_to(values, (*values.shape[:-1], self.bootstrap.shape[1]))
         masks = [groups == group for group in range(n_groups)]
-        return [Tally.of(values[:, :, mask], weights[mask], self.bootstrap[mask]) for mask in masks]
+        return [Tally.of(full[:, :, mask], weights[mask]) for mask in masks]

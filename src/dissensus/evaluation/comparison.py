@@ -131,8 +131,8 @@ def compared(evaluation: Evaluation) -> Comparison:
     ]
     signs = [1.0 if metric.higher_is_better else -1.0 for metric in evaluation.metrics]
     ranks = [
-        [rank_probabilities(sign * tally.resampled_means[:, k]) for k, sign in enumerate(signs)]
-        for tally in evaluation.tallies
+        [rank_probabilities(sign * evaluation.resampled_means(run)[:, k]) for k, sign in enumerate(signs)]
+        for run in range(len(evaluation.runs))
     ]
     return Comparison(tuple(differences), np.array(ranks), evaluation)
 
@@ -140,7 +140,8 @@ def compared(evaluation: Evaluation) -> Comparison:
 def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
     """Compare model ``a`` with model ``b`` by metric ``k`` under one run."""
     tally, metric = evaluation.tallies[run], evaluation.metrics[k]
-    gap = tally.resampled_means[a, k] - tally.resampled_means[b, k]
+    resampled = evaluation.resampled_means(run)
+    gap = resampled[a, k] - resampled[b, k]
     better = gap > 0 if metric.higher_is_better else gap < 0
     low, high = _interval(gap, evaluation.level)
     return Difference(

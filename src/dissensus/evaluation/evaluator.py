@@ -15,12 +15,13 @@ from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import Job
+from dissensus.evaluation.batches import Job, Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
 from dissensus.evaluation.results import Evaluation, Run
@@ -153,9 +154,13 @@ def evaluate(
         point_tallies=tuple(outcome.tally for outcome in limits),
         case_means=np.stack([outcome.means for outcome in done]),
         case_deviations=np.stack([outcome.deviations for outcome in done]),
+        case_shares=_stacked_shares(done),
         findings=tuple(outcome.findings for outcome in done if outcome.findings is not None),
         stratum_tallies={key: tuple(outcome.strata[key] for outcome in done) for key in job.labels},
         category_tallies={name: tuple(outcome.categories[name] for outcome in done) for name in job.category_names},
+        category_resamples={
+            name: tuple(outcome.category_resamples[name] for outcome in done) for name in job.category_names
+        },
         bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
         level=level,
         seed=seed,
@@ -200,6 +205,13 @@ def _check_spec(what: str, spec: object, kind: type) -> None:
 def _draws_of(plausibilities: Plausibilities, draws: int) -> int:
     """Return how many draws are tallied: those there are; a single one counts for as many as were asked for."""
     return draws if plausibilities.n_draws == 1 else plausibilities.n_draws
+
+
+def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
+    """Put the shares of draws of all runs on top of each other, in full if any run has them in full."""
+    if len({outcome.shares.shape for outcome in done}) > 1:
+        return np.stack([np.broadcast_to(outcome.shares, outcome.means.shape) for outcome in done])
+    return np.stack([outcome.shares for outcome in done])
 
 
 def _runs(specs: Sequence[Aggregation], sampled: Sequence[Plausibilities]) -> tuple[Run, ...]:

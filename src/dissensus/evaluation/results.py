@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,12 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation import case_tables
-from dissensus.evaluation.batches import EDGES, bin_of
+from dissensus.evaluation.batches import EDGES, bin_of, step_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.tally import Tally
+from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
@@ -115,11 +116,15 @@ class Evaluation:
         For each deterministic aggregation, sums of shape (models, metrics, 1).
     case_means, case_deviations : (runs, models, metrics, cases)
         Mean and standard deviation over draws of every case.
+    case_shares : (runs, models, metrics, cases) or (runs, 1, 1, cases)
+        Share of draws in which a metric is defined.
     findings
         For each run, what the draws say about every case.
     stratum_tallies, category_tallies, bin_tallies
         Tallies of the runs by (column, label), by the category of the first condition of each draw, and by bin of
         certainty.
+    category_resamples
+        Sums over resampled cases of the runs by category; all others follow from the means of cases.
     level
         Probability that intervals hold.
     seed
@@ -137,9 +142,11 @@ class Evaluation:
     point_tallies: tuple[Tally, ...]
     case_means: FloatArray
     case_deviations: FloatArray
+    case_shares: FloatArray
     findings: tuple[Findings, ...]
     stratum_tallies: Mapping[tuple[str, str], tuple[Tally, ...]] = field(default_factory=dict)
     category_tallies: Mapping[str, tuple[Tally, ...]] = field(default_factory=dict)
+    category_resamples: Mapping[str, tuple[Resamples, ...]] = field(default_factory=dict)
     bin_tallies: tuple[tuple[Tally, ...], ...] = ()
     level: float = 0.9
     seed: int = 0
@@ -238,8 +245,38 @@ class Evaluation:
         """
         import polars as pl
 
-        rows = [row for run in range(len(self.runs)) for row in self._rows(run, self.tallies[run], self.n_cases)]
+        rows = [
+            row
+            for run, tally in enumerate(self.tallies)
+            for row in self._rows(run, tally, self.resampled_means(run), self.n_cases, point=self._point(run))
+        ]
         return pl.DataFrame(rows, schema=SUMMARY)
+
+    @cached_property
+    def case_weights(self) -> CaseWeights:
+        """How much each case counts, and what is resampled together."""
+        return CaseWeights.of(self.study.panel, self.seed)
+
+    def resampled_means(self, run: int) -> FloatArray:
+        """Return the mean over resampled cases, shape (models, metrics, n_draws), found when it is first asked for."""
+        if run not in self._resampled:
+            (resamples,) = self._resamples(run, self.tallies[run].n_draws)
+            self._resampled[run] = resamples.means(self.tallies[run])
+        return self._resampled[run]
+
+    @cached_property
+    def _resampled(self) -> dict[int, FloatArray]:
+        return {}
+
+    def _resamples(self, run: int, n_draws: int, **grouped: Any) -> list[Resamples]:
+        return self.case_weights.resamples(self.case_means[run], self.case_shares[run], n_draws=n_draws, **grouped)
+
+    def _resamples_by_label(self, run: int, labels: Sequence[Any], known: Sequence[Any]) -> list[Resamples]:
+        """Resample the cases of each label on their own."""
+        n_draws = self.tallies[run].n_draws
+        codes = {label: code for code, label in enumerate(known)}
+        groups = np.array([codes[label] for label in labels], dtype=np.int64)
+        return self._resamples(run, n_draws, step=step_of(n_draws), groups=groups, n_groups=len(known))
 
     def by_group(self, column: str) -> pl.DataFrame:
         """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
@@ -250,9 +287,11 @@ class Evaluation:
                 advice=suggestion(column, self.strata),
             )
         labels = sorted(set(self.strata[column]))
+        by_run = [self._resamples_by_label(run, self.strata[column], labels) for run in range(len(self.runs))]
         return self._grouped(
             "stratum",
             {label: self.stratum_tallies[column, label] for label in labels},
+            {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(labels)},
             {label: float(self.strata[column].count(label)) for label in labels},
         )
 
@@ -263,7 +302,7 @@ class Evaluation:
         over these draws and cases are divided by their number. Without categories there are no rows.
         """
         sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
-        return self._grouped("category", self.category_tallies, sizes)
+        return self._grouped("category", self.category_tallies, self.category_resamples, sizes)
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
@@ -273,32 +312,44 @@ class Evaluation:
         """
         import polars as pl
 
-        rows = [
-            {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1], **row}
-            for run, found in enumerate(self.findings)
-            for i, size in enumerate(np.bincount(bin_of(found.certainties[0])) if len(found.certainties) else ())
-            if size
-            for row in self._rows(run, self.bin_tallies[i][run], int(size))
-        ]
-        return pl.DataFrame(rows, schema={"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY})
+        schema = {"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY}
+        rows = [row for run, found in enumerate(self.findings) if len(found.certainties) for row in self._bins(run)]
+        return pl.DataFrame(rows, schema=schema)
 
-    def _grouped(self, name: str, tallies: Mapping[str, tuple[Tally, ...]], sizes: Mapping[str, float]) -> pl.DataFrame:
+    def _bins(self, run: int) -> Iterable[dict[str, Any]]:
+        """Write the rows of one run by bin of certainty."""
+        numbers = bin_of(self.findings[run].certainties[0])
+        resamples = self._resamples_by_label(run, numbers.tolist(), range(len(EDGES) - 1))
+        for i in np.unique(numbers):
+            tally = self.bin_tallies[i][run]
+            limits = {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]}
+            for row in self._rows(run, tally, resamples[i].means(tally), int(np.sum(numbers == i))):
+                yield {**limits, **row}
+
+    def _grouped(
+        self,
+        name: str,
+        tallies: Mapping[str, tuple[Tally, ...]],
+        resamples: Mapping[str, tuple[Resamples, ...]],
+        sizes: Mapping[str, float],
+    ) -> pl.DataFrame:
         import polars as pl
 
         rows = [
             {name: label, **row}
             for label, of_runs in tallies.items()
             for run, tally in enumerate(of_runs)
-            for row in self._rows(run, tally, sizes[label])
+            for row in self._rows(run, tally, resamples[label][run].means(tally), sizes[label])
         ]
         return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
 
     def _expected_size(self, tallies: tuple[Tally, ...]) -> float:
         return float(np.mean([tally.weights.mean() for tally in tallies])) if self.models else 0.0
 
-    def _rows(self, run: int, tally: Tally, n_cases: float) -> Iterable[dict[str, Any]]:
-        point = self._point(run) if tally is self.tallies[run] else None
-        numbers = summary(tally, self.runs[run].n_chains, self.level)
+    def _rows(
+        self, run: int, tally: Tally, resampled: FloatArray, n_cases: float, *, point: FloatArray | None = None
+    ) -> Iterable[dict[str, Any]]:
+        numbers = summary(tally.means, resampled, self.runs[run].n_chains, self.level)
         for m, model in enumerate(self.models):
             for k, metric in enumerate(self.metrics):
                 row = {name: float(values[m, k]) for name, values in numbers.items()}
@@ -311,7 +362,7 @@ class Evaluation:
                     "point_estimate": estimate,
                     "optimism": self._optimism(estimate, row["mean"], metric),
                     "n_cases": n_cases,
-                    "n_draws": min(self.runs[run].n_draws, tally.sums.shape[-1]),
+                    "n_draws": min(self.runs[run].n_draws, tally.n_draws),
                 }
 
     def _point(self, run: int) -> FloatArray | None:
@@ -356,9 +407,9 @@ class Evaluation:
 
         parts = []
         for run, tally in enumerate(self.tallies):
-            draws = [str(draw) for draw in range(tally.sums.shape[-1])]
+            draws = [str(draw) for draw in range(tally.n_draws)]
             columns = self._labels(draws, "draw", runs=[run])
-            values = {"mean": tally.means.ravel(), "resampled_mean": tally.resampled_means.ravel()}
+            values = {"mean": tally.means.ravel(), "resampled_mean": self.resampled_means(run).ravel()}
             parts.append(pl.DataFrame({**columns, **values}).with_columns(pl.col("draw").cast(pl.Int64)))
         return pl.concat(parts)
 
@@ -456,15 +507,14 @@ class Evaluation:
         return headline(self)
 
 
-def summary(tally: Tally, n_chains: int, level: float) -> dict[str, FloatArray]:
+def summary(means: FloatArray, resampled: FloatArray, n_chains: int, level: float) -> dict[str, FloatArray]:
     """Summarise the means over cases of every draw, as they are and with resampled cases, each (models, metrics).
 
-    The interval of a few cases is never empty: see :attr:`Tally.resampled_means`. Draws in which no case counts, as in
-    a rare category, are left out.
+    The interval of a few cases is never empty: see :meth:`Resamples.means`. Draws in which no case counts, as in a rare
+    category, are left out.
     """
     from dissensus.aggregation.diagnostics import standard_errors_of_means
 
-    means, resampled = tally.means, tally.resampled_means
     tails = ((1 - level) / 2, (1 + level) / 2)
     return {
         "mean": over_draws(np.mean, means),

@@ -1,41 +1,58 @@
 """Results on disk: a directory that people, tables and this package can read, written whole or not at all.
 
-Tables and JSON are for people and other programs. What is read back is ``run.json`` (names and settings) and
+Tables and JSON are for people and other programs. What is read back is ``run.json`` (names, specs and settings) and
 ``arrays.npz`` (numbers), so that an evaluation comes back exactly.
+
+Schema, version 1. ``run.json`` says its format and version, the versions of the packages that computed the numbers, the
+specs of all runs and metrics, and the SHA-256 of every file of numbers beside it; ``checksum`` is the SHA-256 of
+everything else in it. What does not fit is refused. Results of an earlier version of the schema pass through
+:data:`MIGRATIONS`, one step per version.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.aggregation.base import restored_aggregation
 from dissensus.core.aliases import Path
-from dissensus.core.errors import FormatError
+from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, directory_written_whole, open_source
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.results import Evaluation, Measure, Run
-from dissensus.evaluation.tally import Tally
+from dissensus.evaluation.results import Evaluation, Run
+from dissensus.evaluation.tally import Resamples, Sums, Tally
+from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import Panel
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import restored_study
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Described: TypeAlias = dict[str, Any]
+Added = TypeVar("Added", bound=Sums)
 
-FILES = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "run.json", "arrays.npz")
+FORMAT, VERSION = "dissensus results", 1
+"""What ``run.json`` says it is, and the version of the schema that is written."""
+
+NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
+FILES = (*NUMBERS, "run.json")
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
-RANKINGS = ("block_offsets", "code_offsets", "codes")
 LISTS = ("offsets", "codes", "values")
+
+Migration: TypeAlias = Callable[[Described, Arrays], tuple[Described, Arrays]]
+
+MIGRATIONS: dict[int, Migration] = {}
+"""By version of the schema: what turns its content into that of the next version."""
 
 
 def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
@@ -47,15 +64,32 @@ def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
     (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
-    (place / "run.json").write_text(_json(_described(evaluation)), encoding="utf-8")
     evaluation.per_case().write_parquet(place / "per_case.parquet")
     evaluation.per_draw().write_parquet(place / "per_draw.parquet")
     evaluation.certainties().write_parquet(place / "certainty.parquet")
-    np.savez(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
+    np.savez_compressed(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
+    described = _plain({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": _hashes(place)})
+    (place / "run.json").write_text(_json({**described, "checksum": _checksum(described)}), encoding="utf-8")
 
 
 def load_evaluation(directory: Path) -> Evaluation:
-    """Read back what :meth:`Evaluation.save` wrote, exactly."""
+    """Read back what :meth:`Evaluation.save` wrote, exactly.
+
+    Raises
+    ------
+    DissensusError
+        If a file is missing, was changed after it was written, or belongs to a later version of the schema.
+
+    Examples
+    --------
+    >>> import dissensus as ds, tempfile
+    >>> said = ds.Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> result = ds.evaluate(said, {"A": [[0.7, 0.3]]}, aggregations=["dirichlet:1"], metrics=["top-k-accuracy:1"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(f"{folder}/results")
+    ...     load_evaluation(f"{folder}/results") == result
+    True
+    """
     place = checked_path(directory)
     missing = [name for name in FILES if not (place / name).is_file()]
     if missing:
@@ -65,9 +99,8 @@ def load_evaluation(directory: Path) -> Evaluation:
             got=f"no {', '.join(missing)}",
             where=str(directory),
         )
-    described = open_source(place / "run.json").content
-    arrays = open_source(place / "arrays.npz").content
-    return _restored(described, arrays)
+    described = _verified(open_source(place / "run.json").content, place)
+    return _restored_from(described, open_source(place / "arrays.npz").content, place)
 
 
 def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -82,37 +115,103 @@ def _json(value: object) -> str:
 
 def _plain(value: Any) -> Any:
     """Replace what JSON cannot hold: a number that is not finite is missing."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+# Verification --------------------------------------------------------------------------------------------
+
+
+def _hashes(place: FilePath) -> dict[str, str]:
+    return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in NUMBERS}
+
+
+def _checksum(described: Described) -> str:
+    """Hash everything that ``run.json`` says, whatever its spaces and the order of its keys."""
+    rest = {key: value for key, value in described.items() if key != "checksum"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _verified(described: Any, place: FilePath) -> Described:
+    """Return what ``run.json`` says if it is whole and fits the files beside it."""
+    if not isinstance(described, dict) or described.get("format") != FORMAT:
+        raise FormatError(
+            "these results have no format that is known",
+            expected=f"a run.json with the format {FORMAT!r}",
+            where=str(place),
+            advice="results of versions before 0.2 cannot be read: evaluate again",
+        )
+    _check_version(described.get("version"), place)
+    if described.get("checksum") != _checksum(described):
+        raise _changed("run.json", place)
+    for name, found in _hashes(place).items():
+        if described["files"].get(name) != found:
+            raise _changed(name, place)
+    return described
+
+
+def _check_version(version: Any, place: FilePath) -> None:
+    oldest = min(MIGRATIONS, default=VERSION)
+    if isinstance(version, bool) or not isinstance(version, int) or not oldest <= version <= VERSION:
+        later = isinstance(version, int) and version > VERSION
+        raise FormatError(
+            "these results were written in another version of the schema",
+            expected=f"{oldest} to {VERSION}" if oldest < VERSION else str(VERSION),
+            got=repr(version),
+            where=str(place / "run.json"),
+            advice="update Dissensus" if later else "evaluate again",
+        )
+
+
+def _changed(name: str, place: FilePath) -> FormatError:
+    return FormatError(
+        "the results were changed or damaged after they were written",
+        got="a checksum that does not fit",
+        where=str(place / name),
+        advice="evaluate again, or get the directory from where it was written",
+    )
+
+
+def _restored_from(described: Described, arrays: Any, place: FilePath) -> Evaluation:
+    """Bring content up to the present version and restore it; whatever does not fit is one error."""
+    try:
+        for version in range(described["version"], VERSION):
+            described, arrays = MIGRATIONS[version](described, arrays)
+        return _restored(described, arrays)
+    except DissensusError as error:
+        raise error.at(str(place)) from None
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError("the results do not fit together", got=repr(error), where=str(place)) from error
+
+
 # What is written -----------------------------------------------------------------------------------------
 
 
-def _described(evaluation: Evaluation) -> dict[str, Any]:
+def _described(evaluation: Evaluation) -> Described:
     return {
-        "versions": evaluation.versions,
+        "versions": dict(evaluation.versions),
         "seed": evaluation.seed,
         "level": evaluation.level,
-        "runs": [asdict(run) for run in evaluation.runs],
-        "points": [asdict(run) for run in evaluation.points],
-        "metrics": [asdict(measure) for measure in evaluation.metrics],
+        "runs": [run.record() for run in evaluation.runs],
+        "points": [point.record() for point in evaluation.points],
+        "metrics": [metric.record() for metric in evaluation.metrics],
         "excluded": list(evaluation.excluded),
         **_described_material(evaluation.material),
     }
 
 
-def _described_material(material: Material) -> dict[str, Any]:
-    study, panel, categories = material.study, material.study.panel, material.categories
+def _described_material(material: Material) -> Described:
+    study, categories = material.study, material.categories
     return {
         "inputs": dict(material.inputs),
-        "case_names": list(panel.case_names),
-        "annotator_names": list(panel.annotator_names),
-        "groups": list(panel.groups),
-        "unranked": study.unranked if isinstance(study, Annotations) else None,
+        "study": {"kind": study.kind, "settings": study.settings(), "conditions": list(study.conditions)},
+        "case_names": list(study.panel.case_names),
+        "annotator_names": list(study.panel.annotator_names),
+        "groups": list(study.panel.groups),
         "conditions": list(material.conditions),
         "categories": None
         if categories is None
@@ -127,7 +226,26 @@ def _described_material(material: Material) -> dict[str, Any]:
 
 
 def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
-    arrays = {"case_means": evaluation.case_means, "case_deviations": evaluation.case_deviations}
+    arrays = {f"case_{name}": getattr(evaluation, f"case_{name}") for name in ("means", "deviations", "shares")}
+    for kind, sums in _named_sums(evaluation):
+        arrays.update({f"{kind} {part.name}": getattr(sums, part.name) for part in fields(sums)})
+    for name, resamples in _named_resamples(evaluation):
+        arrays.update({f"{name} {part.name}": np.float32(getattr(resamples, part.name)) for part in fields(resamples)})
+    known: dict[bytes, str] = {}
+    for number, found in enumerate(evaluation.findings):
+        for part in fields(found):
+            _add_once(arrays, f"findings {number} {part.name}", getattr(found, part.name), known)
+    return {**arrays, **_material_arrays(evaluation.material)}
+
+
+def _add_once(arrays: dict[str, npt.NDArray[Any]], name: str, array: npt.NDArray[Any], known: dict[bytes, str]) -> None:
+    """Add an array; if the same one is there already, what is added is its name."""
+    content = hashlib.sha256(repr((array.shape, array.dtype.str)).encode() + array.tobytes()).digest()
+    first = known.setdefault(content, name)
+    arrays[name] = array if first == name else np.array(first)
+
+
+def _named_sums(evaluation: Evaluation) -> Iterator[tuple[str, Tally]]:
     named = {
         "run": evaluation.tallies,
         "point": evaluation.point_tallies,
@@ -135,19 +253,17 @@ def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
         **{f"category {i}": tallies for i, tallies in enumerate(evaluation.category_tallies.values())},
         **{f"bin {i}": tallies for i, tallies in enumerate(evaluation.bin_tallies)},
     }
-    for kind, tallies in named.items():
-        for number, tally in enumerate(tallies):
-            arrays.update({f"{kind} {number} {part.name}": getattr(tally, part.name) for part in fields(tally)})
-    for number, found in enumerate(evaluation.findings):
-        arrays.update({f"findings {number} {part.name}": getattr(found, part.name) for part in fields(found)})
-    return {**arrays, **_material_arrays(evaluation.material)}
+    return ((f"{kind} {i}", tally) for kind, tallies in named.items() for i, tally in enumerate(tallies))
+
+
+def _named_resamples(evaluation: Evaluation) -> Iterator[tuple[str, Resamples]]:
+    of_categories = enumerate(evaluation.category_resamples.values())
+    return ((f"resamples {c} {i}", one) for c, of_runs in of_categories for i, one in enumerate(of_runs))
 
 
 def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
-    study = material.study
-    arrays = {"support_offsets": material.support_offsets, "support": material.support}
-    arrays.update({f"panel {name}": getattr(study.panel, name) for name in PANEL})
-    arrays.update({f"study {name}": getattr(study, name) for name in _parts_of(study)})
+    arrays = {f"panel {name}": getattr(material.study.panel, name) for name in PANEL}
+    arrays.update({f"study {name}": array for name, array in material.study.arrays().items()})
     for number, said in enumerate(material.predictions.values()):
         arrays.update({f"model {number} {name}": getattr(said, name) for name in LISTS})
     if material.categories is not None:
@@ -155,47 +271,48 @@ def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def _parts_of(study: Annotations | Ratings) -> Sequence[str]:
-    return RANKINGS if isinstance(study, Annotations) else ("scores",)
-
-
 # What is read back ---------------------------------------------------------------------------------------
 
 
-def _restored(described: Mapping[str, Any], arrays: Arrays) -> Evaluation:
+def _restored(described: Described, arrays: Arrays) -> Evaluation:
     material = _restored_material(described, arrays)
-    runs = tuple(Run(**run) for run in described["runs"])
-    points = tuple(Run(**run) for run in described["points"])
+    runs = tuple(
+        Run(restored_aggregation(run["spec"]), run["aggregation"], run["n_draws"], run["n_chains"])
+        for run in described["runs"]
+    )
     keys = sorted({(column, label) for column, labels in material.strata.items() for label in labels})
     names = () if material.categories is None else material.categories.names
     has_findings = f"findings 0 {fields(Findings)[0].name}" in arrays
     return Evaluation(
         runs=runs,
-        points=points,
-        measures=tuple(Measure(**measure) for measure in described["metrics"]),
+        points=tuple(restored_aggregation(point) for point in described["points"]),
+        metrics=tuple(restored_metric(metric) for metric in described["metrics"]),
         material=material,
         excluded=tuple(described["excluded"]),
-        tallies=_tallies(arrays, "run", len(runs)),
-        point_tallies=_tallies(arrays, "point", len(points)),
+        tallies=_sums(Tally, arrays, "run", len(runs)),
+        point_tallies=_sums(Tally, arrays, "point", len(described["points"])),
         case_means=arrays["case_means"],
         case_deviations=arrays["case_deviations"],
+        case_shares=arrays["case_shares"],
         findings=tuple(_restored_findings(arrays, run) for run in range(len(runs) if has_findings else 0)),
-        stratum_tallies={key: _tallies(arrays, f"stratum {i}", len(runs)) for i, key in enumerate(keys)},
-        category_tallies={name: _tallies(arrays, f"category {i}", len(runs)) for i, name in enumerate(names)},
-        bin_tallies=tuple(_tallies(arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if has_findings),
+        stratum_tallies={key: _sums(Tally, arrays, f"stratum {i}", len(runs)) for i, key in enumerate(keys)},
+        category_tallies={name: _sums(Tally, arrays, f"category {i}", len(runs)) for i, name in enumerate(names)},
+        category_resamples={
+            name: _sums(Resamples, arrays, f"resamples {i}", len(runs)) for i, name in enumerate(names)
+        },
+        bin_tallies=tuple(_sums(Tally, arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if has_findings),
         level=described["level"],
         seed=described["seed"],
+        versions=described["versions"],
     )
 
 
-def _restored_material(described: Mapping[str, Any], arrays: Arrays) -> Material:
+def _restored_material(described: Described, arrays: Arrays) -> Material:
     conditions = tuple(described["conditions"])
     grouping = described["categories"]
     return Material(
         study=_restored_study(described, arrays),
         conditions=conditions,
-        support_offsets=arrays["support_offsets"],
-        support=arrays["support"],
         predictions={
             model["name"]: _restored_lists(described, arrays, number)
             for number, model in enumerate(described["models"])
@@ -209,27 +326,31 @@ def _restored_material(described: Mapping[str, Any], arrays: Arrays) -> Material
     )
 
 
-def _restored_study(described: Mapping[str, Any], arrays: Arrays) -> Annotations | Ratings:
+def _restored_study(described: Described, arrays: Arrays) -> Any:
     offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
     names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
     panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
-    if described["unranked"] is None:
-        return Ratings(panel, arrays["study scores"])
-    blocks, mentions, codes = (arrays[f"study {name}"] for name in RANKINGS)
-    return Annotations(tuple(described["conditions"]), panel, blocks, mentions, codes, described["unranked"])
+    study = described["study"]
+    own = {name.removeprefix("study "): array for name, array in arrays.items() if name.startswith("study ")}
+    return restored_study(study["kind"], panel, tuple(study["conditions"]), study["settings"], own)
 
 
-def _restored_lists(described: Mapping[str, Any], arrays: Arrays, number: int) -> Predictions:
+def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:
     model = described["models"][number]
     offsets, codes, values = (arrays[f"model {number} {name}"] for name in LISTS)
     names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
     return Predictions(model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
 
 
-def _tallies(arrays: Arrays, kind: str, count: int) -> tuple[Tally, ...]:
-    names = [part.name for part in fields(Tally)]
-    return tuple(Tally(*(arrays[f"{kind} {number} {name}"] for name in names)) for number in range(count))
+def _sums(kind: type[Added], arrays: Arrays, name: str, count: int) -> tuple[Added, ...]:
+    parts = [part.name for part in fields(kind)]
+    return tuple(kind(*(np.float64(arrays[f"{name} {number} {part}"]) for part in parts)) for number in range(count))
 
 
 def _restored_findings(arrays: Arrays, run: int) -> Findings:
-    return Findings(*(arrays[f"findings {run} {part.name}"] for part in fields(Findings)))
+    return Findings(*(_followed(arrays, f"findings {run} {part.name}") for part in fields(Findings)))
+
+
+def _followed(arrays: Arrays, name: str) -> npt.NDArray[Any]:
+    array = arrays[name]
+    return arrays[str(array)] if array.dtype.kind == "U" else array

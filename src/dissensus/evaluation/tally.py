@@ -1,20 +1,40 @@
-"""Weighted sums per draw: all that averages, spreads and intervals need, and they add up."""
+"""Weighted sums over cases, per draw and per resample: all that averages, spreads and intervals need; they add up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import equal_fields
+from dissensus.core.names import case_keys
+from dissensus.study.panel import Panel
+
+CASES_AT_ONCE = 1024
+"""How many cases are resampled at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
-    """Sum a quantity over cases, separately for every draw, with and without resampling of cases.
+class Sums:
+    """Add field by field; the identity is zero."""
 
-    Merging is addition and the identity is zero. A mean over no weight is undefined: nan.
+    def __add__(self, other: Self) -> Self:
+        pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))
+        return type(self)(*(one + another for one, another in pairs))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(Sums):
+    """Sum a quantity over cases, separately for every draw. A mean over no weight is undefined: nan.
 
     Attributes
     ----------
@@ -22,17 +42,10 @@ class Tally:
         Sum over cases of weight times value.
     weights : (..., n_draws) or (1, ..., n_draws)
         Sum over cases of weights; once, if it is the same for all quantities.
-    resampled_sums, resampled_weights
-        The same of the means of cases over their draws, every case multiplied by its bootstrap weight of the draw.
-    squares : (..., 1) or (1, ..., 1)
-        Sum over cases of the square of their mean weight.
     """
 
     sums: FloatArray
     weights: FloatArray
-    resampled_sums: FloatArray
-    resampled_weights: FloatArray
-    squares: FloatArray
 
     @staticmethod
     def zeros(*shape: int) -> Tally:
@@ -41,58 +54,156 @@ class Tally:
         >>> Tally.zeros(2).means
         array([nan, nan])
         """
-        sums, weights = np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1]))
-        return Tally(sums, weights, sums, weights, weights[..., :1])
+        return Tally(np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1])))
 
     @staticmethod
-    def of(values: FloatArray, weights: FloatArray, bootstrap: FloatArray) -> Tally:
-        """Tally values (..., n_cases, n_draws) with weights and bootstrap weights (n_cases, n_draws)."""
-        shape = (*values.shape[:-2], values.shape[-1])
+    def of(values: FloatArray, weights: FloatArray) -> Tally:
+        """Tally values (..., n_cases, n_draws) with weights (n_cases, n_draws); undefined values do not count."""
         known = ~np.isnan(values)
         if not known.all():
             weights = np.where(known, weights, 0.0)
             values = np.where(known, values, 0.0)
-        products, case_weights = weights * values, weights.mean(axis=-1)
-        squares = (case_weights**2).sum(axis=-1, keepdims=True)
-        return Tally(
-            np.einsum("...ij->...j", products),
-            np.broadcast_to(np.einsum("...ij->...j", weights), shape),
-            np.einsum("...i,ij->...j", products.mean(axis=-1), bootstrap),
-            np.broadcast_to(np.einsum("...i,ij->...j", case_weights, bootstrap), shape),
-            np.broadcast_to(squares, (*shape[:-1], 1)),
-        )
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(one + another for one, another in zip(self.parts, other.parts, strict=True)))
+        shape = (*values.shape[:-2], values.shape[-1])
+        totals = np.broadcast_to(np.einsum("...ij->...j", weights), shape)
+        return Tally(np.einsum("...ij->...j", weights * values), totals)
 
     @property
-    def parts(self) -> tuple[FloatArray, ...]:
-        """The sums, in the order of the fields."""
-        return self.sums, self.weights, self.resampled_sums, self.resampled_weights, self.squares
+    def n_draws(self) -> int:
+        """Number of draws that were tallied."""
+        return int(self.sums.shape[-1])
 
     @property
     def means(self) -> FloatArray:
         """Mean over cases of every draw, shape (..., n_draws): its spread is the uncertainty of the annotations."""
         return _ratio(self.sums, self.weights)
 
-    @property
-    def resampled_means(self) -> FloatArray:
-        """Mean over resampled cases: its spread is that of the mean over cases like these.
+
+@dataclass(frozen=True, eq=False)
+class Resamples(Sums):
+    """Sum the means of cases over resamples of the cases (Bayesian bootstrap).
+
+    Attributes
+    ----------
+    sums : (models, metrics, n_draws)
+        Sum over cases of bootstrap weight times weight times mean.
+    weights : (models, metrics, n_draws) or (1, 1, n_draws)
+        The same without the mean.
+    squares : (models, metrics, 1) or (1, 1, 1)
+        Sum over cases of the square of their weight.
+    """
+
+    sums: FloatArray
+    weights: FloatArray
+    squares: FloatArray
+
+    def rounded(self) -> Resamples:
+        """Round to single precision: intervals need no more, and files are half as large."""
+        return Resamples(*(np.float64(np.float32(part)) for part in (self.sums, self.weights, self.squares)))
+
+    def means(self, tally: Tally) -> FloatArray:
+        """Return the mean over resampled cases: its spread is that of the mean over cases like these.
 
         What annotators got wrong differs from case to case, so it is in the spread of the cases' means already. Of n
         cases, the spread over draws comes in by 1/sqrt(n) only: it is all there is for one case, and vanishes for many.
         """
-        means = self.means
+        means = tally.means
         is_known = ~np.isnan(means)
         centres = _ratio(np.where(is_known, means, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
-        effective = _ratio(np.sqrt(self.squares), self.weights.mean(axis=-1, keepdims=True))
+        effective = _ratio(np.sqrt(self.squares), tally.weights.mean(axis=-1, keepdims=True))
         gaps = np.where(is_known, effective * (means - centres[..., None]), 0.0)
-        return np.asarray(_ratio(self.resampled_sums, self.resampled_weights) + gaps)
+        return np.asarray(_ratio(self.sums, self.weights) + gaps)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and equal_fields(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+@dataclass(frozen=True, eq=False)
+class CaseWeights:
+    """Know how much each case counts, and which cases are resampled together.
+
+    Attributes
+    ----------
+    seed
+        Of the resampling.
+    weights : (n_cases,)
+        Weight of each case.
+    names
+        What is resampled: groups such as patients, or the cases themselves.
+    """
+
+    seed: int
+    weights: FloatArray
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(panel: Panel, seed: int) -> CaseWeights:
+        """Take weights and groups of cases from the panel of a study."""
+        names = tuple(f"group {name}" for name in panel.groups) if panel.groups else panel.case_names
+        return CaseWeights(seed, panel.case_weights, names)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """Hash of what is resampled, shape (n_cases,)."""
+        return case_keys(self.names)
+
+    def resamples(
+        self,
+        means: FloatArray,
+        shares: FloatArray,
+        *,
+        n_draws: int,
+        step: int = 1,
+        cases: IntArray | None = None,
+        groups: IntArray | None = None,
+        n_groups: int = 1,
+    ) -> list[Resamples]:
+        """Sum the means of cases over as many resamples as there are draws, separately for groups of cases.
+
+        Parameters
+        ----------
+        means : (models, metrics, n_cases)
+            Mean of every case over the draws in which it counts.
+        shares : (models, metrics, n_cases) or (1, 1, n_cases)
+            Share of the draws in which it counts.
+        n_draws, step
+            Number of draws, of which every ``step``-th is used.
+        cases : (n_cases,)
+            Positions of the cases, by default all; these must be in the order of ``means``.
+        groups : (n_cases,)
+            Group of each case, from 0 to ``n_groups - 1``.
+        """
+        from dissensus.kernels.tallies import add_resampled
+
+        everyone = np.arange(len(self.weights), dtype=np.int64) if cases is None else cases
+        own = np.zeros(len(everyone), dtype=np.int64) if groups is None else groups
+        masses = shares * self.weights[everyone]
+        products = np.multiply(masses, means, out=np.zeros_like(means), where=np.broadcast_to(masses > 0, means.shape))
+        parts = _columns(products), _columns(masses)
+        size = -(-n_draws // step)
+        totals = [np.zeros((n_groups, size, part.shape[1])) for part in parts]
+        for chunk in _chunks(len(everyone)):
+            bootstrap = np.ascontiguousarray(self._bootstrap(everyone[chunk], n_draws)[:, ::step])
+            for part, total in zip(parts, totals, strict=True):
+                add_resampled(part[chunk], bootstrap, np.ascontiguousarray(own[chunk]), total)
+        squares = [np.square(masses[..., own == group]).sum(axis=-1, keepdims=True) for group in range(n_groups)]
+        shaped = [_shaped(total, part) for total, part in zip(totals, (products, masses), strict=True)]
+        return [Resamples(*sums) for sums in zip(*shaped, squares, strict=True)]
+
+    def _bootstrap(self, cases: IntArray, n_draws: int) -> FloatArray:
+        from dissensus.kernels.resamples import case_weights
+
+        return case_weights(np.uint64(self.seed), self.keys[cases], n_draws)
+
+
+def _columns(values: FloatArray) -> FloatArray:
+    """Lay (models, metrics, n_cases) out as (n_cases, models * metrics)."""
+    return np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
+
+
+def _shaped(total: FloatArray, like: FloatArray) -> FloatArray:
+    """Lay (n_groups, n_draws, models * metrics) out as (n_groups, models, metrics, n_draws)."""
+    return total.transpose(0, 2, 1).reshape(len(total), *like.shape[:-1], total.shape[1])
+
+
+def _chunks(n_cases: int) -> Iterator[slice]:
+    return (slice(start, start + CASES_AT_ONCE) for start in range(0, n_cases, CASES_AT_ONCE))
 
 
 def _ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:

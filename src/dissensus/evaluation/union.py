@@ -8,16 +8,18 @@ from typing import TypeVar
 
 import numpy as np
 
+from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import joined
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.tally import Tally
+from dissensus.evaluation.tally import Resamples, Sums
 
 SETTINGS = ("runs", "points", "models", "level", "seed")
 
 Key = TypeVar("Key", bound=Hashable)
+Added = TypeVar("Added", bound=Sums)
 
 
 def merged(one: Evaluation, other: Evaluation) -> Evaluation:
@@ -34,9 +36,11 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         point_tallies=_added(one.point_tallies, other.point_tallies),
         case_means=np.concatenate([one.case_means, other.case_means], axis=-1),
         case_deviations=np.concatenate([one.case_deviations, other.case_deviations], axis=-1),
+        case_shares=_joined_shares(one, other),
         findings=tuple(Findings.concatenate(pair) for pair in zip(one.findings, other.findings, strict=True)),
         stratum_tallies=_merged(one.stratum_tallies, other.stratum_tallies),
         category_tallies=_merged(one.category_tallies, other.category_tallies),
+        category_resamples=_rounded(_merged(one.category_resamples, other.category_resamples)),
         bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
     )
 
@@ -48,12 +52,24 @@ def _check_alike(setting: str, one: object, other: object) -> None:
         )
 
 
-def _added(one: tuple[Tally, ...], other: tuple[Tally, ...]) -> tuple[Tally, ...]:
+def _rounded(resamples: Mapping[str, tuple[Resamples, ...]]) -> dict[str, tuple[Resamples, ...]]:
+    return {name: tuple(one.rounded() for one in of_runs) for name, of_runs in resamples.items()}
+
+
+def _joined_shares(one: Evaluation, other: Evaluation) -> FloatArray:
+    """Put the shares of draws side by side, in full where either side has them in full."""
+    if one.case_shares.shape[:3] == other.case_shares.shape[:3]:
+        return np.concatenate([one.case_shares, other.case_shares], axis=-1)
+    full = [np.broadcast_to(each.case_shares, each.case_means.shape) for each in (one, other)]
+    return np.concatenate(full, axis=-1)
+
+
+def _added(one: tuple[Added, ...], other: tuple[Added, ...]) -> tuple[Added, ...]:
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
 def _merged(
-    one: Mapping[Key, tuple[Tally, ...]], other: Mapping[Key, tuple[Tally, ...]]
-) -> dict[Key, tuple[Tally, ...]]:
+    one: Mapping[Key, tuple[Added, ...]], other: Mapping[Key, tuple[Added, ...]]
+) -> dict[Key, tuple[Added, ...]]:
     shared = one.keys() & other.keys()
     return {**one, **other, **{key: _added(one[key], other[key]) for key in shared}}

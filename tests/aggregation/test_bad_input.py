@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from dissensus import (
+    Aggregation,
     Annotations,
     AnnotatorBootstrap,
     Dirichlet,
     DissensusError,
     InverseRank,
+    MajorityVote,
     NormalInverseGamma,
     NormalInverseGammaPrior,
     PlackettLuce,
@@ -22,7 +24,6 @@ from dissensus import (
     Ratings,
     plackett_luce_log_likelihood,
 )
-from dissensus.aggregation import named_aggregation
 
 SAID = Annotations.from_rankings([[[["a"], ["b"]]], [[["c"]]]], ["a", "b", "c"])
 
@@ -65,8 +66,8 @@ def test_alpha_of_inverse_ranks_may_be_zero_but_not_less(alpha: float) -> None:
         (lambda: NormalInverseGamma(thresholds=(math.nan,)), "thresholds must be finite and increasing"),
         (lambda: NormalInverseGamma(conditions=("one",)), "the number of conditions does not fit"),
         (lambda: NormalInverseGammaPrior(0.0, 0.0, 1.0, 1.0), "kappa must be a positive"),
-        (lambda: named_aggregation("plackett-lucy"), "unknown aggregation 'plackett-lucy'"),
-        (lambda: named_aggregation("majority-vote", {"reliability": 2.0}), "majority-vote has no reliability"),
+        (lambda: Aggregation.family.find("plackett-lucy"), "unknown aggregation 'plackett-lucy'"),
+        (lambda: MajorityVote.from_parameters({"reliability": 2.0}), "majority-vote has no reliability"),
     ],
 )
 def test_parameters_are_checked_when_they_are_given(build: Any, problem: str) -> None:
@@ -76,7 +77,7 @@ def test_parameters_are_checked_when_they_are_given(build: Any, problem: str) ->
 
 def test_a_misspelt_aggregation_gets_a_suggestion() -> None:
     with pytest.raises(DissensusError) as caught:
-        named_aggregation("plackett-lucy")
+        Aggregation.family.find("plackett-lucy")
     assert caught.value.advice == "did you mean 'plackett-luce'?"
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from arviz_stats.base.array import array_stats
 
-from dissensus import PlackettLuce, sampling_diagnostics, simulate_study, to_xarray
-from dissensus import Dirichlet, MajorityVote
+from dissensus import Dirichlet, MajorityVote, PlackettLuce, sampling_diagnostics, simulate_study, to_xarray
 from dissensus.aggregation.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
 from dissensus.study.rankings import Annotations

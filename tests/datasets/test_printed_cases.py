@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from dissensus import PlackettLuce, ProbabilisticInverseRank, evaluate
-from dissensus import Aggregation
+from dissensus import Aggregation, Coverage, PlackettLuce, ProbabilisticInverseRank, evaluate
 from dissensus.datasets.printed_cases import CASES, N_CONDITIONS, PrintedCase, printed_cases
-from dissensus import Coverage
 from shared_data import SHARED, needs_shared
 
 

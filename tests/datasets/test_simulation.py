@@ -14,13 +14,14 @@ from dissensus import (
     Annotations,
     DissensusError,
     PlackettLuce,
+    SetAccuracy,
+    TopKAccuracy,
     annotation_certainty,
     annotator_agreement,
     evaluate,
     simulate_study,
 )
 from dissensus.datasets.simulation import AGES, MODELS, SITES, SKIN_TYPES, Study, condition_names, frequencies
-from dissensus import SetAccuracy, TopKAccuracy
 from shared_data import SHARED, needs_shared
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import naive_certainty as naive
 from dissensus import (
+    Aggregation,
     Annotations,
     AnnotatorBootstrap,
     Dirichlet,
@@ -23,7 +24,6 @@ from dissensus import (
     ProbabilisticInverseRank,
     simulate_study,
 )
-from dissensus import Aggregation
 from dissensus.evaluation.categories import VIA, Categories, Via, expected_risk
 from dissensus.evaluation.certainty import annotation_certainty
 from naive_certainty import small_studies, supports

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import naive_certainty as naive
 from dissensus import (
+    Aggregation,
     Annotations,
     AnnotatorBootstrap,
     Dirichlet,
@@ -28,7 +29,6 @@ from dissensus import (
     read_annotations,
     simulate_study,
 )
-from dissensus import Aggregation
 from dissensus.aggregation.diagnostics import sampling_diagnostics
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch

@@ -9,9 +9,21 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
-from dissensus import Annotations, Dirichlet, Evaluation, MajorityVote, evaluate
+from dissensus import (
+    Annotations,
+    BrierScore,
+    Dirichlet,
+    Evaluation,
+    ExpectedAccuracy,
+    LogScore,
+    MajorityVote,
+    Metric,
+    Overlap,
+    SetAccuracy,
+    TopKAccuracy,
+    evaluate,
+)
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus import BrierScore, ExpectedAccuracy, LogScore, Metric, Overlap, SetAccuracy, TopKAccuracy
 from shared_data import SHARED, needs_shared
 
 pytestmark = needs_shared

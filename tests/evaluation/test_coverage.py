@@ -15,10 +15,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dissensus import Annotations, Dirichlet, Evaluation, PlackettLuce, evaluate
-from dissensus import Aggregation
+from dissensus import (
+    Aggregation,
+    Annotations,
+    Dirichlet,
+    Evaluation,
+    ExpectedAccuracy,
+    PlackettLuce,
+    SetAccuracy,
+    TopKAccuracy,
+    evaluate,
+)
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus import ExpectedAccuracy, SetAccuracy, TopKAccuracy
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5

@@ -11,15 +11,20 @@ import pytest
 
 from dissensus import (
     Annotations,
+    AverageOverlap,
+    Coverage,
     Dirichlet,
     DissensusError,
     Evaluation,
     InverseRank,
     MajorityVote,
+    Metric,
     PlackettLuce,
     PlackettLuceML,
     Predictions,
     ProbabilisticInverseRank,
+    SetAccuracy,
+    TopKAccuracy,
     evaluate,
     load_evaluation,
     simulate_study,
@@ -27,7 +32,6 @@ from dissensus import (
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import evaluator
 from dissensus.evaluation.store import FILES
-from dissensus import AverageOverlap, Coverage, Metric, SetAccuracy, TopKAccuracy
 
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations

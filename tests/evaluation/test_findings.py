@@ -11,15 +11,21 @@ import pytest
 
 from dissensus import (
     Annotations,
+    AverageOverlap,
+    BrierScore,
     Categories,
     Dirichlet,
     DissensusError,
     Evaluation,
     InverseRank,
+    LogScore,
+    Metric,
     NormalInverseGamma,
     PlackettLuce,
     Predictions,
     Ratings,
+    SetAccuracy,
+    TopKAccuracy,
     annotation_certainty,
     annotator_agreement,
     evaluate,
@@ -31,7 +37,6 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import Adder, Measured
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
-from dissensus import AverageOverlap, BrierScore, LogScore, Metric, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Drawn, Predicted
 
 RNG = np.random.default_rng(4)

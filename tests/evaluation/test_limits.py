@@ -8,20 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus import (
+    Aggregation,
     Annotations,
+    AverageOverlap,
     Dirichlet,
+    ExpectedAccuracy,
     InverseRank,
     MajorityVote,
+    Metric,
+    Overlap,
     PlackettLuce,
     PlackettLuceML,
     ProbabilisticInverseRank,
+    SetAccuracy,
+    TopKAccuracy,
     annotation_certainty,
     evaluate,
     simulate_study,
 )
-from dissensus import Aggregation
 from dissensus.core.aliases import FloatArray
-from dissensus import AverageOverlap, ExpectedAccuracy, Metric, Overlap, SetAccuracy, TopKAccuracy
 
 STUDY = simulate_study(n_cases=60, n_conditions=9, seed=11)
 N_CONDITIONS = 9

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
-import dissensus.aggregation
+import dissensus
+from dissensus import (
+    Aggregation,
+    AnnotatorBootstrap,
+    NormalInverseGamma,
+    NormalInverseGammaPrior,
+    PlackettLuce,
+    PlackettLuceML,
+)
 from dissensus import draws as flow
-from dissensus import Aggregation, AnnotatorBootstrap, NormalInverseGamma, PlackettLuceML
-from dissensus.aggregation import AGGREGATIONS
 from dissensus.datasets.simulation import simulate_study
 from dissensus.draws import Plausibilities
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 
 DRAWS = 60
-DETERMINISTIC = {"majority-vote", "inverse-rank", "plackett-luce-ml"}
+KINDS = Aggregation.family.known()
 
 
 def _special_cases() -> Annotations:
@@ -62,12 +67,12 @@ RANKINGS, RATINGS = _rankings(), _ratings()
 
 
 def study_for(aggregation: Aggregation) -> Annotations | Ratings:
-    return RATINGS if isinstance(aggregation, NormalInverseGamma) else RANKINGS
+    return {"rankings": RANKINGS, "ratings": RATINGS}[aggregation.needs]
 
 
 def every_aggregation() -> list[Aggregation]:
-    plain = [kind() for kind in AGGREGATIONS.values()]
-    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), AGGREGATIONS["plackett-luce"](reliability=2.5)]  # type: ignore[call-arg]
+    plain = [kind() for kind in KINDS.values()]
+    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), PlackettLuce(reliability=2.5)]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
@@ -81,13 +86,27 @@ def draws_of(plausibilities: Plausibilities) -> dict[str, bytes]:
     }
 
 
-def test_every_aggregation_of_the_package_has_a_name() -> None:
-    exported = {
-        kind
-        for _, kind in inspect.getmembers(dissensus.aggregation, inspect.isclass)
-        if issubclass(kind, Aggregation) and kind is not Aggregation
-    }
-    assert exported == set(AGGREGATIONS.values())
+def test_every_aggregation_is_public_under_the_name_of_its_class() -> None:
+    for kind in KINDS.values():
+        assert kind.__name__ in dissensus.__all__
+        assert getattr(dissensus, kind.__name__) is kind
+
+
+@EVERY
+def test_every_aggregation_says_what_it_is(aggregation: Aggregation) -> None:
+    assert aggregation.id == type(aggregation).id
+    assert aggregation.meaning.endswith(".")
+    assert aggregation.methods
+    assert aggregation.needs in ("rankings", "ratings")
+
+
+@EVERY
+def test_the_limit_is_deterministic_and_its_own_limit(aggregation: Aggregation) -> None:
+    limit = aggregation.limit
+    if limit is None:
+        return
+    assert limit.sample(study_for(aggregation), draws=DRAWS).n_draws == 1
+    assert limit.limit == limit
 
 
 @EVERY
@@ -161,7 +180,7 @@ def test_threads_and_batches_do_not_change_a_bit(
 def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation) -> None:
     study = study_for(aggregation)
     if isinstance(aggregation, NormalInverseGamma):
-        prior = dissensus.aggregation.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
+        prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
         aggregation = NormalInverseGamma(prior=prior)
     reference = draws_of(aggregation.sample(study, draws=DRAWS))
     order = np.random.default_rng(0).permutation(study.n_cases)
@@ -247,7 +266,6 @@ def test_parameters_are_plain_and_frozen(aggregation: Aggregation) -> None:
 
 
 @EVERY
-def test_the_name_says_whether_there_is_spread(aggregation: Aggregation) -> None:
+def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Aggregation) -> None:
     result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    name = next(name for name, kind in AGGREGATIONS.items() if kind is type(aggregation))
-    assert (result.n_draws == 1) == (name in DETERMINISTIC)
+    assert (result.n_draws == 1) == (aggregation.limit == aggregation)

@@ -7,14 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from dissensus import Aggregation, Dirichlet, InverseRank, MajorityVote, PlackettLuce, ProbabilisticInverseRank
+from dissensus import (
+    Aggregation,
+    CategoryAccuracy,
+    Coverage,
+    Dirichlet,
+    ExpectedCoverage,
+    InverseRank,
+    MajorityVote,
+    Metric,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+    SetSize,
+)
+from dissensus import BrierScore as Brier
+from dissensus import LogScore as Log
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics import METRICS
-from dissensus import CategoryAccuracy, Coverage, ExpectedCoverage, Metric, SetSize
 from dissensus.metrics.base import Drawn, Predicted
-from dissensus import BrierScore as Brier
-from dissensus import LogScore as Log
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from strategies import rankings

@@ -9,13 +9,31 @@ import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
-from dissensus import DissensusError
-from dissensus import Dirichlet, InverseRank, MajorityVote, PlackettLuce
+from dissensus import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    Dirichlet,
+    DissensusError,
+    ExpectedAccuracy,
+    InverseRank,
+    KendallTau,
+    LogScore,
+    MajorityVote,
+    Metric,
+    Overlap,
+    PlackettLuce,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SpearmanFootrule,
+    TopKAccuracy,
+    UserMetric,
+)
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, Coverage, ExpectedAccuracy, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SpearmanFootrule, TopKAccuracy, UserMetric
-from dissensus.metrics.base import Drawn, Predicted
 from dissensus.metrics import named_metric
+from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.metric_studies import measured, one_batch

@@ -13,10 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus.metrics
-from dissensus import Aggregation, InverseRank, MajorityVote
+from dissensus import (
+    Aggregation,
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    InverseRank,
+    KendallTau,
+    LogScore,
+    MajorityVote,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+    UserMetric,
+)
 from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics import METRICS
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SetSize, SpearmanFootrule, TopKAccuracy, UserMetric
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations

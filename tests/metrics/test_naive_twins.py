@@ -12,9 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_metrics as naive
-from dissensus import Aggregation
+from dissensus import (
+    Aggregation,
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    KendallTau,
+    LogScore,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+)
 from dissensus.metrics import METRICS
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, Coverage, ExpectedAccuracy, ExpectedCoverage, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SetSize, SpearmanFootrule, TopKAccuracy
 from metrics.metric_studies import AGGREGATIONS, fits, measured, metrics_for, one_batch, predictions_for, small_studies
 
 DRAWS = 3

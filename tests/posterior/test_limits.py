@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus import Aggregation, AnnotatorBootstrap, Dirichlet, InverseRank, MajorityVote, PlackettLuce, PlackettLuceML, ProbabilisticInverseRank, plackett_luce_log_likelihood
+from dissensus import (
+    Aggregation,
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+    plackett_luce_log_likelihood,
+)
 from dissensus.datasets.simulation import simulate_study
 from dissensus.study.rankings import Annotations
 from shared_data import SHARED, needs_shared

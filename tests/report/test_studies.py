@@ -11,7 +11,9 @@ from playwright.sync_api import expect
 
 from dissensus import (
     Annotations,
+    BrierScore,
     Evaluation,
+    LogScore,
     NormalInverseGamma,
     PlackettLuce,
     ProbabilisticInverseRank,
@@ -20,7 +22,6 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.evaluation.categories import Categories
-from dissensus import BrierScore, LogScore
 from dissensus.report.page import report_html, write_report
 from dissensus.study.ratings import Ratings
 from report.report_studies import Opened, simulated_models

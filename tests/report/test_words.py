@@ -14,11 +14,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from dissensus import Annotations, Evaluation, InverseRank, PlackettLuce, evaluate, simulate_study
+from dissensus import Annotations, Evaluation, InverseRank, PlackettLuce, TopKAccuracy, evaluate, simulate_study
 from dissensus.core.errors import FormatError
 from dissensus.figures.charts import Mark
 from dissensus.metrics import METRICS, named_metric
-from dissensus import TopKAccuracy
 from dissensus.report import glossary, methods, sentences
 from dissensus.report.description import statistics
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from dissensus.cli.aggregate import aggregate
 from dissensus.cli.certainty import certainty
@@ -17,6 +19,27 @@ from dissensus.cli.plot import plot
 from dissensus.cli.report import report
 from dissensus.cli.reproduce import reproduce
 from dissensus.cli.validate import validate
+
+
+class ListingCommand(TyperCommand):
+    """A command whose help lists what can be chosen, those of installed packages included."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        for option in self.params:
+            if option.name in FAMILIES and isinstance(option, TyperOption):
+                module, kind = FAMILIES[option.name]
+                known = getattr(import_module(module), kind).family.known()
+                option.help = f"{option.help} There are: {', '.join(known)}."
+        super().format_help(ctx, formatter)
+
+
+FAMILIES = {
+    "aggregation": ("dissensus.aggregation.base", "Aggregation"),
+    "metric": ("dissensus.metrics.base", "Metric"),
+    "format": ("dissensus.study.reading.format", "Format"),
+}
+"""Options that choose one of a family, and where the family is."""
 
 app = typer.Typer(
     name="dissensus",
@@ -46,11 +69,11 @@ def _dissensus(
 
 
 app.command()(demo)
-app.command()(validate)
-app.command()(convert)
-app.command()(aggregate)
-app.command()(certainty)
-app.command()(evaluate)
+app.command(cls=ListingCommand)(validate)
+app.command(cls=ListingCommand)(convert)
+app.command(cls=ListingCommand)(aggregate)
+app.command(cls=ListingCommand)(certainty)
+app.command(cls=ListingCommand)(evaluate)
 app.command()(compare)
 app.command()(report)
 app.command()(plot)

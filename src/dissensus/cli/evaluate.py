@@ -31,10 +31,13 @@ def evaluate(
     ] = None,
     aggregation: Annotated[
         list[str] | None,
-        typer.Option("--aggregation", metavar="NAME:1,2,3", help="An aggregation and its reliabilities. Repeat."),
+        typer.Option(
+            "--aggregation", metavar="NAME:1,2,3", help="An aggregation and its reliabilities. Repeat as needed."
+        ),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat.")
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat as needed."),
     ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[

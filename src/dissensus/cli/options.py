@@ -69,8 +69,7 @@ AggregationOption = Annotated[
     str,
     typer.Option(
         "--aggregation",
-        help="plackett-luce, probabilistic-inverse-rank, dirichlet, inverse-rank, plackett-luce-ml, "
-        "majority-vote, annotator-bootstrap; normal-inverse-gamma for ratings.",
+        help="How opinions become plausibilities.",
         rich_help_panel=MODEL,
     ),
 ]

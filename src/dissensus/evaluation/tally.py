@@ -98,7 +98,9 @@ class Resamples(Sums):
 
     def rounded(self) -> Resamples:
         """Round to single precision: intervals need no more, and files are half as large."""
-        return Resamples(*(np.float64(np.float32(part)) for part in (self.sums, self.weights, self.squares)))
+        return Resamples(
+            *(part.astype(np.float32).astype(np.float64) for part in (self.sums, self.weights, self.squares))
+        )
 
     def means(self, tally: Tally) -> FloatArray:
         """Return the mean over resampled cases: its spread is that of the mean over cases like these.
@@ -207,4 +209,5 @@ def _chunks(n_cases: int) -> Iterator[slice]:
 
 
 def _ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.divide(sums, weights, out=np.full_like(sums, np.nan), where=weights > 0)
+    undefined = np.full(np.broadcast_shapes(sums.shape, weights.shape), np.nan)
+    return np.divide(sums, weights, out=undefined, where=weights > 0)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
-from dissensus import Aggregation
+from dissensus import Aggregation, Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
 from dissensus.aggregation._dirichlet import DirichletSampler
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from measuring import in_turn, seconds

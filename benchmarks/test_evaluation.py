@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import Annotations, PlackettLuce, Predictions, ProbabilisticInverseRank, evaluate, simulate_study
-from dissensus import Aggregation
-from dissensus import AverageOverlap, SetAccuracy, TopKAccuracy
+from dissensus import (
+    Aggregation,
+    Annotations,
+    AverageOverlap,
+    PlackettLuce,
+    Predictions,
+    ProbabilisticInverseRank,
+    SetAccuracy,
+    TopKAccuracy,
+    evaluate,
+    simulate_study,
+)
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
 from test_aggregation import DRAWS, record, sampling

@@ -1,4 +1,4 @@
-"""Tallies are a monoid: they add up in any grouping, and nothing is their identity."""
+"""Tallies and resamples are monoids: they add up in any grouping, and nothing is their identity."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.tally import Tally
+from dissensus.evaluation.tally import CASES_AT_ONCE, CaseWeights, Tally
 
 NUMBERS = st.floats(0, 1)
 CASES, DRAWS = 12, 5
 
 
-def study(seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def study(seed: int) -> tuple[FloatArray, FloatArray]:
     rng = np.random.default_rng(seed)
     values = rng.random((CASES, DRAWS))
     values[rng.random((CASES, DRAWS)) < 0.1] = np.nan
-    return values, rng.random((CASES, DRAWS)), rng.exponential(size=(CASES, DRAWS))
+    return values, rng.random((CASES, DRAWS))
+
+
+def weights_of(n_cases: int, weights: FloatArray | None = None) -> CaseWeights:
+    return CaseWeights(7, np.ones(n_cases) if weights is None else weights, tuple(f"c{i}" for i in range(n_cases)))
 
 
 @given(st.integers(0, 100), st.lists(st.integers(0, CASES), max_size=4))
@@ -29,7 +33,7 @@ def test_splitting_into_any_batches_gives_the_same_sums(seed: int, cuts: list[in
     bounds = [0, *sorted(cuts), CASES]
     parts = [Tally.of(*(array[a:b] for array in study(seed))) for a, b in pairwise(bounds)]
     merged = sum(parts, Tally.zeros(DRAWS))
-    for name in ("sums", "weights", "resampled_sums", "resampled_weights"):
+    for name in ("sums", "weights"):
         np.testing.assert_allclose(getattr(merged, name), getattr(whole, name), rtol=1e-12, atol=1e-15)
 
 
@@ -43,36 +47,101 @@ def test_merging_is_associative_and_commutative_up_to_rounding_and_zero_is_its_i
 
 @given(arrays(np.float64, (CASES, DRAWS), elements=NUMBERS))
 def test_means_are_weighted_means(values: FloatArray) -> None:
-    weights = np.arange(1.0, CASES + 1)[:, None] * np.ones(DRAWS)
-    tally = Tally.of(values, weights, np.ones((CASES, DRAWS)))
-    np.testing.assert_allclose(tally.means, np.average(values, axis=0, weights=weights[:, 0]), atol=1e-12)
-    # weights that are all alike leave the mean, and the draws by the inverse root of the effective number of cases
-    mean, n_cases = tally.means.mean(), weights[:, 0].sum() ** 2 / (weights[:, 0] ** 2).sum()
-    np.testing.assert_allclose(tally.resampled_means, mean + (tally.means - mean) / n_cases**0.5, atol=1e-12)
+    weights = np.arange(1.0, CASES + 1)
+    tally = Tally.of(values, weights[:, None] * np.ones(DRAWS))
+    np.testing.assert_allclose(tally.means, np.average(values, axis=0, weights=weights), atol=1e-12)
+
+
+@given(arrays(np.float64, (2, 3, CASES), elements=NUMBERS), st.integers(0, 9))
+def test_resamples_are_weighted_means_with_bootstrap_weights(means: FloatArray, seed: int) -> None:
+    weights = np.random.default_rng(seed).random(CASES) + 0.1
+    known = weights_of(CASES, weights)
+    (found,) = known.resamples(means, np.ones((1, 1, CASES)), n_draws=DRAWS)
+    bootstrap = known._bootstrap(np.arange(CASES), DRAWS) * weights[:, None]
+    np.testing.assert_allclose(found.sums, means @ bootstrap, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found.weights[0, 0], bootstrap.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.squares[0, 0, 0], (weights**2).sum(), rtol=1e-12)
+
+
+def test_resamples_of_groups_are_those_of_their_cases_and_add_up() -> None:
+    means = np.random.default_rng(1).random((1, 2, CASES))
+    ones, known = np.ones((1, 1, CASES)), weights_of(CASES)
+    groups = np.arange(CASES) % 3
+    parts = known.resamples(means, ones, n_draws=DRAWS, groups=groups, n_groups=3)
+    (whole,) = known.resamples(means, ones, n_draws=DRAWS)
+    chosen = np.flatnonzero(groups == 1)
+    (alone,) = known.resamples(means[..., chosen], ones[..., chosen], n_draws=DRAWS, cases=chosen)
+    assert parts[1] == alone
+    np.testing.assert_allclose((parts[0] + parts[1] + parts[2]).sums, whole.sums, rtol=1e-12)
+
+
+def test_many_cases_are_resampled_a_few_at_a_time_with_the_same_result() -> None:
+    n_cases = 2 * CASES_AT_ONCE + 3
+    means, known = np.random.default_rng(2).random((1, 1, n_cases)), weights_of(n_cases)
+    (whole,) = known.resamples(means, np.ones((1, 1, n_cases)), n_draws=2)
+    np.testing.assert_allclose(whole.sums[0, 0], means[0, 0] @ known._bootstrap(np.arange(n_cases), 2), rtol=1e-12)
+
+
+def test_every_so_many_draws_of_the_resamples_are_used_by_groups() -> None:
+    means, ones, known = np.ones((1, 1, CASES)), np.ones((1, 1, CASES)), weights_of(CASES)
+    (whole,) = known.resamples(means, ones, n_draws=9)
+    (thinned,) = known.resamples(means, ones, n_draws=9, step=4)
+    np.testing.assert_array_equal(thinned.sums, whole.sums[..., ::4])
+
+
+def test_cases_of_one_group_share_their_weights() -> None:
+    known = CaseWeights(3, np.ones(3), ("group a", "group a", "group b"))
+    bootstrap = known._bootstrap(np.arange(3), 50)
+    np.testing.assert_array_equal(bootstrap[0], bootstrap[1])
+    assert (bootstrap[0] != bootstrap[2]).any()
+
+
+def test_many_cases_without_spread_leave_the_draws_by_the_root_of_their_effective_number() -> None:
+    values = np.random.default_rng(0).random((CASES, DRAWS))
+    weights = np.arange(1.0, CASES + 1)
+    tally = Tally.of(values[None, None], weights[:, None] * np.ones(DRAWS))
+    constant = np.full((1, 1, CASES), tally.means.mean())  # resampling cases that are all alike changes nothing
+    (resamples,) = weights_of(CASES, weights).resamples(constant, np.ones((1, 1, CASES)), n_draws=DRAWS)
+    mean, n_cases = tally.means.mean(), weights.sum() ** 2 / (weights**2).sum()
+    np.testing.assert_allclose(resamples.means(tally), mean + (tally.means - mean) / n_cases**0.5, atol=1e-12)
 
 
 def test_one_case_varies_as_its_draws_do() -> None:
     values = np.array([[0.0, 1.0, 1.0, 0.25]])
-    tally = Tally.of(values, np.full((1, 4), 2.0), np.random.default_rng(0).exponential(size=(1, 4)))
-    np.testing.assert_allclose(tally.resampled_means, values[0], atol=1e-12)
+    tally = Tally.of(values[None, None], np.full((1, 4), 2.0))
+    known = weights_of(1, np.array([2.0]))
+    (resamples,) = known.resamples(values.mean(axis=1)[None, None], np.ones((1, 1, 1)), n_draws=4)
+    np.testing.assert_allclose(resamples.means(tally)[0, 0], values[0], atol=1e-12)
+
+
+def test_a_case_without_weight_counts_for_nothing_even_if_its_mean_is_infinite() -> None:
+    means = np.array([[[-np.inf, 0.5]]])
+    (found,) = weights_of(2, np.array([0.0, 1.0])).resamples(means, np.ones((1, 1, 2)), n_draws=3)
+    np.testing.assert_allclose(found.sums / found.weights, 0.5)
 
 
 def test_undefined_values_do_not_count_and_a_mean_of_nothing_is_undefined() -> None:
     values = np.array([[1.0, np.nan], [0.0, np.nan]])
-    ones = np.ones((2, 2))
-    np.testing.assert_array_equal(Tally.of(values, ones, ones).means, [0.5, np.nan])
+    np.testing.assert_array_equal(Tally.of(values, np.ones((2, 2))).means, [0.5, np.nan])
 
 
 def test_infinite_values_are_not_hidden() -> None:
     values = np.array([[-np.inf], [0.0]])
-    assert Tally.of(values, np.ones((2, 1)), np.ones((2, 1))).means[0] == -np.inf
+    assert Tally.of(values, np.ones((2, 1))).means[0] == -np.inf
 
 
 def test_many_quantities_are_tallied_at_once() -> None:
-    _, weights, bootstrap = study(0)
+    _, weights = study(0)
     several = np.stack([study(seed)[0] for seed in range(3)])
-    together = Tally.of(several, weights, bootstrap)
+    together = Tally.of(several, weights)
     for number, values in enumerate(several):
-        alone = Tally.of(values, weights, bootstrap)
-        np.testing.assert_allclose(together.means[number], alone.means, rtol=1e-14)
-        np.testing.assert_allclose(together.resampled_means[number], alone.resampled_means, rtol=1e-14)
+        np.testing.assert_allclose(together.means[number], Tally.of(values, weights).means, rtol=1e-14)
+
+
+def test_rounding_keeps_single_precision_and_is_done_once() -> None:
+    means = np.random.default_rng(3).random((1, 1, CASES))
+    (found,) = weights_of(CASES).resamples(means, np.ones((1, 1, CASES)), n_draws=4)
+    rounded = found.rounded()
+    assert rounded != found
+    assert rounded.rounded() == rounded
+    np.testing.assert_allclose(rounded.sums, found.sums, rtol=1e-6)

@@ -30,7 +30,6 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation import evaluator
 from dissensus.evaluation.store import FILES
 
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
@@ -95,8 +94,9 @@ def test_merging_parts_is_evaluating_the_whole(result: Evaluation) -> None:
     merged = parts[0].merge(parts[1])
     assert merged.case_names == result.case_names
     np.testing.assert_array_equal(merged.case_means, result.case_means)
-    for one, other in zip(merged.tallies, result.tallies, strict=True):
-        np.testing.assert_allclose(one.resampled_means, other.resampled_means, rtol=1e-12)
+    for run in range(len(result.runs)):
+        np.testing.assert_allclose(merged.tallies[run].means, result.tallies[run].means, rtol=1e-12)
+        np.testing.assert_array_equal(merged.resampled_means(run)[0], result.resampled_means(run)[0])
 
 
 def test_what_cannot_be_merged_says_why(result: Evaluation) -> None:
@@ -149,7 +149,7 @@ def test_a_failing_disk_leaves_the_old_results(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     with pytest.raises(DissensusError, match="No space left on device"):
         result.save(target, overwrite=True)
     assert (target / "summary.json").read_bytes() == before
@@ -273,9 +273,75 @@ def test_models_without_common_cases_are_refused() -> None:
 
 
 def test_every_aggregation_knows_its_limit() -> None:
-    assert evaluator.limit_of(PlackettLuce()) == PlackettLuceML()
-    assert evaluator.limit_of(ProbabilisticInverseRank(ties="each")) == InverseRank("each")
-    assert evaluator.limit_of(Dirichlet()) == MajorityVote()
+    assert PlackettLuce().limit == PlackettLuceML()
+    assert ProbabilisticInverseRank(ties="each").limit == InverseRank("each")
+    assert Dirichlet().limit == MajorityVote()
+
+
+def test_specs_may_be_given_as_text() -> None:
+    by_text = evaluate(
+        SAID,
+        MODELS,
+        aggregations=["plackett-luce:1,3", "inverse-rank:each"],
+        metrics=["top-k-accuracy:1,3", "set-accuracy:2"],
+        draws=20,
+    )
+    by_objects = evaluate(
+        SAID,
+        MODELS,
+        aggregations=[PlackettLuce(1.0), PlackettLuce(3.0), InverseRank("each")],
+        metrics=[TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2)],
+        draws=20,
+    )
+    assert by_text == by_objects
+    assert evaluate(SAID, MODELS, aggregations="dirichlet", metrics="overlap:2", draws=5).metrics[0].name  # type: ignore[arg-type]
+
+
+def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_table() -> None:
+    priors = [PlackettLuce(3), PlackettLuce(3, alpha=0.5), PlackettLuce(3, prior="symmetric", alpha=0.1)]
+    result = evaluate(SAID, MODELS, aggregations=priors, metrics=[TopKAccuracy(1)], draws=30)
+    labels = [run.label for run in result.runs]
+    assert labels == [
+        "plackett-luce (alpha=1, prior=observed) 3",
+        "plackett-luce (alpha=0.5, prior=observed) 3",
+        "plackett-luce (alpha=0.1, prior=symmetric) 3",
+    ]
+    tables = [
+        result.to_frame(),
+        result.per_case(),
+        result.per_draw(),
+        result.certainties(),
+        result.by_certainty(),
+        result.plausibilities(),
+        result.compare().to_frame(),
+        result.compare().rank_frame(),
+    ]
+    for table in tables:
+        assert table["run"].unique(maintain_order=True).to_list() == labels
+        assert table.select("aggregation", "reliability").n_unique() == 3
+    means = result.to_frame().filter(result.to_frame()["model"] == "good")["mean"].to_list()
+    assert len(set(means)) == 3
+
+
+def test_the_same_aggregation_twice_is_refused() -> None:
+    with pytest.raises(DissensusError, match="given twice"):
+        evaluate(SAID, MODELS, aggregations=[PlackettLuce(3), PlackettLuce(3)], metrics=METRICS, draws=10)
+
+
+def test_case_weights_count_in_every_average() -> None:
+    """A case of weight three counts like three cases, in means, by stratum and in resamples."""
+    rankings = [[[["a"]]], [[["b"]]]]
+    weighted = Annotations.from_rankings(rankings, ["a", "b"], case_weights=[3.0, 1.0])
+    model = {"m": [[1.0, 0.0], [1.0, 0.0]]}
+    chosen = {"aggregations": [MajorityVote()], "metrics": [TopKAccuracy(1)], "draws": 400}
+    table = evaluate(weighted, model, strata={"site": ["x", "x"]}, **chosen)  # type: ignore[arg-type]
+    assert table.to_frame()["mean"][0] == pytest.approx(0.75)
+    assert table.by_group("site")["mean"][0] == pytest.approx(0.75)
+    assert table.by_certainty()["mean"][0] == pytest.approx(0.75)
+    # Bayesian bootstrap of weights 3 e1 / (3 e1 + e2): its mean is 3 (3 - 1 - log 3) / 4 = 0.676
+    assert table.resampled_means(0).mean() == pytest.approx(0.676, abs=0.03)
+    plain = evaluate(Annotations.from_rankings(rankings, ["a", "b"]), model, **chosen)  # type: ignore[arg-type]
+    assert plain.to_frame()["mean"][0] == pytest.approx(0.5)
 
 
 def test_the_repr_tells_the_story(result: Evaluation) -> None:

@@ -1,0 +1,102 @@
+"""Comparing models: orientation, signs, ranks, ties and flips, each on a study whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dissensus import Annotations, BrierScore, Comparison, Evaluation, MajorityVote, Overlap, TopKAccuracy, evaluate
+from dissensus.evaluation.comparison import Difference, rank_probabilities
+
+N_CASES = 40
+SAID = Annotations.from_rankings([[[["a"], ["b"]]] for _ in range(N_CASES)], ["a", "b", "c"])
+RIGHT, WRONG = [[0.8, 0.1, 0.1]] * N_CASES, [[0.1, 0.2, 0.7]] * N_CASES
+HALF = [RIGHT[0] if case % 2 else WRONG[0] for case in range(N_CASES)]
+METRICS = [TopKAccuracy(1), BrierScore()]
+
+
+def compared(models: dict[str, list[list[float]]]) -> tuple[Evaluation, Comparison]:
+    result = evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, seed=2)
+    return result, result.compare()
+
+
+@pytest.fixture(scope="module")
+def contest() -> Comparison:
+    return compared({"half": HALF, "right": RIGHT, "wrong": WRONG})[1]
+
+
+def found(comparison: Comparison, metric: str, first: str, second: str) -> Difference:
+    return next(d for d in comparison.differences if (d.metric, d.first, d.second) == (metric, first, second))
+
+
+def test_the_better_model_is_better_whichever_way_the_metric_points(contest: Comparison) -> None:
+    by_accuracy = found(contest, "top-1 accuracy", "half", "right")
+    by_distance = found(contest, "Brier score", "half", "right")
+    assert by_accuracy.difference == pytest.approx(-0.5)
+    assert by_distance.difference > 0
+    for one in (by_accuracy, by_distance):
+        assert one.probability_better < 0.01
+        assert one.verdict == "right is better than half"
+
+
+def test_the_sign_of_a_lower_is_better_metric_does_not_name_the_worse_model(contest: Comparison) -> None:
+    pair = found(contest, "Brier score", "right", "wrong")
+    assert pair.difference < 0
+    assert pair.is_distinguishable
+    assert pair.verdict == "right is better than wrong"
+
+
+def test_the_interval_holds_the_difference_and_has_its_sign(contest: Comparison) -> None:
+    for one in contest.differences:
+        assert one.low <= one.difference <= one.high
+        assert (one.low > 0) == (one.difference > 0 and one.is_distinguishable)
+
+
+def test_ranks_follow_the_orientation_of_the_metric(contest: Comparison) -> None:
+    table = contest.rank_frame()
+    first = table.filter((table["rank"] == 1) & (table["probability"] > 0.99))
+    assert set(zip(first["metric"], first["model"], strict=True)) == {
+        ("top-1 accuracy", "right"),
+        ("Brier score", "right"),
+    }
+
+
+def test_equal_models_are_better_half_of_the_time_and_share_their_ranks() -> None:
+    _, comparison = compared({"one": RIGHT, "other": RIGHT})
+    for one in comparison.differences:
+        assert one.difference == 0
+        assert one.probability_better == 0.5
+        assert not one.is_distinguishable
+        assert one.verdict == "one and other are not distinguishable"
+    np.testing.assert_array_equal(comparison.ranks, 0.5)
+
+
+def test_ties_share_the_ranks_they_take_up() -> None:
+    goodness = np.array([[3.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
+    expected = [[(1 + 1 / 3) / 2, (0 + 1 / 3) / 2, (0 + 1 / 3) / 2]]
+    expected += [[(0 + 1 / 3) / 2, (0.5 + 1 / 3) / 2, (0.5 + 1 / 3) / 2]] * 2
+    np.testing.assert_allclose(rank_probabilities(goodness), expected)
+
+
+def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_named() -> None:
+    first_right, sets_right = [[0.6, 0.1, 0.3]] * N_CASES, [[0.3, 0.6, 0.1]] * N_CASES
+    models = {"first": first_right, "sets": sets_right}
+    result = evaluate(SAID, models, aggregations=["inverse-rank"], metrics=[TopKAccuracy(1), Overlap(2)], draws=50)
+    (row,) = result.compare().flips().to_dicts()
+    assert (row["first"], row["second"]) == ("first", "sets")
+    assert row["first_better"] == "top-1 accuracy (inverse-rank)"
+    assert row["second_better"] == "top-2 overlap (inverse-rank)"
+
+
+def test_models_in_the_same_order_everywhere_have_no_flip(contest: Comparison) -> None:
+    assert not len(contest.flips())
+
+
+def test_swapping_models_swaps_the_comparison() -> None:
+    _, one = compared({"half": HALF, "right": RIGHT})
+    _, other = compared({"right": RIGHT, "half": HALF})
+    for a, b in zip(one.differences, other.differences, strict=True):
+        assert a.difference == pytest.approx(-b.difference)
+        assert a.low == pytest.approx(-b.high)
+        assert a.probability_better == pytest.approx(1 - b.probability_better)
+        assert a.verdict == b.verdict

@@ -1,0 +1,286 @@
+"""Results on disk: they come back exactly, or one error says why not, whatever was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dissensus import (
+    Dirichlet,
+    DissensusError,
+    Evaluation,
+    NormalInverseGamma,
+    PlackettLuce,
+    Plausibilities,
+    Ratings,
+    TopKAccuracy,
+    UserMetric,
+    evaluate,
+    load_evaluation,
+    simulate_study,
+)
+from dissensus.aggregation.base import RecordedAggregation
+from dissensus.core.aliases import FloatArray
+from dissensus.evaluation import store
+from dissensus.metrics.base import RecordedMetric
+
+STUDY = simulate_study(n_cases=12, n_conditions=8, seed=4)
+
+
+def hits(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
+    values = np.asarray(scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2), dtype=np.float64)
+    values[0, 0] = np.nan  # undefined in one draw of one case of every batch
+    return values
+
+
+@pytest.fixture(scope="module")
+def result() -> Evaluation:
+    return evaluate(
+        STUDY.annotations,
+        STUDY.predictions,
+        aggregations=[PlackettLuce(3), Dirichlet(2)],
+        metrics=[TopKAccuracy(1), UserMetric("hits", hits, meaning="How often the best is found.")],
+        draws=40,
+        categories=STUDY.categories,
+        strata=STUDY.strata,
+    )
+
+
+@pytest.fixture
+def place(result: Evaluation, tmp_path: Path) -> Path:
+    result.save(tmp_path / "results")
+    return tmp_path / "results"
+
+
+def described(place: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((place / "run.json").read_text(encoding="utf-8"))
+    return content
+
+
+def write(place: Path, content: dict[str, Any], *, forge: bool = False) -> None:
+    """Write run.json, with a checksum that fits if it is to be forged."""
+    if forge:
+        content = {**content, "checksum": store._checksum(content)}
+    (place / "run.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def refused(place: Path) -> str:
+    with pytest.raises(DissensusError) as caught:
+        load_evaluation(place)
+    assert str(place) in str(caught.value)
+    return str(caught.value)
+
+
+# What comes back -----------------------------------------------------------------------------------------
+
+
+def test_everything_comes_back_exactly(result: Evaluation, place: Path) -> None:
+    again = load_evaluation(place)
+    assert again == result
+    assert again.to_frame().equals(result.to_frame())
+    assert again.by_category().equals(result.by_category())
+    assert again.by_certainty().equals(result.by_certainty())
+    assert again.plausibilities().equals(result.plausibilities())
+    for column in STUDY.strata:
+        assert again.by_group(column).equals(result.by_group(column))
+    assert again.compare().to_frame().equals(result.compare().to_frame())
+    assert repr(again) == repr(result)
+
+
+def test_specs_come_back_as_specs(result: Evaluation, place: Path) -> None:
+    again = load_evaluation(place)
+    assert [run.spec for run in again.runs] == [PlackettLuce(3), Dirichlet(2)]
+    assert again.points == result.points
+    assert again.metrics[0] == TopKAccuracy(1)
+
+
+def test_a_metric_that_is_not_at_hand_keeps_its_words_and_cannot_be_computed(result: Evaluation, place: Path) -> None:
+    metric = load_evaluation(place).metrics[1]
+    assert isinstance(metric, RecordedMetric)
+    assert metric.record() == result.metrics[1].record()
+    assert (metric.name, metric.meaning) == ("hits", "How often the best is found.")
+    with pytest.raises(DissensusError, match="cannot be computed here"):
+        evaluate(STUDY.annotations, STUDY.predictions, aggregations=["dirichlet"], metrics=[metric], draws=5)
+
+
+def test_draws_from_elsewhere_come_back_by_name(tmp_path: Path) -> None:
+    drawn = Dirichlet().sample(STUDY.annotations, draws=20)
+    given = Plausibilities.from_draws(drawn.dense(), conditions=drawn.conditions, case_names=drawn.case_names)
+    result = evaluate(STUDY.annotations.select(list(drawn.case_names)), {}, aggregations=[given], draws=20)
+    result.save(tmp_path / "results")
+    again = load_evaluation(tmp_path / "results")
+    assert again == result
+    assert isinstance(again.runs[0].spec, RecordedAggregation)
+    with pytest.raises(DissensusError, match="cannot be sampled here"):
+        again.runs[0].spec.sample(STUDY.annotations)
+
+
+def test_ratings_come_back(tmp_path: Path) -> None:
+    ratings = Ratings.from_scores([[1, 2, 2], [4, 5], [0, 3]], case_names=["a", "b", "c"])
+    result = evaluate(ratings, {}, aggregations=[NormalInverseGamma((2.5,))], draws=30)
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+
+
+def test_merged_results_come_back(tmp_path: Path) -> None:
+    names = STUDY.annotations.case_names
+    parts = [
+        evaluate(
+            STUDY.annotations.select(list(some)),
+            {name: said.select(list(some)) for name, said in STUDY.predictions.items()},
+            aggregations=[PlackettLuce(1)],
+            metrics=["top-k-accuracy:1"],
+            draws=30,
+            categories=STUDY.categories,
+        )
+        for some in (names[:5], names[5:])
+    ]
+    merged = parts[0].merge(parts[1])
+    merged.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == merged
+
+
+def test_versions_are_those_of_the_run(place: Path) -> None:
+    content = described(place)
+    content["versions"]["dissensus"] = "0.0.7"
+    write(place, content, forge=True)
+    assert load_evaluation(place).versions["dissensus"] == "0.0.7"
+
+
+def test_the_demo_is_small(tmp_path: Path) -> None:
+    study = simulate_study(n_cases=400, seed=1)
+    result = evaluate(
+        study.annotations, study.predictions, draws=1000, seed=1, categories=study.categories, strata=study.strata
+    )
+    result.save(tmp_path / "results")
+    assert (tmp_path / "results" / "arrays.npz").stat().st_size <= 5_000_000
+
+
+# What is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", store.FILES)
+def test_a_missing_file_is_named(place: Path, name: str) -> None:
+    (place / name).unlink()
+    assert name in refused(place)
+
+
+@pytest.mark.parametrize("name", store.NUMBERS)
+def test_a_byte_that_changed_is_noticed(place: Path, name: str) -> None:
+    content = bytearray((place / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (place / name).write_bytes(bytes(content))
+    assert "changed or damaged" in refused(place)
+
+
+@pytest.mark.parametrize("name", store.FILES)
+def test_a_file_that_was_cut_off_is_noticed(place: Path, name: str) -> None:
+    content = (place / name).read_bytes()
+    (place / name).write_bytes(content[: len(content) * 2 // 3])
+    refused(place)
+
+
+def places_of(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of everything inside, at most two items of a list."""
+    items = (
+        content.items() if isinstance(content, dict) else enumerate(content[:2]) if isinstance(content, list) else ()
+    )
+    for key, value in items:
+        yield (*path, key)
+        yield from places_of(value, (*path, key))
+
+
+def changed(content: dict[str, Any], path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> dict[str, Any]:
+    content = copy.deepcopy(content)
+    inside: Any = content
+    for key in path[:-1]:
+        inside = inside[key]
+    change(inside, path[-1])
+    return content
+
+
+def remove(inside: Any, key: Any) -> None:
+    del inside[key]
+
+
+def replace(inside: Any, key: Any) -> None:
+    inside[key] = {"nothing": 0} if isinstance(inside[key], str) else "something else"
+
+
+@pytest.mark.parametrize("change", [remove, replace])
+def test_whatever_is_changed_in_run_json_is_noticed(place: Path, change: Callable[[Any, Any], None]) -> None:
+    content = described(place)
+    for path in places_of(content):
+        write(place, changed(content, path, change))
+        refused(place)
+
+
+@pytest.mark.parametrize("change", [remove, replace])
+def test_a_forged_run_json_is_refused_in_one_clear_error_or_says_the_same(
+    result: Evaluation, place: Path, change: Callable[[Any, Any], None]
+) -> None:
+    content = described(place)
+    for path in places_of(content):
+        write(place, changed(content, path, change), forge=True)
+        try:
+            loaded = load_evaluation(place)
+        except DissensusError:
+            continue
+        np.testing.assert_array_equal(loaded.case_means, result.case_means, err_msg=str(path))
+
+
+def test_arrays_that_lack_something_are_refused_even_with_a_fitting_hash(place: Path) -> None:
+    with np.load(place / "arrays.npz") as file:
+        arrays = dict(file)
+    for name in arrays:
+        np.savez(place / "arrays.npz", allow_pickle=False, **{key: a for key, a in arrays.items() if key != name})
+        content = described(place)
+        write(place, {**content, "files": store._hashes(place)}, forge=True)
+        refused(place)
+
+
+@pytest.mark.parametrize("version", [0, 2, 99, None, "1", True, 1.5])
+def test_other_versions_of_the_schema_are_refused(place: Path, version: Any) -> None:
+    write(place, {**described(place), "version": version}, forge=True)
+    message = refused(place)
+    assert "version of the schema" in message
+    assert ("update Dissensus" in message) == (version in (2, 99))
+
+
+def test_results_without_a_format_are_refused_with_advice(place: Path) -> None:
+    content = described(place)
+    del content["format"]
+    write(place, content, forge=True)
+    assert "evaluate again" in refused(place)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '"text"', "null", "{}"])
+def test_a_run_json_that_is_something_else_is_refused(place: Path, text: str) -> None:
+    (place / "run.json").write_text(text, encoding="utf-8")
+    refused(place)
+
+
+def test_an_earlier_version_passes_through_its_migration(
+    result: Evaluation, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a later version would: here version 2 calls the seed ``random_seed``, and results of version 1 are read."""
+
+    def to_two(old: store.Described, arrays: store.Arrays) -> tuple[store.Described, store.Arrays]:
+        return {**{key: value for key, value in old.items() if key != "seed"}, "random_seed": old["seed"]}, arrays
+
+    restored = store._restored
+
+    def of_two(new: store.Described, arrays: store.Arrays) -> Evaluation:
+        return restored({**new, "seed": new["random_seed"]}, arrays)
+
+    monkeypatch.setattr(store, "VERSION", 2)
+    monkeypatch.setattr(store, "_restored", of_two)
+    refused(place)  # nobody knows yet how to read version 1
+    monkeypatch.setitem(store.MIGRATIONS, 1, to_two)
+    assert load_evaluation(place) == result

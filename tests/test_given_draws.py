@@ -1,0 +1,158 @@
+"""Draws from anywhere go through certainty, evaluation, comparison and the report like those of an aggregation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+
+from dissensus import (
+    Annotations,
+    Batch,
+    Dirichlet,
+    DissensusError,
+    GivenDraws,
+    PlackettLuce,
+    Plausibilities,
+    annotation_certainty,
+    evaluate,
+    expected_risk,
+    load_evaluation,
+    simulate_study,
+    to_xarray,
+    write_report,
+)
+from dissensus.core.aliases import IntArray
+
+STUDY = simulate_study(n_cases=25, n_conditions=6, seed=9)
+SAID = STUDY.annotations
+DRAWN = Dirichlet().sample(SAID, draws=60, seed=2)
+DENSE = DRAWN.dense()
+GIVEN = Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_names=DRAWN.case_names)
+ANNOTATED = SAID.select(list(DRAWN.case_names))
+
+
+def test_given_draws_are_what_was_given() -> None:
+    np.testing.assert_allclose(GIVEN.dense(), DENSE, atol=1e-15)
+    np.testing.assert_allclose(GIVEN.mean(), DENSE.mean(axis=1), atol=1e-15)
+    assert (GIVEN.n_cases, GIVEN.n_draws, GIVEN.n_conditions) == DENSE.shape
+
+
+def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> None:
+    np.testing.assert_allclose(
+        annotation_certainty(GIVEN, unranked="identify").values,
+        (np.eye(6)[DENSE.argmax(axis=2)]).mean(axis=1).max(axis=1),
+        atol=1e-12,
+    )
+    assert STUDY.categories is not None
+    risks = expected_risk(GIVEN, STUDY.categories)
+    levels = np.array(STUDY.categories.levels)[STUDY.categories.aligned(GIVEN.conditions).codes]
+    np.testing.assert_allclose(risks["mean"], (DENSE @ levels).mean(axis=1), atol=1e-12)
+
+
+def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None:
+    result = evaluate(
+        ANNOTATED, STUDY.predictions, aggregations=[GIVEN, PlackettLuce(3)], metrics=["top-k-accuracy:1"], draws=80
+    )
+    assert [run.label for run in result.runs] == ["given-draws", "plackett-luce 3"]
+    assert [run.n_draws for run in result.runs] == [60, 80]
+    model, scores = next(iter(STUDY.predictions.items()))
+    best = scores.align(DRAWN.case_names, DRAWN.conditions).to_scores().argmax(axis=1)
+    plain = (best[:, None] == DENSE.argmax(axis=2)).mean()
+    row = result.to_frame().row(0, named=True)
+    assert row["model"] == model
+    assert row["mean"] == pytest.approx(plain)
+    assert len(result.compare().differences) == 2 * 6
+    assert len(result.plausibilities().filter(result.plausibilities()["run"] == "given-draws")) == 7 * 25
+    result.save(tmp_path / "results")
+    assert load_evaluation(tmp_path / "results") == result
+    write_report(result, tmp_path / "report.html")
+    assert "given-draws" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_several_are_told_apart_by_name() -> None:
+    other = Plausibilities.from_draws(DENSE[:, ::-1], conditions=GIVEN.conditions, case_names=GIVEN.case_names)
+    result = evaluate(
+        ANNOTATED,
+        STUDY.predictions,
+        aggregations=[GivenDraws(GIVEN, "network"), GivenDraws(other, "mcmc")],
+        metrics=["top-k-accuracy:1"],
+    )
+    assert [run.label for run in result.runs] == ["given-draws (name=network)", "given-draws (name=mcmc)"]
+
+
+def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
+    drawn = PlackettLuce(chains=2).sample(SAID, draws=40)
+    array = to_xarray(drawn)["plausibility"]
+    for dims in (("chain", "draw", "case", "condition"), ("condition", "draw", "case", "chain")):
+        again = Plausibilities.from_draws(array.transpose(*dims))
+        assert again.case_names == drawn.case_names
+        assert again.conditions == drawn.conditions
+        assert again.n_chains == 2
+        np.testing.assert_allclose(again.dense(), drawn.dense(), atol=1e-12)
+    alone = Plausibilities.from_draws(array.isel(chain=0))
+    np.testing.assert_allclose(alone.dense(), drawn.dense()[:, :20], atol=1e-12)
+
+
+def test_names_default_to_numbers() -> None:
+    drawn = Plausibilities.from_draws([[[0.5, 0.5]], [[1.0, 0.0]]])
+    assert drawn.case_names == ("0", "1")
+    assert drawn.conditions == ("0", "1")
+
+
+def test_a_sampler_of_ones_own_is_enough() -> None:
+    class Own:
+        def __call__(self, cases: IntArray) -> Batch:
+            return Batch.from_dense(DENSE[cases], [DRAWN.case_names[case] for case in cases])
+
+    n_cases, n_draws, n_conditions = DENSE.shape
+    own = Plausibilities(
+        conditions=DRAWN.conditions,
+        case_names=DRAWN.case_names,
+        excluded=(),
+        n_draws=n_draws,
+        n_chains=1,
+        support_offsets=np.arange(n_cases + 1) * n_conditions,
+        support=np.tile(np.arange(n_conditions), n_cases),
+        sampler=Own(),
+        threads=2,
+    )
+    np.testing.assert_array_equal(own.dense(), GIVEN.dense())
+    chosen = {"metrics": ["top-k-accuracy:1"], "draws": 60}
+    one = evaluate(ANNOTATED, STUDY.predictions, aggregations=[own], **chosen)  # type: ignore[arg-type]
+    other = evaluate(ANNOTATED, STUDY.predictions, aggregations=[GIVEN], **chosen)  # type: ignore[arg-type]
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("draws", "options", "problem"),
+    [
+        ([[0.5, 0.5]], {}, "wrong shape"),
+        (np.zeros((2, 0, 3)), {}, "wrong shape"),
+        ([[[0.5, 0.6]]], {}, "must sum to one"),
+        ([[[1.5, -0.5]]], {}, "finite and not negative"),
+        ([[[np.nan, 1.0]]], {}, "finite and not negative"),
+        ([[["a", "b"]]], {}, "array of numbers"),
+        ([[[0.5, 0.5]]], {"conditions": ["a"]}, "number of conditions does not fit"),
+        ([[[0.5, 0.5]]], {"conditions": ["a", "a"]}, "must all be different"),
+        ([[[0.5, 0.5]]], {"case_names": ["a", "b"]}, "number of case names does not fit"),
+        ([[[0.5, 0.5]]], {"n_chains": 0}, "n_chains must be a whole number"),
+        (xarray.DataArray(np.ones((1, 1, 1)), dims=("a", "b", "c")), {}, "dimensions of the draws"),
+    ],
+)
+def test_bad_draws_are_refused(draws: Any, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        Plausibilities.from_draws(draws, **options)
+
+
+def test_cases_without_draws_are_named() -> None:
+    more = Annotations.from_rankings([[[["a"]]]], list("ab"), case_names=["unseen"])
+    drawn = Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["seen"])
+    with pytest.raises(DissensusError, match="no draws") as caught:
+        evaluate(more, {}, aggregations=[drawn])
+    assert "'unseen'" in caught.value.got
+    with pytest.raises(DissensusError, match="not draws"):
+        GivenDraws(np.ones((1, 1, 1)))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
     from dissensus.aggregation.base import Aggregation as Aggregation
+    from dissensus.aggregation.base import PointAggregation as PointAggregation
     from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
@@ -50,7 +51,9 @@ if _TYPE_CHECKING:
     from dissensus.evaluation.store import load_evaluation as load_evaluation
     from dissensus.metrics.accuracy import ExpectedAccuracy as ExpectedAccuracy
     from dissensus.metrics.accuracy import TopKAccuracy as TopKAccuracy
+    from dissensus.metrics.base import Drawn as Drawn
     from dissensus.metrics.base import Metric as Metric
+    from dissensus.metrics.base import Predicted as Predicted
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
@@ -95,6 +98,7 @@ _HOMES = {
     "Dirichlet": "aggregation.dirichlet",
     "DissensusError": "core.errors",
     "DissensusWarning": "core.errors",
+    "Drawn": "metrics.base",
     "Evaluation": "evaluation.results",
     "ExpectedAccuracy": "metrics.accuracy",
     "ExpectedCoverage": "metrics.sets",
@@ -110,6 +114,8 @@ _HOMES = {
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
     "Plausibilities": "draws",
+    "PointAggregation": "aggregation.base",
+    "Predicted": "metrics.base",
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RankBiasedOverlap": "metrics.overlap",

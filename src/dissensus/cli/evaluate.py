@@ -1,4 +1,4 @@
-"""``dissensus evaluate`` and ``dissensus compare``: models against uncertain annotations."""
+"""``dissensus evaluate``: models against uncertain annotations."""
 
 from __future__ import annotations
 

@@ -210,4 +210,4 @@ def _chunks(n_cases: int) -> Iterator[slice]:
 
 def _ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:
     undefined = np.full(np.broadcast_shapes(sums.shape, weights.shape), np.nan)
-    return np.divide(sums, weights, out=undefined, where=weights > 0)
+    return np.asarray(np.divide(sums, weights, out=undefined, where=weights > 0))

@@ -75,9 +75,9 @@ if _TYPE_CHECKING:
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
     from dissensus.study.ratings import Ratings as Ratings
-    from dissensus.study.ratings import read_ratings as read_ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_ratings as read_ratings
 
 _HOMES = {
     "Aggregation": "aggregation.base",
@@ -143,7 +143,7 @@ _HOMES = {
     "read_annotations": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
-    "read_ratings": "study.ratings",
+    "read_ratings": "study.reading",
     "sampling_diagnostics": "aggregation.diagnostics",
     "simulate_study": "datasets.simulation",
     "to_xarray": "aggregation.diagnostics",

@@ -223,7 +223,7 @@ def test_version(run: Any) -> None:
         (HEADER + "c1,A,x,1,9\n", ["more cells than the header", "5 cells", "line 2"]),
         ("case,Ann\nc1,x\nc1,y\n", ["case 'c1' stands in several rows", "data rows 1, 2"]),
         ("case,annotator,condition\nc1,A,3\n", ["integer labels need a list of conditions", "--conditions FILE"]),
-        ("x\n1\n", ["no known format fits", "long, crowd-kit, wide", "--format"]),
+        ("x\n1\n", ["no known format fits", "label-studio, long, nested", "--format"]),
     ],
 )
 def test_a_bad_file_is_refused_in_one_block(run: Any, text: str | bytes, parts: list[str]) -> None:

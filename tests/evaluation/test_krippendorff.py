@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import naive_agreement as naive
 from dissensus import Annotations, DissensusError, read_annotations
 from dissensus.evaluation import krippendorff
-from dissensus.evaluation.agreement import spoken
 from dissensus.evaluation.krippendorff import DISTANCES, Alpha, krippendorff_alpha
 from shared_data import SHARED, needs_shared
 from strategies import rankings
@@ -92,7 +91,7 @@ def test_a_resampled_study_is_the_study_with_its_cases_repeated(
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     expected = naive.alpha(repeated, naive_distance(distance, said.n_conditions))
     paired = [i for i, case in enumerate(cases) if len(case) > 1]
-    kept = krippendorff._paired(spoken(said))
+    kept = krippendorff._paired(said.counted)
     likeness = krippendorff._likeness(kept, distance, 2)
     counts = np.array([[times[i] for i in paired]], dtype=np.float64)
     value = krippendorff._alpha(*krippendorff._disagreement(kept, likeness, counts))[0]

@@ -13,7 +13,6 @@ from dissensus.core.notes import Note
 from dissensus.study.diagnosis import (
     Spread,
     description,
-    diagnose_ratings,
     percent,
     plural,
     repeated_opinions,
@@ -91,7 +90,7 @@ def test_counts_are_written_for_people() -> None:
 
 
 def test_ratings_are_summarised() -> None:
-    found = diagnose_ratings(Ratings.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
+    found = diagnose(Ratings.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
     assert (found.cases, found.ratings, found.annotators) == (2, 3, 0)
     assert (found.lowest, found.highest, found.mean) == (1, 3, 2)
     assert found.sd == pytest.approx(np.std([1, 2, 3]))
@@ -99,7 +98,7 @@ def test_ratings_are_summarised() -> None:
 
 
 def test_ratings_that_are_all_missing_are_still_valid_json() -> None:
-    found = diagnose_ratings(Ratings.from_scores([[], []]))
+    found = diagnose(Ratings.from_scores([[], []]))
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mean"] is None
 
 

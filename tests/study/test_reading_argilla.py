@@ -40,21 +40,21 @@ def test_other_questions_are_counted(tmp_path: Path) -> None:
 
 def test_labels_and_multiple_labels(tmp_path: Path) -> None:
     reading = examine(tmp_path, record("Acne", ["Tinea", "Acne"], [], None))
-    assert reading.annotations.to_rankings() == [[[["Acne"]], [["Acne", "Tinea"]], [], []]]
+    assert reading.rankings.to_rankings() == [[[["Acne"]], [["Acne", "Tinea"]], [], []]]
     assert [(note.found, note.count) for note in reading.notes] == [("rankings without a condition", 2)]
 
 
 def test_a_missing_rank_means_not_ranked(tmp_path: Path) -> None:
     answer = [{"value": "Acne", "rank": 1}, {"value": "Tinea", "rank": None}]
-    assert examine(tmp_path, record(answer)).annotations.to_rankings() == [[[["Acne"]]]]
+    assert examine(tmp_path, record(answer)).rankings.to_rankings() == [[[["Acne"]]]]
 
 
 def test_lists_of_the_second_sdk_are_strict_orders(tmp_path: Path) -> None:
     responses = {"dx": [{"value": ["Tinea", "Acne"], "user_id": "u1"}, {"value": ["Acne"], "user_id": "u2"}]}
     second = {"id": "r1", "fields": {"text": "hm"}, "metadata": {}, "suggestions": {}, "responses": responses}
     reading = examine(tmp_path, second)
-    assert reading.annotations.to_rankings() == [[[["Tinea"], ["Acne"]], [["Acne"]]]]
-    assert reading.annotations.annotator_names == ("u1", "u2")
+    assert reading.rankings.to_rankings() == [[[["Tinea"], ["Acne"]], [["Acne"]]]]
+    assert reading.rankings.annotator_names == ("u1", "u2")
     assert [str(note) for note in reading.notes] == [
         "lists without ranks: 1, read as strict orders; this export has lost any ties (for example 'r1')"
     ]
@@ -67,14 +67,14 @@ def test_several_questions_need_a_choice(tmp_path: Path) -> None:
         examine(tmp_path, both)
     assert caught.value.got == "'dx', 'mood'"
     assert "--column condition=dx" in caught.value.advice
-    assert examine(tmp_path, both, columns={"condition": "mood"}).annotations.to_rankings() == [[[["calm"]]]]
+    assert examine(tmp_path, both, columns={"condition": "mood"}).rankings.to_rankings() == [[[["calm"]]]]
 
 
 def test_a_rating_question_names_no_conditions(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no question asks for conditions"):
         examine(tmp_path, record(4, 5))
     chosen = examine(tmp_path, record(0, 1), columns={"condition": "dx"}, conditions=["no", "yes"])
-    assert chosen.annotations.to_rankings() == [[[["no"]], [["yes"]]]]
+    assert chosen.rankings.to_rankings() == [[[["no"]], [["yes"]]]]
 
 
 def test_an_unknown_question_gets_a_suggestion(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from shared_data import SHARED, needs_shared
 def test_every_vote_is_a_ranking(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
     reading = examine_annotations(path, conditions=["cat", "dog", "frog"])
-    assert reading.annotations.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
-    assert reading.annotations.unannotated == ("1",)
+    assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
+    assert reading.rankings.unannotated == ("1",)
     assert [str(note) for note in reading.notes] == ["votes in a matrix: 3, expanded to one anonymous ranking each"]
-    assert reading.annotations == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
+    assert reading.rankings == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
 
 
 def test_conditions_are_numbered_by_default(tmp_path: Path) -> None:

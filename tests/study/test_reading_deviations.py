@@ -60,7 +60,7 @@ def outcome(path: Any, name: str | None, options: dict[str, Any]) -> str:
         reading = examine_annotations(path, name, **options)
     except DissensusError as error:
         return str(error)
-    assert isinstance(reading.annotations, Annotations)
+    assert isinstance(reading.rankings, Annotations)
     return reading.format
 
 

@@ -14,7 +14,7 @@ from format_examples import DOCCANO, write_directory, write_text
 
 def test_the_file_is_the_annotator(tmp_path: Path) -> None:
     reading = examine_annotations(write_directory(tmp_path / "weather", DOCCANO))
-    said = reading.annotations
+    said = reading.rankings
     assert said.to_rankings() == [[[["ice", "rain"]], [["ice"]]], [[], [["mist"]]]]
     assert said.case_names == ("5", "6")
     assert said.annotator_names == ("ines", "jon")
@@ -33,7 +33,7 @@ def test_the_file_is_the_annotator(tmp_path: Path) -> None:
     ],
 )
 def test_older_exports_and_images(record: dict[str, Any], annotator: str, tmp_path: Path) -> None:
-    said = examine_annotations(write_directory(tmp_path / "weather", {"ines": [record]})).annotations
+    said = examine_annotations(write_directory(tmp_path / "weather", {"ines": [record]})).rankings
     assert (said.case_names, said.annotator_names, said.to_rankings()) == (
         ("1",),
         (annotator,),
@@ -43,7 +43,7 @@ def test_older_exports_and_images(record: dict[str, Any], annotator: str, tmp_pa
 
 def test_documents_of_nobody_are_unannotated(tmp_path: Path) -> None:
     files = {"ines": [{"id": 1, "label": ["ice"]}], "unknown": [{"id": 2, "label": []}]}
-    said = examine_annotations(write_directory(tmp_path / "weather", files)).annotations
+    said = examine_annotations(write_directory(tmp_path / "weather", files)).rankings
     assert (said.unannotated, said.n_rankings, said.annotator_names) == (("2",), 1, ("ines",))
 
 

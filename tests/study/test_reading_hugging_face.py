@@ -18,7 +18,7 @@ def examine(folder: Path, *records: dict[str, Any], **options: Any) -> Reading:
 
 def test_one_label_per_annotator(tmp_path: Path) -> None:
     reading = examine(tmp_path, *HUGGING_FACE)
-    said = reading.annotations
+    said = reading.rankings
     assert reading.format == "hugging-face"
     assert said.to_rankings() == [[[["joy"]], [["awe", "joy"]]], [[["fear"]]], []]
     assert said.case_names == ("s1", "s2", "s3")
@@ -30,7 +30,7 @@ def test_codes_need_conditions(tmp_path: Path) -> None:
     record = {"id": "s1", "labels": [2, 2, 0], "annotator_ids": ["a", "b", "c"]}
     with pytest.raises(DissensusError, match="integer labels need a list of conditions"):
         examine(tmp_path, record)
-    said = examine(tmp_path, record, conditions=["awe", "fear", "joy"]).annotations
+    said = examine(tmp_path, record, conditions=["awe", "fear", "joy"]).rankings
     assert said.to_rankings() == [[[["joy"]], [["joy"]], [["awe"]]]]
 
 
@@ -49,9 +49,9 @@ def test_comma_separated_texts(tmp_path: Path) -> None:
     }
     path = write_json(tmp_path / "dev.json", {"17": record, "18": {**record, "annotations": "", "annotators": ""}})
     reading = examine_annotations(path, conditions=["calm", "rude"])
-    assert reading.annotations.to_rankings() == [[[["rude"]], [["calm"]]], []]
-    assert reading.annotations.case_names == ("17", "18")
-    assert reading.annotations.annotator_names == ("Ann1", "Ann4")
+    assert reading.rankings.to_rankings() == [[[["rude"]], [["calm"]]], []]
+    assert reading.rankings.case_names == ("17", "18")
+    assert reading.rankings.annotator_names == ("Ann1", "Ann4")
     assert [note.found for note in reading.notes] == ["soft labels"]
 
 
@@ -71,7 +71,7 @@ def test_only_submitted_responses_are_used(tmp_path: Path) -> None:
 
 def test_responses_with_ranks_keep_their_ties(tmp_path: Path) -> None:
     answer = [{"value": "b", "rank": 2}, {"value": "a", "rank": 1}, {"value": "c", "rank": 2}]
-    said = examine(tmp_path, {"id": 1, "dx.responses": [answer], "dx.responses.users": ["u1"]}).annotations
+    said = examine(tmp_path, {"id": 1, "dx.responses": [answer], "dx.responses.users": ["u1"]}).rankings
     assert said.to_rankings() == [[[["a"], ["b", "c"]]]]
 
 
@@ -80,14 +80,14 @@ def test_several_questions_need_a_choice(tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match="several questions") as caught:
         examine(tmp_path, record)
     assert caught.value.got == "'dx', 'mood'"
-    said = examine(tmp_path, record, columns={"condition": "mood"}).annotations
+    said = examine(tmp_path, record, columns={"condition": "mood"}).rankings
     assert said.to_rankings() == [[[["calm"]]]]
 
 
 def test_unusual_keys_can_be_named(tmp_path: Path) -> None:
     record = {"name": "s1", "votes": ["joy"], "who": ["kim"]}
     columns = {"case": "name", "condition": "votes", "annotator": "who"}
-    said = examine(tmp_path, record, format="hugging-face", columns=columns).annotations
+    said = examine(tmp_path, record, format="hugging-face", columns=columns).rankings
     assert (said.case_names, said.annotator_names) == (("s1",), ("kim",))
     with pytest.raises(DissensusError, match="no record has the key 'vote'"):
         examine(tmp_path, record, format="hugging-face", columns={"condition": "vote"})
@@ -95,7 +95,7 @@ def test_unusual_keys_can_be_named(tmp_path: Path) -> None:
 
 def test_records_without_an_id_are_numbered(tmp_path: Path) -> None:
     reading = examine(tmp_path, {"labels": ["joy"]}, {"labels": ["awe"]})
-    assert reading.annotations.case_names == ("0", "1")
+    assert reading.rankings.case_names == ("0", "1")
     assert [str(note) for note in reading.notes] == ["records without an id: 2, numbered from 0"]
 
 

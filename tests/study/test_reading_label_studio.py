@@ -53,13 +53,13 @@ def test_everything_is_counted(tmp_path: Path) -> None:
 
 def test_repeated_annotation_ids_count_once(tmp_path: Path) -> None:
     reading = examine(tmp_path, LABEL_STUDIO[0], LABEL_STUDIO[0])
-    assert reading.annotations.n_rankings == 3
+    assert reading.rankings.n_rankings == 3
     assert "annotations whose id came before: 4, skipped as repeated (for example 'task 41')" in map(str, reading.notes)
 
 
 @pytest.mark.parametrize("value", [{"order": ["fir", "yew"]}, ["fir", "yew"]])
 def test_a_ranker_without_buckets_is_a_ranking(value: Any, tmp_path: Path) -> None:
-    said = examine(tmp_path, task(ranker(value))).annotations
+    said = examine(tmp_path, task(ranker(value))).rankings
     assert said.to_rankings() == [[[["fir"], ["yew"]]]]
 
 
@@ -71,13 +71,13 @@ def test_an_untouched_ranker_is_noted(tmp_path: Path) -> None:
 
 def test_buckets_are_blocks_in_the_order_given(tmp_path: Path) -> None:
     value = {"good": ["yew"], "best": ["fir", "elm"], "_": ["oak"]}
-    said = examine(tmp_path, task(ranker(value)), bucket_order=["best", "good"]).annotations
+    said = examine(tmp_path, task(ranker(value)), bucket_order=["best", "good"]).rankings
     assert said.to_rankings() == [[[["elm", "fir"], ["yew"]]]]
 
 
 def test_everything_left_outside_the_buckets_is_an_abstention(tmp_path: Path) -> None:
     value = {"good": [], "best": [], "_": ["oak"]}
-    said = examine(tmp_path, task(ranker(value)), bucket_order=["best", "good"]).annotations
+    said = examine(tmp_path, task(ranker(value)), bucket_order=["best", "good"]).rankings
     assert said.to_rankings() == [[[]]]
 
 
@@ -95,7 +95,7 @@ def test_a_bucket_outside_the_order_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_leaf_of_a_taxonomy_is_the_condition(tmp_path: Path) -> None:
-    said = examine(tmp_path, task(taxonomy(["Insect", "Moth"], ["Bird", "Owl"]), taxonomy(["Bird"]))).annotations
+    said = examine(tmp_path, task(taxonomy(["Insect", "Moth"], ["Bird", "Owl"]), taxonomy(["Bird"]))).rankings
     assert said.to_rankings() == [[[["Moth", "Owl"]], [["Bird"]]]]
 
 
@@ -113,7 +113,7 @@ def test_several_controls_need_a_choice(tmp_path: Path) -> None:
     assert caught.value.got == "'order', 'tree'"
     assert "--column condition=order" in caught.value.advice
     reading = examine(tmp_path, both, columns={"condition": "tree"})
-    assert reading.annotations.to_rankings() == [[[], [["Fir"]]]]
+    assert reading.rankings.to_rankings() == [[[], [["Fir"]]]]
     assert "results of the control 'order': 1, not used (for example '1')" in map(str, reading.notes)
 
 

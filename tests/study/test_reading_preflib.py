@@ -14,7 +14,7 @@ from shared_data import SHARED, needs_shared
 
 def test_counts_expand_to_anonymous_voters(tmp_path: Path) -> None:
     reading = examine_annotations(write_text(tmp_path / "soup.toi", PREFLIB))
-    said = reading.annotations
+    said = reading.rankings
     assert said.to_rankings() == [[[["Leek"], ["Pea", "Borscht: hot"]]] * 2 + [[["Borscht: hot"]], []]]
     assert said.conditions == ("Leek", "Pea", "Borscht: hot")
     assert said.case_names == ("soup",)

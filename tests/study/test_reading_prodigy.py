@@ -40,24 +40,24 @@ def test_accepted_options_are_tied(tmp_path: Path) -> None:
 
 
 def test_an_option_with_a_number_goes_by_its_text(tmp_path: Path) -> None:
-    said = examine(tmp_path, task()).annotations
+    said = examine(tmp_path, task()).rankings
     assert (said.conditions, said.to_rankings()) == (("Flat", "Sharp"), [[[["Sharp"]]]])
 
 
 def test_options_of_all_lines_are_the_conditions(tmp_path: Path) -> None:
-    said = examine(tmp_path, task(), task(options=[{"id": "Fine"}], accept=["Fine"])).annotations
+    said = examine(tmp_path, task(), task(options=[{"id": "Fine"}], accept=["Fine"])).rankings
     assert said.conditions == ("Flat", "Sharp", "Fine")
 
 
 def test_the_input_hash_and_the_session_stand_in(tmp_path: Path) -> None:
     record = task(_input_hash=7, _session_id="night", _task_hash=None, _annotator_id=None)
-    said = examine(tmp_path, record).annotations
+    said = examine(tmp_path, record).rankings
     assert (said.case_names, said.annotator_names) == (("7",), ("night",))
 
 
 def test_a_second_answer_by_one_annotator_is_kept_and_counted(tmp_path: Path) -> None:
     reading = examine(tmp_path, task(), task(accept=[0]))
-    assert reading.annotations.to_rankings() == [[[["Sharp"]], [["Flat"]]]]
+    assert reading.rankings.to_rankings() == [[[["Sharp"]], [["Flat"]]]]
     assert [(note.found, note.count) for note in reading.notes] == [("further rankings of a case by one annotator", 1)]
 
 

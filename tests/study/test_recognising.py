@@ -10,29 +10,30 @@ import pytest
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
 from dissensus.study.reading import examine_annotations, recognised_format
-from dissensus.study.reading.registry import FORMATS
+from dissensus.study.reading.format import Format, known_formats
 from format_examples import EXAMPLES, PREFLIB, Example, write_json, write_lines, write_text
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_exactly_one_format_fits(example: Example, tmp_path: Path) -> None:
     source = open_source(example.file(tmp_path))
-    assert [known.name for known in FORMATS if known.recognises(source)] == [example.format]
+    assert [known.id for known in known_formats() if known.recognises(source)] == [example.format]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_a_recognised_file_is_read(example: Example, tmp_path: Path) -> None:
     reading = examine_annotations(example.file(tmp_path), **example.options)
     assert reading.format == example.format
-    assert reading.annotations.n_rankings > 0
+    assert reading.study.n_opinions > 0
+    assert isinstance(reading.study, Format.family.find(example.format).study)
 
 
 def test_every_format_has_an_example() -> None:
-    assert {example.format for example in EXAMPLES} == {known.name for known in FORMATS}
+    assert {example.format for example in EXAMPLES} == set(Format.family.known())
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+@pytest.mark.parametrize("name", sorted(Format.family.known()))
 def test_a_wrong_format_is_an_error_or_a_reading(example: Example, name: str, tmp_path: Path) -> None:
     path = example.file(tmp_path)
     try:
@@ -45,9 +46,9 @@ def test_lists_of_labels_without_annotators_beside_a_text_are_ambiguous(tmp_path
     path = write_lines(tmp_path / "a.jsonl", [{"id": 1, "text": "hail", "labels": ["ice", "rain"]}])
     with pytest.raises(FormatError, match="fits several formats") as caught:
         recognised_format(open_source(path))
-    assert "hugging-face, doccano" in caught.value.expected
-    one = examine_annotations(path, "doccano").annotations
-    many = examine_annotations(path, "hugging-face").annotations
+    assert "doccano, hugging-face" in caught.value.expected
+    one = examine_annotations(path, "doccano").rankings
+    many = examine_annotations(path, "hugging-face").rankings
     assert one.to_rankings() == [[[["ice", "rain"]]]]
     assert many.to_rankings() == [[[["ice"]], [["rain"]]]]
 
@@ -57,7 +58,7 @@ def test_a_directory_of_two_formats_is_ambiguous(tmp_path: Path) -> None:
     write_lines(tmp_path / "ines.jsonl", [{"id": 1, "label": ["ice"]}])
     with pytest.raises(FormatError, match="fits several formats") as caught:
         examine_annotations(tmp_path)
-    assert "preflib, doccano" in caught.value.expected
+    assert "doccano, preflib" in caught.value.expected
 
 
 @pytest.mark.parametrize("value", [[], {}, [1, 2], {"a": 1}, "words", [{"id": 1, "text": "no labels"}]])

@@ -62,7 +62,7 @@ def test_higher_confidence_is_better_and_none_is_not_mentioned(frame: Callable[[
 
 def test_what_was_not_stated_is_noted() -> None:
     columns = {**long("xxx", "AAA", condition="abc"), "confidence": [1.0, 0.0, None]}
-    (note,) = build_from_table(pl.DataFrame(columns), None).notes
+    (note,) = build_from_table(pl.DataFrame(columns), None)[1]
     assert (note.count, note.action) == (2, "kept as not mentioned")
 
 
@@ -251,7 +251,7 @@ def test_the_order_of_rows_within_cases_does_not_matter(said: Annotations, rng: 
     table = long_table(said)
     rows = list(range(len(table)))
     rng.shuffle(rows)
-    shuffled = build_from_table(table[rows], said.conditions).annotations
+    shuffled = build_from_table(table[rows], said.conditions)[0]
     assert sorted(shuffled.case_names) == sorted(said.case_names)
     again = shuffled.select(said.case_names)
     for case in said.case_names:

@@ -46,9 +46,10 @@ def convert(
         bucket_order=bucket_order,
         unranked=unranked,
     )
-    write_annotations(reading.annotations, out)
+    said = reading.rankings
+    write_annotations(said, out)
     console = Console()
     for note in reading.notes:
         console.print(Text(f"  ! {note}", style="yellow"))
-    what = f"{plural(reading.annotations.n_cases, 'case')}, {plural(reading.annotations.n_rankings, 'ranking')}"
+    what = f"{plural(said.n_cases, 'case')}, {plural(said.n_rankings, 'ranking')}"
     console.print(Text(f"{file} ({reading.format}) -> {out}: {what}"), soft_wrap=True)

@@ -87,7 +87,7 @@ def evaluate(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
-    ).annotations
+    ).rankings
     known = options.categories_from(categories, said.conditions)
     given = predictions or []
     models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
 
 import typer
 
@@ -160,7 +160,7 @@ class Said(TypedDict):
 
 
 def examine(file: Path, **said: Unpack[Said]) -> Reading:
-    """Read annotations as the options of the command line say."""
+    """Read opinions, of whichever kind, as the options of the command line say."""
     from dissensus.study.reading import examine_annotations
 
     buckets = said["bucket_order"]
@@ -204,7 +204,5 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
 def opinions_for(aggregation: str, file: Path, **said: Unpack[Said]) -> Annotations | Ratings:
     """Read what an aggregation needs: ratings or rankings."""
     if aggregation == "normal-inverse-gamma":
-        from dissensus.study.ratings import read_ratings
-
-        return read_ratings(file, columns=column_roles(said["column"]))
-    return examine(file, **said).annotations
+        said = {**said, "format": said["format"] or "ratings"}
+    return cast("Annotations | Ratings", examine(file, **said).study)

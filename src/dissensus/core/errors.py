@@ -60,10 +60,6 @@ class FormatError(DissensusError):
     """A file is not what its format promises, or no format fits it."""
 
 
-class HoldsRatingsError(FormatError):
-    """A file that should hold rankings holds numeric ratings."""
-
-
 class MissingExtraError(DissensusError, ImportError):
     """A feature needs a package that is installed with one of the extras."""
 

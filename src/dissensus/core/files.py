@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -26,23 +28,34 @@ SEPARATORS = (",", "\t", ";", "|")
 NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
 TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+SHOWN = 4096
+"""A file whose first so many bytes are blank counts as empty."""
+
 BLANK = b"\xef\xbb\xbf \t\r\n"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
-    """A file (or directory), what kind it is, and its content, loaded once.
+    """A file (or directory), what kind it is, and its content, read once.
 
-    ``content`` is a polars frame for tables and Parquet (text columns for CSV), the parsed value for JSON, a list
-    of objects for JSON lines, an array or dict of arrays for npy and npz, the text otherwise, and a sorted list
-    of paths for a directory.
+    Attributes
+    ----------
+    path, kind
+        Where it is, and what it is.
+    content
+        A polars frame for tables and Parquet (text columns for CSV), the parsed value for JSON, a list of objects for
+        JSON lines, an array or dict of arrays for npy and npz, the text otherwise, a sorted list of paths for a
+        directory.
+    data
+        The bytes of the file; none for a directory.
     """
 
     path: FilePath
     kind: Kind
     content: Any
+    data: bytes = field(default=b"", repr=False)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -57,33 +70,58 @@ class Source:
         """Whether the content is a table, from text or from Parquet."""
         return self.kind in ("table", "parquet")
 
+    @property
+    def text(self) -> str:
+        """The file as text, whatever was made of it."""
+        return _decoded(self.data, self.path)
+
+    def as_table(self, separator: str | None = None) -> Source:
+        """Take a file of text for a table, whatever its ending."""
+        return replace(self, kind="table", content=_table(self.data, self.path, separator))
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of what was read; empty for a directory."""
+        return "" if self.kind == "directory" else hashlib.sha256(self.data).hexdigest()
+
 
 def open_source(path: Path) -> Source:
-    """Load a file and tell from its content what kind it is.
+    r"""Read a file, once, and tell from its content what kind it is.
 
     Raises
     ------
     FormatError
         If the file is missing, unreadable, empty, truncated or not UTF-8.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = FilePath(folder, "a.csv")
+    ...     _ = file.write_text("case,label\nc1,Eczema\n", encoding="utf-8")
+    ...     open_source(file).table.rows()
+    [('c1', 'Eczema')]
     """
     place = checked_path(path)
     if place.is_dir():
         return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
-    head = _head(place)
-    if not head.strip(BLANK):
+    data = read_bytes(place)
+    if not data[:SHOWN].strip(BLANK):
         raise empty(place)
-    _refuse_packed(place, head)
-    if head.startswith(b"PAR1"):
-        return Source(place, "parquet", read_parquet(place))
-    if head.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        kind: Kind = "npy" if head.startswith(b"\x93") else "npz"
-        return Source(place, kind, read_arrays(place))
-    start = head.lstrip(BLANK)[:1]
-    if start in (b"[", b"{") and place.suffix.lower() not in TABLE_ENDINGS:
-        return _json_source(place)
-    if place.suffix.lower() in TABLE_ENDINGS:
-        return Source(place, "table", read_table(place))
-    return Source(place, "text", read_text(place))
+    _refuse_packed(place, data)
+    kind, content = _understood(place, data)
+    return Source(place, kind, content, data)
+
+
+def _understood(place: FilePath, data: bytes) -> tuple[Kind, Any]:
+    if data.startswith(b"PAR1"):
+        return "parquet", _parquet(data, place)
+    if data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return "npy" if data.startswith(b"\x93") else "npz", _arrays(data, place)
+    is_table = place.suffix.lower() in TABLE_ENDINGS
+    if data[:SHOWN].lstrip(BLANK)[:1] in (b"[", b"{") and not is_table:
+        return _json(place, _decoded(data, place))
+    return ("table", _table(data, place)) if is_table else ("text", _decoded(data, place))
 
 
 def checked_path(path: Path) -> FilePath:
@@ -140,17 +178,21 @@ def _near(place: FilePath) -> str:
     return suggestion(place.name, alike)
 
 
-def _head(place: FilePath) -> bytes:
+def read_bytes(place: FilePath) -> bytes:
+    """Read a file; the only place where files of data are opened."""
     try:
         with place.open("rb") as file:
-            return file.read(4096)
+            return file.read()
     except OSError as error:
         raise unreadable(place, error) from error
 
 
 def read_text(place: FilePath) -> str:
     """Read UTF-8 text, with or without a byte order mark."""
-    data = place.read_bytes()
+    return _decoded(read_bytes(place), place)
+
+
+def _decoded(data: bytes, place: FilePath) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -163,22 +205,23 @@ def read_text(place: FilePath) -> str:
         ) from error
 
 
-def read_table(place: FilePath, separator: str | None = None) -> pl.DataFrame:
-    """Read a CSV or TSV file, empty cells as missing, every column as text.
+def _table(data: bytes, place: FilePath, separator: str | None = None) -> pl.DataFrame:
+    """Parse CSV or TSV, empty cells as missing, every column as text.
 
     Columns that are called ``rank``, ``score`` and the like are read as numbers if all their cells are.
     """
     import polars as pl
 
-    separator = separator or _separator(place)
-    numbers = {name: pl.Float64 for name in _header(place).strip().split(separator) if name in NUMBER_NAMES}
+    header = data[: data.find(b"\n") + 1 or None].decode("utf-8-sig", errors="replace")
+    separator = separator or _separator(place, header)
+    numbers = {name: pl.Float64 for name in header.strip().split(separator) if name in NUMBER_NAMES}
     try:
         try:
-            table = pl.read_csv(place, separator=separator, infer_schema=False, schema_overrides=numbers)
+            table = pl.read_csv(data, separator=separator, infer_schema=False, schema_overrides=numbers)
         except pl.exceptions.ComputeError:
-            table = pl.read_csv(place, separator=separator, infer_schema=False)
+            table = pl.read_csv(data, separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise broken_table(place, separator, str(error).splitlines()[0]) from error
+        raise _broken_table(data, place, separator, str(error).splitlines()[0]) from error
     if all(column.null_count() for column in table):
         table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     if not len(table):
@@ -193,9 +236,13 @@ def read_table(place: FilePath, separator: str | None = None) -> pl.DataFrame:
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
-def broken_table(place: FilePath, separator: str, problem: str) -> FormatError:
+def _separator(place: FilePath, header: str) -> str:
+    return "\t" if place.suffix.lower() in (".tsv", ".tab") else max(SEPARATORS, key=header.count)
+
+
+def _broken_table(data: bytes, place: FilePath, separator: str, problem: str) -> FormatError:
     """Find out, row by row, why a table cannot be read."""
-    text = read_text(place)
+    text = _decoded(data, place)
     if not text.strip():
         return empty(place)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -222,23 +269,11 @@ def _broken_row(problem: str, got: str, where: str) -> FormatError:
     return FormatError(problem, got=got, where=where, advice=advice)
 
 
-def _separator(place: FilePath) -> str:
-    if place.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
-    return max(SEPARATORS, key=_header(place).count)
-
-
-def _header(place: FilePath) -> str:
-    with place.open("rb") as file:
-        return file.readline().decode("utf-8-sig", errors="replace")
-
-
-def read_parquet(place: FilePath) -> pl.DataFrame:
-    """Read a Parquet file."""
+def _parquet(data: bytes, place: FilePath) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(place)
+        return pl.read_parquet(data)
     except pl.exceptions.PolarsError as error:
         raise FormatError(
             "the Parquet file is damaged or cut off",
@@ -250,6 +285,10 @@ def read_parquet(place: FilePath) -> pl.DataFrame:
 
 def read_arrays(place: FilePath) -> Any:
     """Read an npy array, or the arrays of an npz file by name; nothing pickled is ever loaded."""
+    return _arrays(read_bytes(place), place)
+
+
+def _arrays(data: bytes, place: FilePath) -> Any:
     import zipfile
     import zlib
     from tokenize import TokenError
@@ -258,9 +297,8 @@ def read_arrays(place: FilePath) -> Any:
 
     damage = (zipfile.BadZipFile, zlib.error, TokenError)
     try:
-        with place.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
     except (ValueError, EOFError, OSError, NotImplementedError, *damage) as error:
         raise FormatError(
             "the array file cannot be read",
@@ -270,12 +308,11 @@ def read_arrays(place: FilePath) -> Any:
         ) from error
 
 
-def _json_source(place: FilePath) -> Source:
-    text = read_text(place)
+def _json(place: FilePath, text: str) -> tuple[Kind, Any]:
     lines = [line for line in text.split("\n") if line.strip()]
     if place.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
-        return Source(place, "jsonl", [_parse_line(place, number, line) for number, line in _numbered(text)])
-    return Source(place, "json", _parse(place, text))
+        return "jsonl", [_parse_line(place, number, line) for number, line in _numbered(text)]
+    return "json", _parse(place, text)
 
 
 def _is_object(line: str) -> bool:

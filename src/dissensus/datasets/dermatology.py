@@ -80,7 +80,7 @@ def load_dermatology(path: Path) -> Dermatology:
     directory = DERMATOLOGY.located(path)
     names = [line.strip() for line in read_text(directory / CONDITIONS).splitlines() if line.strip()]
     reading = examine_annotations(directory / SELECTORS, "nested", conditions=names)
-    said = reading.annotations
+    said = reading.rankings
     categories = Categories.from_file(directory / RISKS, said.conditions)
     known = {code: name for code, name in RISK_NAMES.items() if code in categories.names}
     notes = DERMATOLOGY.notes(directory / file.name for file in DERMATOLOGY.files)

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.files import open_source, read_table
+from dissensus.core.files import open_source
 from dissensus.datasets.publication import Publication, PublishedFile
 from dissensus.study.ratings import Ratings
 
@@ -63,7 +63,7 @@ def _checked(place: FilePath) -> pl.DataFrame:
     import polars as pl
 
     source = open_source(place)
-    table = source.table if source.is_table else read_table(place, "\t")
+    table = (source if source.is_table else source.as_table("\t")).table
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise DissensusError(

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.inverse_rank import TIES, Ties
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.ranking_overlap import check_depth, soft_rankings
-from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.opinions import TIES, Ties, inverse_ranks
+from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
-from dissensus.study.support import Support, support_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +24,7 @@ Within: TypeAlias = Literal["ranking", "first-block"]
 WITHIN = ("ranking", "first-block")
 
 TIED = 1e-9
-"""Sums of inverse ranks are tied when they differ by less than this share of the case's total: 3 * (1/3) is 1."""
+"""Sums of inverse ranks are tied when they differ by less than this share of the case's sum: weights may be thirds."""
 
 PAIRS_AT_ONCE = 200_000
 
@@ -130,37 +129,14 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     """
     check_choice("ties", ties, TIES)
     check_choice("within", within, WITHIN)
-    said = spoken(annotations)
+    said = Annotations.checked(annotations, "agreement").counted
     units = _Units.of(said)
-    hits = _expected_hits(said, units, _inverse_ranks(said, ties), _counted(said, within))
+    hits = _expected_hits(said, units, inverse_ranks(said, ties), _counted(said, within))
     sums = weighted_counts(units.case, units.weights, said.n_cases)
     n_annotators = np.bincount(units.case, minlength=said.n_cases)
     values = np.full(said.n_cases, np.nan)
     np.divide(weighted_counts(units.case, units.weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
     return Agreement(said.case_names, values, n_annotators, said.case_weights)
-
-
-def spoken(annotations: Annotations) -> Annotations:
-    """Leave out abstentions and rankings of weight zero; keep every case."""
-    if not isinstance(annotations, Annotations):
-        raise DissensusError("agreement needs rankings", expected="Annotations", got=type(annotations).__name__)
-    panel = annotations.panel
-    kept = np.flatnonzero((annotations.blocks_per_ranking > 0) & (annotations.weights > 0))
-    if len(kept) == annotations.n_rankings:
-        return annotations
-    block_offsets, blocks = take_rows(annotations.block_offsets, kept)
-    code_offsets, mentions = take_rows(annotations.code_offsets, blocks)
-    thinned = Panel(
-        panel.case_names,
-        offsets_from_lengths(np.bincount(panel.case_of_opinion[kept], minlength=panel.n_cases)),
-        panel.annotators[kept],
-        panel.annotator_names,
-        panel.weights[kept],
-        panel.groups,
-        panel.case_weights,
-    )
-    codes = annotations.codes[mentions]
-    return Annotations(annotations.conditions, thinned, block_offsets, code_offsets, codes, annotations.unranked)
 
 
 # Leave one annotator out ---------------------------------------------------------------------------------
@@ -190,14 +166,6 @@ class _Units:
         return cls(unit, keys // max(most, 1), sums / np.bincount(unit), said.weights / sums[unit])
 
 
-def _inverse_ranks(said: Annotations, ties: Ties) -> FloatArray:
-    """Return what every mention contributes to IRN: the weight of its ranking over its rank, shape (n_mentions,)."""
-    ranking = row_of_each(said.block_offsets)
-    rank = np.arange(len(ranking)) - said.block_offsets[ranking] + 1
-    share = said.block_sizes if ties == "shared" else 1
-    return np.asarray((said.weights[ranking] / (rank * share))[row_of_each(said.code_offsets)])
-
-
 def _counted(said: Annotations, within: Within) -> BoolArray:
     """Mark the mentions that count as naming a condition, shape (n_mentions,)."""
     if within == "ranking":
@@ -212,23 +180,20 @@ def _expected_hits(said: Annotations, units: _Units, weights: FloatArray, counte
 
     Cells are the pairs of a unit and a condition of its case's support.
     """
-    support = support_of(said)
+    support = said.support
     cells, member = take_rows(support.offsets, units.case)
     unit = row_of_each(cells)
     of_mention = units.of_ranking[said.ranking_of_mention]
     cell = cells[of_mention] + support.local
-    others = _totals(support, units.case[of_mention], weights)[member] - weighted_counts(cell, weights, len(unit))
-    mass = weighted_counts(units.case[of_mention], weights, said.n_cases)[units.case]
+    case = units.case[of_mention]
+    totals = weighted_counts(support.offsets[case] + support.local, weights, len(support.codes))
+    others = totals[member] - weighted_counts(cell, weights, len(unit))
+    mass = weighted_counts(case, weights, said.n_cases)[units.case]
     top = np.maximum.reduceat(others, cells[:-1]) if len(unit) else others
     is_top = others >= (top - TIED * mass)[unit]
     named = weighted_counts(cell, units.shares[said.ranking_of_mention] * counted, len(unit))
     n_units = len(units.case)
     return weighted_counts(unit, np.where(is_top, named, 0.0), n_units) / np.bincount(unit[is_top], minlength=n_units)
-
-
-def _totals(support: Support, case_of_mention: IntArray, weights: FloatArray) -> FloatArray:
-    """Add up what each condition of each support was given, side by side, shape (sum of U,)."""
-    return weighted_counts(support.offsets[case_of_mention] + support.local, weights, len(support.codes))
 
 
 def _check_common(case_names: tuple[str, ...], values: object) -> None:
@@ -277,7 +242,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]
     """
-    said = spoken(annotations)
+    said = Annotations.checked(annotations, "agreement").counted
     check_depth(depth, said.n_conditions)
     if not (annotations.annotators != ANONYMOUS).any():
         raise DissensusError(

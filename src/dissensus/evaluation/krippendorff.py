@@ -13,7 +13,6 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.evaluation.agreement import spoken
 from dissensus.evaluation.ranking_overlap import Matrix, SoftRankings, check_depth, soft_rankings
 from dissensus.study.rankings import Annotations
 
@@ -120,7 +119,7 @@ def krippendorff_alpha(
     check_count(draws=draws)
     check_seed(seed)
     _check_level(level)
-    said = _paired(spoken(annotations))
+    said = _paired(Annotations.checked(annotations, "agreement").counted)
     if distance == "overlap":
         check_depth(depth, said.n_conditions)
     likeness = _likeness(said, distance, depth)

@@ -51,7 +51,7 @@ class Entries:
         """Put entries in order: by case, best first, codes ascending among ties."""
         if in_order(self.case, self.codes, self.values):
             return self
-        keys = {"case": self.case, "worseness": 0.0 - self.values, "code": self.codes}
+        keys = {"case": self.case, "minus_value": 0.0 - self.values, "code": self.codes}
         order = pl.DataFrame(keys).select(pl.arg_sort_by(*keys)).to_series().to_numpy()
         return Entries(self.case[order], self.codes[order], self.values[order])
 

@@ -33,16 +33,16 @@ KEYS: dict[PredictionKind, tuple[str, ...]] = {
 }
 """The keys that hold a prediction, and what kind it is."""
 
-Row = Mapping[str, Any]
+Record = Mapping[str, Any]
 
 
-def is_list_per_case(rows: Sequence[Row]) -> bool:
+def is_list_per_case(rows: Sequence[Record]) -> bool:
     """Tell objects that hold a ranking, a set or scores."""
     return bool(rows) and bool(_offered(rows[0]))
 
 
 def predictions_from_lines(
-    rows: Sequence[Row], conditions: Sequence[str] | None, *, kind: PredictionKind | None, name: str
+    rows: Sequence[Record], conditions: Sequence[str] | None, *, kind: PredictionKind | None, name: str
 ) -> Predictions:
     """Build from one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
     kind = kind or _kind_of(rows)
@@ -56,13 +56,13 @@ def predictions_from_lines(
     return _scores(lists, conditions, cases, name)
 
 
-def _offered(row: Row) -> dict[PredictionKind, str]:
+def _offered(row: Record) -> dict[PredictionKind, str]:
     """Find the keys of a row that hold a prediction."""
     folded = {normalised(key): key for key in row}
     return {kind: folded[key] for kind, keys in KEYS.items() for key in keys if key in folded}
 
 
-def _kind_of(rows: Sequence[Row]) -> PredictionKind:
+def _kind_of(rows: Sequence[Record]) -> PredictionKind:
     kinds = {kind: number for number, row in reversed([*enumerate(rows, start=1)]) for kind in _offered(row)}
     if len(kinds) == 1:
         return next(iter(kinds))
@@ -75,7 +75,7 @@ def _kind_of(rows: Sequence[Row]) -> PredictionKind:
     )
 
 
-def _case(row: Row, number: int) -> str:
+def _case(row: Record, number: int) -> str:
     folded = {normalised(key): key for key in row}
     key = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
     if key is None or row[key] in (None, ""):
@@ -88,7 +88,7 @@ def _case(row: Row, number: int) -> str:
     return str(row[key])
 
 
-def _content(row: Row, kind: PredictionKind, number: int) -> Any:
+def _content(row: Record, kind: PredictionKind, number: int) -> Any:
     key = _offered(row).get(kind)
     content = row[key] if key is not None else None
     right = isinstance(content, dict) if kind == "scores" else isinstance(content, list)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
-from dissensus.core.files import SEPARATORS, Source, open_source, read_table, read_text
+from dissensus.core.files import SEPARATORS, Source, open_source
 from dissensus.core.notes import Note
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.arrays import (
@@ -43,15 +43,16 @@ __all__ = ["PredictionReading", "examine_predictions", "read_models", "read_pred
 
 @dataclass(frozen=True)
 class PredictionReading:
-    """What was read, in which format, and what was found on the way."""
+    """What was read, in which format, what was found on the way, and the file as it was read."""
 
     predictions: Predictions
     format: str
     notes: tuple[Note, ...]
+    source: Source = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Request:
+class PredictionOptions:
     """What a user says about a file of predictions beyond its content."""
 
     name: str
@@ -145,7 +146,20 @@ def read_models(
     alpha_index: int | None = None,
     allow_missing: bool = False,
 ) -> dict[str, Predictions]:
-    """Read several models, each from ``"name=path"`` or a path; see :func:`read_predictions`."""
+    r"""Read several models, each from ``"name=path"`` or a path.
+
+    The other parameters are those of :func:`read_predictions`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "a.csv")
+    ...     _ = file.write_text("case,Eczema,Tinea\nc1,0.2,0.8\n", encoding="utf-8")
+    ...     list(read_models([f"Aster={file}"], cases=["c1"]))
+    ['Aster']
+    """
     places: dict[str, FilePath] = {}
     for path in paths:
         name, place = named_path(path)
@@ -186,7 +200,7 @@ def examine_predictions(
 ) -> PredictionReading:
     """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
     own_name, place = named_path(path)
-    request = Request(
+    options = PredictionOptions(
         name=name or own_name,
         conditions=tuple(conditions) if conditions is not None else None,
         cases=tuple(cases) if cases is not None else None,
@@ -196,14 +210,14 @@ def examine_predictions(
     )
     source = _opened(place)
     try:
-        chosen = _named_format(format) if format else _recognised_format(source, request)
-        predictions = chosen.parse(source, request)
-        found = aligned(predictions, request.cases, request.conditions, allow_missing=allow_missing)
+        chosen = _named_format(format) if format else _recognised_format(source, options)
+        predictions = chosen.parse(source, options)
+        found = aligned(predictions, options.cases, options.conditions, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if str(place) in error.where else error.at(str(place)) from None
-    on_file = _notes_on_file(source, request, chosen.name, predictions)
+    on_file = _notes_on_file(source, options, chosen.name, predictions)
     notes = (*on_file, *found.notes, *check_predictions(found.predictions))
-    return PredictionReading(found.predictions, chosen.name, notes)
+    return PredictionReading(found.predictions, chosen.name, notes, replace(source, content=None))
 
 
 def named_path(path: Path) -> tuple[str, FilePath]:
@@ -231,7 +245,7 @@ def _opened(place: FilePath) -> Source:
     if source.kind == "json" and _holds_objects(source.content):
         return replace(source, kind="jsonl")
     if source.kind == "text" and _has_header(source.content):
-        return replace(source, kind="table", content=read_table(place))
+        return source.as_table()
     return source
 
 
@@ -245,11 +259,13 @@ def _has_header(text: str) -> bool:
     return separated and not all(is_number(cell) for cell in first.split(separator_of(first)))
 
 
-def _notes_on_file(source: Source, request: Request, chosen: str, predictions: Predictions) -> tuple[Note, ...]:
+def _notes_on_file(
+    source: Source, options: PredictionOptions, chosen: str, predictions: Predictions
+) -> tuple[Note, ...]:
     if chosen == "long":
         columns = _table(source).columns
-        return notes_on_columns(columns, find_columns(columns, request.columns, aliases=ALIASES))
-    if chosen != "jsonl" and predictions.kind == "set" and request.kind is None:
+        return notes_on_columns(columns, find_columns(columns, options.columns, aliases=ALIASES))
+    if chosen != "jsonl" and predictions.kind == "set" and options.kind is None:
         action = "read as sets; kind='scores' reads them as scores"
         return (Note("cases with 0 and 1 only", predictions.n_cases, action),)
     return ()
@@ -259,15 +275,15 @@ def _notes_on_file(source: Source, request: Request, chosen: str, predictions: P
 
 
 @dataclass(frozen=True)
-class Format:
+class PredictionFormat:
     """A format of predictions: its name on the command line, and two functions."""
 
     name: str
-    recognises: Callable[[Source, Request], bool]
-    parse: Callable[[Source, Request], Predictions]
+    recognises: Callable[[Source, PredictionOptions], bool]
+    parse: Callable[[Source, PredictionOptions], Predictions]
 
 
-def _named_format(name: str) -> Format:
+def _named_format(name: str) -> PredictionFormat:
     for known in FORMATS:
         if known.name == name:
             return known
@@ -275,9 +291,9 @@ def _named_format(name: str) -> Format:
     raise FormatError(f"unknown format {name!r}", expected=f"one of {', '.join(names)}", advice=suggestion(name, names))
 
 
-def _recognised_format(source: Source, request: Request) -> Format:
+def _recognised_format(source: Source, options: PredictionOptions) -> PredictionFormat:
     for known in FORMATS:
-        if known.recognises(source, request):
+        if known.recognises(source, options):
             return known
     raise FormatError(
         "no known format of predictions fits the file",
@@ -297,51 +313,51 @@ def _table(source: Source) -> pl.DataFrame:
     raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
 
 
-def _is_headerless(source: Source, request: Request) -> bool:
+def _is_headerless(source: Source, options: PredictionOptions) -> bool:
     """Tell a table whose first row are numbers, unless they are the codes of its columns."""
     if source.kind != "table":
         return False
     names = [name.partition("_duplicated_")[0] for name in source.table.columns]
     are_codes = names == [str(code) for code in range(len(names))]
-    is_header = are_codes and request.cases is not None and len(request.cases) == len(source.table)
+    is_header = are_codes and options.cases is not None and len(options.cases) == len(source.table)
     return not is_header and all(is_number(name) for name in names)
 
 
-def _recognises_matrix(source: Source, request: Request) -> bool:
-    return source.kind in ("text", "json") or _is_headerless(source, request)
+def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
+    return source.kind in ("text", "json") or _is_headerless(source, options)
 
 
-def _recognises_long(source: Source, request: Request) -> bool:
+def _recognises_long(source: Source, options: PredictionOptions) -> bool:
     if source.kind == "jsonl":
-        return not is_list_per_case(source.content) and is_long(_table(source), None, request.columns)
-    return source.is_table and is_long(source.table, request.conditions, request.columns)
+        return not is_list_per_case(source.content) and is_long(_table(source), None, options.columns)
+    return source.is_table and is_long(source.table, options.conditions, options.columns)
 
 
-def _parse_npy(source: Source, request: Request) -> Predictions:
+def _parse_npy(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_array(
         source.content,
-        request.conditions,
-        request.cases,
-        kind=request.kind,
-        name=request.name,
-        alpha_index=request.alpha_index,
+        options.conditions,
+        options.cases,
+        kind=options.kind,
+        name=options.name,
+        alpha_index=options.alpha_index,
     )
 
 
-def _parse_npz(source: Source, request: Request) -> Predictions:
+def _parse_npz(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_arrays(
         source.content,
-        request.conditions,
-        request.cases,
-        kind=request.kind,
-        name=request.name,
-        alpha_index=request.alpha_index,
+        options.conditions,
+        options.cases,
+        kind=options.kind,
+        name=options.name,
+        alpha_index=options.alpha_index,
     )
 
 
-def _parse_matrix(source: Source, request: Request) -> Predictions:
-    array = _json_matrix(source) if source.kind == "json" else matrix_from_text(read_text(source.path))
-    return _parse_npy(replace(source, content=array), request)
+def _parse_matrix(source: Source, options: PredictionOptions) -> Predictions:
+    array = _json_matrix(source) if source.kind == "json" else matrix_from_text(source.text)
+    return _parse_npy(replace(source, content=array), options)
 
 
 def _json_matrix(source: Source) -> object:
@@ -351,35 +367,35 @@ def _json_matrix(source: Source) -> object:
         raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
 
 
-def _parse_wide(source: Source, request: Request) -> Predictions:
+def _parse_wide(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_wide(
         _table(source),
-        request.conditions,
-        case=request.columns.get("case"),
-        kind=request.kind,
-        name=request.name,
-        case_names=request.cases,
+        options.conditions,
+        case=options.columns.get("case"),
+        kind=options.kind,
+        name=options.name,
+        case_names=options.cases,
     )
 
 
-def _parse_long(source: Source, request: Request) -> Predictions:
+def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_long(
-        _table(source), request.conditions, columns=request.columns, kind=request.kind, name=request.name
+        _table(source), options.conditions, columns=options.columns, kind=options.kind, name=options.name
     )
 
 
-def _parse_lines(source: Source, request: Request) -> Predictions:
+def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
     if source.kind != "jsonl":
         raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
-    return predictions_from_lines(source.content, request.conditions, kind=request.kind, name=request.name)
+    return predictions_from_lines(source.content, options.conditions, kind=options.kind, name=options.name)
 
 
 FORMATS = (
-    Format("npy", lambda source, _: source.kind == "npy", _parse_npy),
-    Format("npz", lambda source, _: source.kind == "npz", _parse_npz),
-    Format("matrix", _recognises_matrix, _parse_matrix),
-    Format("long", _recognises_long, _parse_long),
-    Format("wide", lambda source, _: source.is_table, _parse_wide),
-    Format("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
+    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_npy),
+    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_npz),
+    PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
+    PredictionFormat("long", _recognises_long, _parse_long),
+    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
+    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
 )
 """All formats; the first that fits a file is taken."""

@@ -19,7 +19,6 @@ from dissensus.evaluation.certainty import Certainty, annotation_certainty, cert
 from dissensus.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN, cases_found
 from dissensus.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Section, Settings, shaken_error
 from dissensus.study.rankings import Annotations
-from dissensus.study.support import support_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +187,7 @@ def _annotator_rows(data: Dermatology) -> list[Row]:
     rows = []
     for what, numbers, claim in (
         ("annotators per case", said.rankings_per_case, AtMost(0.0, "less annotators")),
-        ("different conditions per case", support_of(said).sizes, AtLeast(0.0, "more unique conditions")),
+        ("different conditions per case", said.support.sizes, AtLeast(0.0, "more unique conditions")),
     ):
         means = {name: float(numbers[labels == name].mean()) for name in ("low", "high") if (labels == name).any()}
         rows += [Row(TITLE, f"{what}, {name} risk", mean, None, told) for name, mean in means.items()]

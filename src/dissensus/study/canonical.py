@@ -68,8 +68,8 @@ def _mentions(annotations: Annotations) -> pl.DataFrame:
 def _silent(annotations: Annotations) -> pl.DataFrame:
     """Return the rows of abstentions and of cases without any ranking."""
     abstained = _opinions(annotations, np.flatnonzero(annotations.blocks_per_ranking == 0))
-    lonely = _cases(annotations, np.flatnonzero(annotations.rankings_per_case == 0))
-    return pl.concat([abstained, lonely], how="diagonal")
+    unannotated = _cases(annotations, np.flatnonzero(annotations.rankings_per_case == 0))
+    return pl.concat([abstained, unannotated], how="diagonal")
 
 
 def _opinions(annotations: Annotations, ranking: IntArray) -> pl.DataFrame:
@@ -110,6 +110,16 @@ def write_annotations(annotations: Annotations, path: Path) -> None:
     ------
     FormatError
         If the ending is not known or the file cannot be written; nothing half-written is left behind.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from dissensus import read_annotations
+    >>> said = Annotations.from_rankings([[[["Eczema"], ["Tinea"]]]], case_names=["c1"])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_annotations(said, FilePath(folder, "opinions.csv"))
+    ...     read_annotations(FilePath(folder, "opinions.csv")) == said
+    True
     """
     if FilePath(path).suffix.lower() == ".json":
         with written_whole(path) as temporary:

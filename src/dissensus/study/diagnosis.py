@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from dissensus.core.aliases import IntArray
+from dissensus.core.errors import listing
 from dissensus.core.notes import Note
 from dissensus.study.panel import ANONYMOUS, Panel
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+
+if TYPE_CHECKING:
+    from dissensus.study.rankings import Annotations
+    from dissensus.study.ratings import Ratings
+    from dissensus.study.study import Study
 
 
 def plural(count: int, noun: str) -> str:
-    """Count a noun.
+    """Count a noun, with separators.
 
-    >>> plural(1, "case"), plural(2, "case")
-    ('1 case', '2 cases')
+    >>> plural(1, "case"), plural(1200, "case")
+    ('1 case', '1,200 cases')
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def span(values: IntArray) -> str:
@@ -30,6 +36,17 @@ def span(values: IntArray) -> str:
         return "none"
     low, high = int(values.min()), int(values.max())
     return str(low) if low == high else f"{low} to {high}"
+
+
+def spread(values: IntArray) -> str:
+    """Write the range and the middle of some counts.
+
+    >>> spread(np.array([1, 2, 6])), spread(np.array([2, 2]))
+    ('1 to 6, median 2', '2')
+    """
+    if not len(values) or values.min() == values.max():
+        return span(values)
+    return f"{span(values)}, median {np.median(values):g}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -95,75 +112,60 @@ class Spread:
         return f"{self.least} to {self.most}, median {self.median:g}, mean {self.mean:.2f}"
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """What a file of rankings holds, for people and for machines."""
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis(ABC):
+    """What a file of opinions holds, for people and for machines."""
 
     format: str
     cases: int
-    rankings: int
-    conditions: int
-    unranked: str
     annotators: int
-    anonymous_rankings: int
     annotators_per_case: Spread
-    conditions_per_ranking: Spread
-    conditions_per_case: Spread
-    single_condition_rankings: int
-    rankings_with_tie: int
-    largest_tie: int
-    abstentions: int
-    repeated_rankings: int
-    weighted: bool
-    groups: int
-    conditions_mentioned: int
-    conditions_never_used: tuple[str, ...]
     unannotated_cases: tuple[str, ...]
-    similar_conditions: tuple[tuple[str, str], ...]
     notes: tuple[Note, ...]
+
+    @abstractmethod
+    def lines(self) -> dict[str, str]:
+        """Say what is inside: a label and a value for each line of a table."""
+
+    @abstractmethod
+    def remarks(self) -> list[str]:
+        """Say what deserves a look, and what was done about it."""
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values that JSON can hold."""
         return asdict(self)
 
 
-def diagnose(annotations: Annotations, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
-    """Count what is inside and look for what may be wrong.
+@overload
+def diagnose(study: Annotations, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis: ...
+
+
+@overload
+def diagnose(study: Ratings, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis: ...
+
+
+@overload
+def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis: ...
+
+
+def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+    """Count what is inside a study and look for what may be wrong.
+
+    Parameters
+    ----------
+    study
+        Annotations or ratings.
+    format, notes
+        Where the study comes from, and what was found while it was read.
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> found = diagnose(Annotations.from_rankings([[[["Eczema"]], [["eczema "]]], []]))
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    from dissensus.study.support import support_of
-
-    given = annotations.mentions_per_ranking
-    used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
-    return Diagnosis(
-        format=format,
-        cases=annotations.n_cases,
-        rankings=annotations.n_rankings,
-        conditions=annotations.n_conditions,
-        unranked=annotations.unranked,
-        annotators=len(annotations.annotator_names),
-        anonymous_rankings=int((annotations.annotators == ANONYMOUS).sum()),
-        annotators_per_case=Spread.of(annotations.rankings_per_case),
-        conditions_per_ranking=Spread.of(given),
-        conditions_per_case=Spread.of(support_of(annotations).sizes),
-        single_condition_rankings=int((given == 1).sum()),
-        rankings_with_tie=int(annotations.has_tie.sum()),
-        largest_tie=int(annotations.block_sizes.max(initial=0)),
-        abstentions=int((given == 0).sum()),
-        repeated_rankings=repeated_opinions(annotations.panel),
-        weighted=annotations.panel.is_weighted,
-        groups=len(set(annotations.groups)),
-        conditions_mentioned=int(used.sum()),
-        conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
-        unannotated_cases=annotations.unannotated,
-        similar_conditions=similar_names(annotations.conditions),
-        notes=tuple(notes),
-    )
+    return study.diagnosis(format=format, notes=notes)
 
 
 def repeated_opinions(panel: Panel) -> int:
@@ -185,35 +187,145 @@ def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-@dataclass(frozen=True)
-class RatingsDiagnosis:
+# Rankings ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingsDiagnosis(Diagnosis):
+    """What a file of rankings holds."""
+
+    rankings: int
+    conditions: int
+    unranked: str
+    anonymous_rankings: int
+    conditions_per_ranking: Spread
+    conditions_per_case: Spread
+    single_condition_rankings: int
+    rankings_with_tie: int
+    largest_tie: int
+    abstentions: int
+    repeated_rankings: int
+    weighted: bool
+    groups: int
+    conditions_mentioned: int
+    conditions_never_used: tuple[str, ...]
+    similar_conditions: tuple[tuple[str, str], ...]
+
+    def lines(self) -> dict[str, str]:
+        """Count cases, rankings, conditions and ties."""
+        spoken = self.rankings - self.abstentions
+        ties = f"{self.rankings_with_tie} ({percent(self.rankings_with_tie, spoken)})"
+        return {
+            "cases": str(self.cases),
+            "rankings": str(self.rankings),
+            "conditions": f"{self.conditions}, of which {self.conditions_mentioned} mentioned",
+            "not mentioned means": self.unranked,
+            "annotators": str(self.annotators or "anonymous"),
+            "annotators per case": str(self.annotators_per_case),
+            "conditions per ranking": str(self.conditions_per_ranking),
+            "conditions per case": str(self.conditions_per_case),
+            "one condition only": f"{self.single_condition_rankings} "
+            f"({percent(self.single_condition_rankings, spoken)})",
+            "with a tie": f"{ties}, largest block {self.largest_tie}",
+            "weights": "yes" if self.weighted else "none",
+            "groups of cases": str(self.groups or "none"),
+        }
+
+    def remarks(self) -> list[str]:
+        """Tell of skipped rows, abstentions, repetitions, and names that look alike."""
+        remarks = [str(note) for note in self.notes]
+        if self.abstentions:
+            remarks.append(f"{plural(self.abstentions, 'abstention')}: kept, without conditions")
+        if self.unannotated_cases:
+            cases = plural(len(self.unannotated_cases), "unannotated case")
+            remarks.append(f"{cases}: kept, excluded from aggregation ({listing(self.unannotated_cases, most=3)})")
+        if self.repeated_rankings:
+            again = plural(self.repeated_rankings, "ranking")
+            remarks.append(f"{again} by an annotator who ranked the case before: kept")
+        if self.conditions_never_used:
+            count = plural(len(self.conditions_never_used), "condition")
+            remarks.append(f"{count} never used ({listing(self.conditions_never_used, most=3)})")
+        alike = (f"conditions {a!r} and {b!r} look alike: one name spelt twice?" for a, b in self.similar_conditions)
+        return [*remarks, *list(alike)[:5]]
+
+
+def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence[Note]) -> RankingsDiagnosis:  # noqa: A002
+    """Count what is inside a study of rankings."""
+    given = annotations.mentions_per_ranking
+    used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
+    return RankingsDiagnosis(
+        format=format,
+        cases=annotations.n_cases,
+        rankings=annotations.n_rankings,
+        conditions=annotations.n_conditions,
+        unranked=annotations.unranked,
+        annotators=len(annotations.annotator_names),
+        anonymous_rankings=int((annotations.annotators == ANONYMOUS).sum()),
+        annotators_per_case=Spread.of(annotations.rankings_per_case),
+        conditions_per_ranking=Spread.of(given),
+        conditions_per_case=Spread.of(annotations.support.sizes),
+        single_condition_rankings=int((given == 1).sum()),
+        rankings_with_tie=int(annotations.has_tie.sum()),
+        largest_tie=int(annotations.block_sizes.max(initial=0)),
+        abstentions=int((given == 0).sum()),
+        repeated_rankings=repeated_opinions(annotations.panel),
+        weighted=annotations.panel.is_weighted,
+        groups=len(set(annotations.groups)),
+        conditions_mentioned=int(used.sum()),
+        conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
+        unannotated_cases=annotations.unannotated,
+        similar_conditions=similar_names(annotations.conditions),
+        notes=tuple(notes),
+    )
+
+
+# Ratings ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatingsDiagnosis(Diagnosis):
     """What a file of ratings holds; where nobody rated anything there is no lowest score and no mean."""
 
-    format: str
-    cases: int
     ratings: int
-    annotators: int
-    annotators_per_case: Spread
     repeated_ratings: int
     lowest: float | None
     highest: float | None
     mean: float | None
     sd: float | None
-    unannotated_cases: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values that JSON can hold."""
-        return asdict(self)
+    def lines(self) -> dict[str, str]:
+        """Count cases and ratings, and summarise the scores."""
+        known = self.mean is not None
+        return {
+            "cases": str(self.cases),
+            "ratings": str(self.ratings),
+            "annotators": str(self.annotators or "anonymous"),
+            "ratings per case": str(self.annotators_per_case),
+            "scores": f"{self.lowest:g} to {self.highest:g}, mean {self.mean:.3g}, sd {self.sd:.3g}"
+            if known
+            else "none",
+        }
+
+    def remarks(self) -> list[str]:
+        """Tell of cases without a rating, and of repetitions."""
+        remarks = [str(note) for note in self.notes]
+        if self.unannotated_cases:
+            cases = plural(len(self.unannotated_cases), "case")
+            remarks.append(f"{cases} without a rating: kept ({listing(self.unannotated_cases, most=3)})")
+        if self.repeated_ratings:
+            again = plural(self.repeated_ratings, "rating")
+            remarks.append(f"{again} by an annotator who rated the case before: kept")
+        return remarks
 
 
-def diagnose_ratings(ratings: Ratings) -> RatingsDiagnosis:
+def diagnosis_of_ratings(ratings: Ratings, format: str, notes: Sequence[Note]) -> RatingsDiagnosis:  # noqa: A002
     """Count what is inside a study of ratings."""
     scores = ratings.scores if len(ratings.scores) else None
     return RatingsDiagnosis(
-        format="ratings",
+        format=format,
         cases=ratings.n_cases,
         ratings=ratings.n_ratings,
-        annotators=len(ratings.panel.annotator_names),
+        annotators=len(ratings.annotator_names),
         annotators_per_case=Spread.of(ratings.panel.opinions_per_case),
         repeated_ratings=repeated_opinions(ratings.panel),
         lowest=None if scores is None else float(scores.min()),
@@ -221,4 +333,5 @@ def diagnose_ratings(ratings: Ratings) -> RatingsDiagnosis:
         mean=None if scores is None else float(scores.mean()),
         sd=None if scores is None else float(scores.std()),
         unannotated_cases=ratings.unannotated,
+        notes=tuple(notes),
     )

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray, Unranked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+
+if TYPE_CHECKING:
+    from dissensus.study.rankings import Annotations
+    from dissensus.study.study import Study
+
+Ties: TypeAlias = Literal["shared", "each"]
+"""What tied conditions have of the weight of their block: a share each, or all of it."""
+
+TIES = ("shared", "each")
+
+PARTS = 720720.0
+"""The least common multiple of 1 to 16: the unit of inverse ranks is one part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,58 +107,60 @@ class Opinions:
             support=self.support[members],
         )
 
+    def inverse_ranks(self, ties: Ties) -> FloatArray:
+        """Sum the weighted inverse ranks of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
+        return weighted_counts(self.member_of_mention, inverse_ranks(self, ties), len(self.support))
 
-def opinions_of(said: Annotations | Ratings) -> Opinions:
-    """Keep what can be aggregated, and name the cases that cannot."""
-    annotations = checked_rankings(said)
-    spoken = (annotations.blocks_per_ranking > 0) & (annotations.weights > 0)
-    rankings_per_case = np.bincount(annotations.panel.case_of_opinion[spoken], minlength=annotations.n_cases)
-    counted = rankings_per_case > 0
-    if not counted.any():
+
+def inverse_ranks(said: Opinions | Annotations, ties: Ties) -> FloatArray:
+    """Return what every mention contributes: the weight of its ranking over its rank, shape (n_mentions,).
+
+    The unit is one part in 720720, a multiple of every rank up to 16: sums of whole numbers are exact, so that three
+    thirds are as much as one.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> inverse_ranks(Annotations.from_rankings([[[["a"], ["b", "c"]]]]), "shared") / PARTS
+    array([1.  , 0.25, 0.25])
+    """
+    ranking = row_of_each(said.block_offsets)
+    rank = np.arange(len(ranking)) - said.block_offsets[ranking] + 1
+    share = np.diff(said.code_offsets) if ties == "shared" else 1
+    weight = said.weights[ranking] * (PARTS / (rank * share))
+    return np.asarray(weight[row_of_each(said.code_offsets)])
+
+
+def found_opinions(annotations: Annotations) -> Opinions:
+    """Keep what can be aggregated, and name the cases that cannot; see :attr:`Annotations.opinions`."""
+    check_several_conditions(annotations)
+    said = annotations.counted
+    if not said.n_rankings:
         raise DissensusError(
             "no case has any opinion",
             expected="at least one ranking with a condition, and a weight above zero",
             got=f"{annotations.n_cases} cases with {annotations.n_rankings} rankings, all empty or without weight",
         )
-    block_offsets, blocks = take_rows(annotations.block_offsets, np.flatnonzero(spoken))
-    code_offsets, mentions = take_rows(annotations.code_offsets, blocks)
-    support_offsets, support, local = _support(annotations, mentions)
-    names = np.array(annotations.case_names, dtype=object)
+    has_opinion = said.rankings_per_case > 0
+    names = np.array(said.case_names, dtype=object)
     return Opinions(
-        case_names=tuple(names[counted].tolist()),
-        excluded=tuple(names[~counted].tolist()),
-        conditions=annotations.conditions,
-        unranked=annotations.unranked,
-        keys=case_keys(names[counted].tolist()),
-        ranking_offsets=offsets_from_lengths(rankings_per_case[counted]),
-        block_offsets=block_offsets,
-        code_offsets=code_offsets,
-        local=local,
-        weights=annotations.weights[spoken],
-        support_offsets=support_offsets,
-        support=support,
+        case_names=tuple(names[has_opinion].tolist()),
+        excluded=tuple(names[~has_opinion].tolist()),
+        conditions=said.conditions,
+        unranked=said.unranked,
+        keys=case_keys(names[has_opinion].tolist()),
+        ranking_offsets=offsets_from_lengths(said.rankings_per_case[has_opinion]),
+        block_offsets=said.block_offsets.copy(),  # kernels are compiled for arrays that may be written
+        code_offsets=said.code_offsets.copy(),
+        local=said.support.local,
+        weights=said.weights.copy(),
+        support_offsets=offsets_from_lengths(said.support.sizes[has_opinion]),
+        support=said.support.codes,
     )
 
 
-def _support(annotations: Annotations, mentions: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Find the support of each case among the mentions that count; cases without any are left out."""
-    case = annotations.panel.case_of_opinion[annotations.ranking_of_mention[mentions]]
-    present, case = np.unique(case, return_inverse=True)
-    keys, member = np.unique(case * annotations.n_conditions + annotations.codes[mentions], return_inverse=True)
-    offsets = offsets_from_lengths(np.bincount(keys // annotations.n_conditions, minlength=len(present)))
-    return offsets, keys % annotations.n_conditions, member - offsets[case]
-
-
-def checked_rankings(annotations: Annotations | Ratings) -> Annotations:
-    """Return a study of rankings with at least two conditions; refuse anything else."""
-    if not isinstance(annotations, Annotations):
-        kind = type(annotations).__name__
-        raise DissensusError(
-            "this aggregation needs rankings",
-            expected="Annotations",
-            got=kind,
-            advice="ratings go to NormalInverseGamma" if kind == "Ratings" else "build them with Annotations.from_...",
-        )
+def check_several_conditions(annotations: Annotations) -> None:
+    """Refuse a study in which there is only one condition to choose."""
     if annotations.n_conditions < 2:
         raise DissensusError(
             "there is only one condition, so there is nothing to be uncertain about",
@@ -155,4 +168,17 @@ def checked_rankings(annotations: Annotations | Ratings) -> Annotations:
             got=str(annotations.n_conditions),
             advice="give the whole list of conditions (conditions=[...], --conditions FILE)",
         )
+
+
+def opinions_of(said: Study) -> Opinions:
+    """Return the opinions of a study of rankings; refuse anything else."""
+    return checked_rankings(said).opinions
+
+
+def checked_rankings(said: Study) -> Annotations:
+    """Return a study of rankings with at least two conditions; refuse anything else."""
+    from dissensus.study.rankings import Annotations
+
+    annotations = Annotations.checked(said, "this aggregation")
+    check_several_conditions(annotations)
     return annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from dissensus.core.ragged import (
     frozen_integers,
     frozen_numbers,
     join_offsets,
+    offsets_from_lengths,
     row_of_each,
     take_rows,
 )
@@ -134,6 +135,15 @@ class Panel:
             case_weights=self.case_weights[cases],
         )
         return panel, opinions
+
+    def keep(self, opinions: IntArray) -> Panel:
+        """Keep some opinions, by ascending position, and all cases."""
+        return replace(
+            self,
+            opinion_offsets=offsets_from_lengths(np.bincount(self.case_of_opinion[opinions], minlength=self.n_cases)),
+            annotators=self.annotators[opinions],
+            weights=self.weights[opinions],
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Panel) and equal_fields(self, other)

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
-from dissensus.core.checks import check_offsets, equal_fields
+from dissensus.core.aliases import BoolArray, IntArray, NestedRankings, Unranked
+from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import Cases, check_names
+from dissensus.core.names import check_names
+from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_integers, join_offsets, row_of_each, take_rows
+from dissensus.study.diagnosis import (
+    RankingsDiagnosis,
+    description,
+    description_html,
+    diagnosis_of_rankings,
+    percent,
+    plural,
+    spread,
+)
+from dissensus.study.opinions import Opinions, found_opinions
 from dissensus.study.panel import Panel, concatenate_panels
+from dissensus.study.study import Distribution, Fact, Study
+from dissensus.study.support import Support, support_of
 
 if TYPE_CHECKING:
+    import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
@@ -25,7 +40,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Annotations:
+class Annotations(Study):
     """Hold the rankings that annotators gave on the cases of a study.
 
     A ranking is a sequence of blocks, best first; a block is a set of tied conditions. Everything is
@@ -64,6 +79,10 @@ class Annotations:
     """
 
     kind: ClassVar[str] = "rankings"
+    opinion: ClassVar[str] = "ranking"
+    described: ClassVar[str] = "partial rankings of conditions"
+    aggregated_by: ClassVar[str] = "PlackettLuce and the like"
+    has_agreement: ClassVar[bool] = True
 
     conditions: tuple[str, ...]
     panel: Panel
@@ -228,62 +247,17 @@ class Annotations:
 
         return annotations_from_counts(counts, conditions, case_names=case_names, groups=groups, unranked=unranked)
 
-    # The panel's fields, in the words of rankings -----------------------------------------------------
+    # Quantities ---------------------------------------------------------------------------------------
 
     @property
-    def case_names(self) -> tuple[str, ...]:
-        """One name per case."""
-        return self.panel.case_names
+    def n_rankings(self) -> int:
+        """Number of rankings on all cases, abstentions included."""
+        return self.n_opinions
 
     @property
     def ranking_offsets(self) -> IntArray:
         """The rankings of case ``i`` are ``ranking_offsets[i]:ranking_offsets[i + 1]``."""
         return self.panel.opinion_offsets
-
-    @property
-    def annotators(self) -> IntArray:
-        """Code of the annotator of each ranking, -1 where nobody is named."""
-        return self.panel.annotators
-
-    @property
-    def annotator_names(self) -> tuple[str, ...]:
-        """Names of the annotators; empty when all are anonymous."""
-        return self.panel.annotator_names
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weight of each ranking; it multiplies the reliability."""
-        return self.panel.weights
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Group of each case; empty when cases stand alone."""
-        return self.panel.groups
-
-    @property
-    def case_weights(self) -> FloatArray:
-        """Weight of each case in averages over cases."""
-        return self.panel.case_weights
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases, annotated or not."""
-        return self.panel.n_cases
-
-    @property
-    def n_rankings(self) -> int:
-        """Number of rankings on all cases, abstentions included."""
-        return self.panel.n_opinions
-
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions, K."""
-        return len(self.conditions)
-
-    def __len__(self) -> int:
-        return self.n_cases
-
-    # Quantities ---------------------------------------------------------------------------------------
 
     @property
     def rankings_per_case(self) -> IntArray:
@@ -316,55 +290,57 @@ class Annotations:
         return len(np.unique(self.codes))
 
     @property
-    def has_tie(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def has_tie(self) -> BoolArray:
         """Whether each ranking has a block of two or more, shape (n_rankings,)."""
         tied = np.zeros(self.n_rankings, dtype=np.bool_)
         tied[row_of_each(self.block_offsets)[self.block_sizes > 1]] = True
         return tied
 
     @property
-    def unannotated(self) -> tuple[str, ...]:
-        """Names of the cases on which nobody mentioned a condition."""
-        mentions = np.diff(self.code_offsets[self.block_offsets[self.ranking_offsets]])
-        return tuple(self.case_names[i] for i in np.flatnonzero(mentions == 0))
+    def is_abstention(self) -> BoolArray:
+        """Whether each ranking mentions nothing, shape (n_rankings,)."""
+        return np.equal(self.blocks_per_ranking, 0)
 
-    # Acts ---------------------------------------------------------------------------------------------
+    @cached_property
+    def support(self) -> Support:
+        """The conditions that anybody mentioned on each case, whatever the weight of the ranking."""
+        return support_of(self)
 
-    def select(self, cases: Cases) -> Annotations:
-        """Keep some cases, in the order given: names, positions, a slice or a mask.
+    @cached_property
+    def opinions(self) -> Opinions:
+        """The rankings that can be aggregated, with conditions numbered within the support of their case.
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]]], [[["b"]]]], case_names=["x", "y"])
-        >>> said.select(["y"]).to_rankings()
-        [[[['b']]]]
+        >>> said = Annotations.from_rankings([[[["a"], ["b"]], []], []])
+        >>> said.opinions.case_names, said.opinions.excluded
+        (('0',), ('1',))
         """
-        panel, rankings = self.panel.select(self.panel.positions(cases))
-        block_offsets, blocks = take_rows(self.block_offsets, rankings)
+        return found_opinions(self)
+
+    # Acts ---------------------------------------------------------------------------------------------
+
+    def _with_opinions(self, panel: Panel, opinions: IntArray) -> Annotations:
+        block_offsets, blocks = take_rows(self.block_offsets, opinions)
         code_offsets, mentions = take_rows(self.code_offsets, blocks)
         return Annotations(self.conditions, panel, block_offsets, code_offsets, self.codes[mentions], self.unranked)
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Annotations]) -> Annotations:
-        """Put studies of different cases together; they must share conditions and ``unranked``."""
-        if not parts:
-            raise DissensusError("there is nothing to concatenate", expected="at least one Annotations")
-        first = parts[0]
-        for part in parts[1:]:
-            if part.conditions != first.conditions or part.unranked != first.unranked:
+    def _joined(self, parts: Sequence[Annotations]) -> Annotations:
+        for part in parts:
+            if part.conditions != self.conditions or part.unranked != self.unranked:
                 raise DissensusError(
                     "studies with different conditions cannot be concatenated",
-                    expected=f"{first.n_conditions} conditions, unranked={first.unranked!r}",
+                    expected=f"{self.n_conditions} conditions, unranked={self.unranked!r}",
                     got=f"{part.n_conditions} conditions, unranked={part.unranked!r}",
                     advice="bring them to one vocabulary first: annotations.with_conditions([...])",
                 )
-        return cls(
-            first.conditions,
+        return Annotations(
+            self.conditions,
             concatenate_panels([part.panel for part in parts]),
             join_offsets(part.block_offsets for part in parts),
             join_offsets(part.code_offsets for part in parts),
             np.concatenate([part.codes for part in parts]),
-            first.unranked,
+            self.unranked,
         )
 
     def with_conditions(self, conditions: Sequence[str]) -> Annotations:
@@ -402,30 +378,102 @@ class Annotations:
         """Give the conditions that are not mentioned another meaning."""
         return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
 
+    @classmethod
+    def from_roles(
+        cls,
+        table: pl.DataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        tie_separator: str | None = None,
+        unranked: Unranked | None = None,
+    ) -> tuple[Annotations, tuple[Note, ...]]:
+        """Build from a table whose columns are named by their roles, with notes on its rows."""
+        from dissensus.study.tables import build_from_table
+
+        return build_from_table(table, conditions, tie_separator=tie_separator, unranked=unranked)
+
     def to_rankings(self) -> list[list[list[list[str]]]]:
         """Write out as nested lists of names: case > annotator > block > condition."""
         names = [self.conditions[code] for code in self.codes]
         blocks = _nest(names, self.code_offsets)
         return _nest(_nest(blocks, self.block_offsets), self.ranking_offsets)
 
-    # Comparison, pickling, telling --------------------------------------------------------------------
+    # Telling ------------------------------------------------------------------------------------------
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Annotations) and equal_fields(self, other)
+    def facts(self) -> tuple[Fact, ...]:
+        """Count cases, rankings, annotators, conditions and ties, for a table."""
+        given = self.mentions_per_ranking
+        spoken = int((given > 0).sum())
+        return (
+            Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
+            Fact("Rankings", f"{self.n_rankings:,}", "ranking", "Rankings"),
+            Fact("Annotators per case", spread(self.rankings_per_case), "annotator", "Annotators"),
+            Fact("Conditions per ranking", spread(given[given > 0]), "condition", "Conditions"),
+            Fact("Conditions per case (support)", spread(self.support.sizes), "support", "support"),
+            Fact("Rankings with one condition", percent(int((given == 1).sum()), spoken)),
+            Fact("Rankings with a tie", percent(int(self.has_tie.sum()), spoken), "tie", "tie"),
+            Fact("Different conditions mentioned", f"{self.n_mentioned:,} of {self.n_conditions:,}"),
+        )
 
-    __hash__ = None  # type: ignore[assignment]
+    def methods(self) -> str:
+        """Write the sentence of a methods section about the rankings."""
+        cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
+        below = "ranked last" if self.unranked == "below" else "taken as not compared"
+        return (
+            f"{cases} ranked by annotators ({spread(self.rankings_per_case)} per case); a ranking may hold ties and "
+            f"need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
+            f"mentioned were {below}."
+        )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+    def distributions(self) -> tuple[Distribution, ...]:
+        """Return how many annotators, conditions and ties there are."""
+        largest = np.zeros(self.n_rankings, dtype=np.int64)
+        np.maximum.at(largest, row_of_each(self.block_offsets), self.block_sizes)
+        per_ranking = {
+            "conditions per ranking": self.mentions_per_ranking,
+            "largest tie of a ranking (1: no tie)": largest,
+        }
+        return (
+            Distribution("annotators per case", self.rankings_per_case),
+            Distribution("different conditions per case", self.support.sizes),
+            *(Distribution(title, values, "rankings", per_case=False) for title, values in per_ranking.items()),
+        )
+
+    def said(self, opinion: int, code: Callable[[int], int]) -> list[int]:
+        """Write one ranking as a flat list of codes; a condition tied with the one before it is minus its code minus 1.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
+        [5, 6, -8]
+        """
+        coded = ([code(condition) for condition in block] for block in self._blocks(opinion))
+        return [number for first, *tied in coded for number in (first, *(-other - 1 for other in tied))]
+
+    def words(self, opinion: int) -> str:
+        """Write one ranking in words.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
+        'Melanoma, then Hemangioma and Nevus tied'
+        """
+        blocks = [[self.conditions[code] for code in block] for block in self._blocks(opinion)]
+        named = [block[0] if len(block) == 1 else f"{', '.join(block[:-1])} and {block[-1]} tied" for block in blocks]
+        return ", then ".join(named) or "no condition"
+
+    def _blocks(self, opinion: int) -> list[list[int]]:
+        offsets = self.code_offsets[self.block_offsets[opinion] : self.block_offsets[opinion + 1] + 1]
+        return [self.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
+
+    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis:  # noqa: A002
+        """Count rankings, conditions and ties, and look for what may be wrong."""
+        return diagnosis_of_rankings(self, format, notes)
 
     def __repr__(self) -> str:
-        from dissensus.study.diagnosis import description
-
         return description(self)
 
     def _repr_html_(self) -> str:
-        from dissensus.study.diagnosis import description_html
-
         return description_html(self)
 
 

@@ -2,33 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.checks import check_length, equal_fields
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import Cases
-from dissensus.core.ragged import frozen_numbers, offsets_from_lengths
+from dissensus.core.names import case_keys
+from dissensus.core.notes import Note
+from dissensus.core.ragged import frozen_numbers, offsets_from_lengths, weighted_counts
 from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, place_of
+from dissensus.study.diagnosis import RatingsDiagnosis, diagnosis_of_ratings, plural, spread
 from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels
+from dissensus.study.study import Distribution, Fact, Study
 
 if TYPE_CHECKING:
     import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.files import Source
-
 SCORE_NAMES = ("score", "rating", "toxicity_score")
 """Names by which a column of scores is recognised."""
 
+NO_SCORES = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Hold what the ratings of each rated case amount to.
+
+    Attributes
+    ----------
+    case_names, excluded
+        The cases with a rating of positive weight, and the others.
+    keys : (n_cases,)
+        Hash of the name of each case.
+    totals, means, squares : (n_cases,)
+        Total weight, weighted mean, and weighted sum of squared deviations from it.
+    """
+
+    case_names: tuple[str, ...]
+    excluded: tuple[str, ...]
+    keys: KeyArray
+    totals: FloatArray
+    means: FloatArray
+    squares: FloatArray
+
+    @property
+    def n_cases(self) -> int:
+        """Number of rated cases."""
+        return len(self.case_names)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ratings:
+class Ratings(Study):
     """Hold the scores that annotators gave on the cases of a study.
 
     Attributes
@@ -45,6 +76,10 @@ class Ratings:
     """
 
     kind: ClassVar[str] = "ratings"
+    opinion: ClassVar[str] = "rating"
+    described: ClassVar[str] = "numeric ratings"
+    aggregated_by: ClassVar[str] = "NormalInverseGamma"
+    conditions = ()
 
     panel: Panel
     scores: FloatArray
@@ -113,20 +148,22 @@ class Ratings:
         columns = {"case": case, "annotator": annotator, "score": score, "weight": weight, "group": group}
         return ratings_from_table(polars_frame(frame), columns)
 
-    @property
-    def case_names(self) -> tuple[str, ...]:
-        """One name per case."""
-        return self.panel.case_names
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases, rated or not."""
-        return self.panel.n_cases
+    @classmethod
+    def from_roles(
+        cls,
+        table: pl.DataFrame,
+        conditions: Sequence[str] | None = None,  # noqa: ARG003 - scores name no conditions
+        *,
+        tie_separator: str | None = None,  # noqa: ARG003
+        unranked: Unranked | None = None,  # noqa: ARG003
+    ) -> tuple[Ratings, tuple[Note, ...]]:
+        """Build from a table whose columns are named by their roles, with notes on its rows."""
+        return _ratings_from_roles(table), ()
 
     @property
     def n_ratings(self) -> int:
         """Number of ratings on all cases."""
-        return self.panel.n_opinions
+        return self.n_opinions
 
     @property
     def rating_offsets(self) -> IntArray:
@@ -134,38 +171,83 @@ class Ratings:
         return self.panel.opinion_offsets
 
     @property
-    def unannotated(self) -> tuple[str, ...]:
-        """Names of the cases that nobody rated."""
-        return tuple(self.case_names[i] for i in np.flatnonzero(self.panel.opinions_per_case == 0))
+    def is_abstention(self) -> BoolArray:
+        """Whether each rating says nothing: none does, shape (n_ratings,)."""
+        return np.zeros(self.n_ratings, dtype=np.bool_)
 
-    def __len__(self) -> int:
-        return self.n_cases
+    @cached_property
+    def opinions(self) -> Moments:
+        """Total weight, mean and spread of the ratings of each rated case.
 
-    def select(self, cases: Cases) -> Ratings:
-        """Keep some cases, in the order given: names, positions, a slice or a mask."""
-        panel, opinions = self.panel.select(self.panel.positions(cases))
+        Examples
+        --------
+        >>> found = Ratings.from_scores([[1, 3], []]).opinions
+        >>> found.case_names, found.excluded, found.totals, found.means, found.squares
+        (('0',), ('1',), array([2.]), array([2.]), array([2.]))
+        """
+        said = self.counted
+        if not said.n_ratings:
+            raise DissensusError("no case has any rating", got=f"{self.n_cases} cases without ratings")
+        case = said.panel.case_of_opinion
+        rated, case = np.unique(case, return_inverse=True)
+        totals = weighted_counts(case, said.weights, len(rated))
+        means = weighted_counts(case, said.weights * said.scores, len(rated)) / totals
+        squares = weighted_counts(case, said.weights * (said.scores - means[case]) ** 2, len(rated))
+        names = np.array(self.case_names, dtype=object)
+        kept = tuple(names[rated].tolist())
+        return Moments(kept, tuple(np.delete(names, rated).tolist()), case_keys(kept), totals, means, squares)
+
+    def _with_opinions(self, panel: Panel, opinions: IntArray) -> Ratings:
         return Ratings(panel, self.scores[opinions])
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Ratings]) -> Ratings:
-        """Put studies of different cases together."""
-        if not parts:
-            raise DissensusError("there is nothing to concatenate", expected="at least one Ratings")
+    def _joined(self, parts: Sequence[Ratings]) -> Ratings:
         panel = concatenate_panels([part.panel for part in parts])
-        return cls(panel, np.concatenate([part.scores for part in parts]))
+        return Ratings(panel, np.concatenate([part.scores for part in parts]))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ratings) and equal_fields(self, other)
+    # Telling ------------------------------------------------------------------------------------------
 
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """The lowest and the highest score; none if there is no rating."""
+        return (float(self.scores.min()), float(self.scores.max())) if len(self.scores) else None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+    def facts(self) -> tuple[Fact, ...]:
+        """Count cases, ratings and annotators, and summarise the scores, for a table."""
+        low_and_high = "{:g} to {:g}".format(*self.scale) if self.scale else NO_SCORES
+        return (
+            Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
+            Fact("Ratings", f"{self.n_ratings:,}", "rating", "Ratings"),
+            Fact("Annotators per case", spread(self.panel.opinions_per_case), "annotator", "Annotators"),
+            Fact("Lowest and highest rating", low_and_high),
+            Fact("Average rating", f"{self.scores.mean():.3g}" if self.scale else NO_SCORES),
+        )
+
+    def methods(self) -> str:
+        """Write the sentence of a methods section about the ratings."""
+        cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
+        return f"{cases} rated by annotators ({spread(self.panel.opinions_per_case)} per case)."
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        """Return how many annotators there are, and the scores."""
+        return (
+            Distribution("annotators per case", self.panel.opinions_per_case),
+            Distribution("score", self.scores, "ratings", per_case=False, are_counts=False),
+        )
+
+    def said(self, opinion: int, code: Callable[[int], int]) -> list[float]:  # noqa: ARG002 - scores name no conditions
+        """Write one rating as a list of one number."""
+        return [round(float(self.scores[opinion]), 6)]
+
+    def words(self, opinion: int) -> str:
+        """Write one rating in words."""
+        return f"{self.scores[opinion]:g}"
+
+    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis:  # noqa: A002
+        """Count ratings and summarise the scores."""
+        return diagnosis_of_ratings(self, format, notes)
 
     def __repr__(self) -> str:
-        from dissensus.study.diagnosis import plural
-
-        span = f" from {self.scores.min():g} to {self.scores.max():g}" if len(self.scores) else ""
+        span = " from {:g} to {:g}".format(*self.scale) if self.scale else ""
         missing = f"; {plural(len(self.unannotated), 'case')} without a rating" if self.unannotated else ""
         return f"Ratings: {plural(self.n_cases, 'case')}, {plural(self.n_ratings, 'rating')}{span}{missing}"
 
@@ -181,12 +263,23 @@ def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[s
 
 def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -> Ratings:
     """Build ratings from a table; see :meth:`Ratings.from_long`."""
+    return _ratings_from_roles(named_by_roles(table, columns))
+
+
+def named_by_roles(table: pl.DataFrame, columns: Mapping[str, str | None]) -> pl.DataFrame:
+    """Keep the columns that have a role in a table of ratings, under the role's name."""
     from dissensus.study import tables
 
     aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "group")}
     aliases["score"] = SCORE_NAMES
     roles = tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
-    table = tables.tidied(tables.with_roles(table, roles))
+    return tables.with_roles(table, roles)
+
+
+def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
+    from dissensus.study import tables
+
+    table = tables.tidied(table)
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
@@ -204,35 +297,3 @@ def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -
         groups=tables.case_groups(table, case),
     )
     return Ratings(panel, table["score"].fill_null(0.0).to_numpy()[order])
-
-
-def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
-    """Read ratings from a CSV, TSV or Parquet file with one row per rating.
-
-    Parameters
-    ----------
-    path
-        The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
-    columns
-        Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
-    """
-    from dissensus.core.files import open_source
-
-    source = open_source(path)
-    if not source.is_table:
-        raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", where=str(path))
-    try:
-        return ratings_from_table(source.table, columns or {})
-    except DissensusError as error:
-        raise error.at(str(path)) from None
-
-
-def holds_ratings(source: Source) -> bool:
-    """Tell a table of ratings: a case and a score column, and no condition column."""
-    from dissensus.study.tables import ALIASES, normalised
-
-    if not source.is_table:
-        return False
-    names = {normalised(name) for name in source.table.columns}
-    has = {role: not names.isdisjoint(ALIASES[role]) for role in ("case", "condition")}
-    return has["case"] and not has["condition"] and not names.isdisjoint(SCORE_NAMES)

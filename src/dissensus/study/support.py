@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dissensus.core.aliases import IntArray
 from dissensus.core.ragged import offsets_from_lengths
-from dissensus.study.rankings import Annotations
+
+if TYPE_CHECKING:
+    from dissensus.study.rankings import Annotations
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Support:
     """Hold the mentioned conditions of every case, ascending, and where each mention stands among them.
 
@@ -40,6 +43,7 @@ def support_of(annotations: Annotations) -> Support:
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["b"], ["d"]], [["d"]]], [[["a"]]]])
     >>> support = support_of(said)
     >>> support.offsets, support.codes, support.local
@@ -47,6 +51,6 @@ def support_of(annotations: Annotations) -> Support:
     """
     case = annotations.panel.case_of_opinion[annotations.ranking_of_mention]
     keys, position = np.unique(case * annotations.n_conditions + annotations.codes, return_inverse=True)
-    sizes = np.bincount(keys // annotations.n_conditions, minlength=annotations.n_cases)
+    sizes = np.bincount(keys // max(annotations.n_conditions, 1), minlength=annotations.n_cases)
     offsets = offsets_from_lengths(sizes)
-    return Support(offsets, keys % annotations.n_conditions, position - offsets[case])
+    return Support(offsets, keys % max(annotations.n_conditions, 1), position - offsets[case])

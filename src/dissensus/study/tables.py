@@ -56,14 +56,6 @@ ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
-@dataclass(frozen=True)
-class Built:
-    """Annotations, and notes on the rows they were built from."""
-
-    annotations: Annotations
-    notes: tuple[Note, ...] = ()
-
-
 def annotations_from_long(
     frame: IntoDataFrame,
     conditions: Sequence[str] | None,
@@ -75,8 +67,8 @@ def annotations_from_long(
     """Build from any data frame; see :meth:`Annotations.from_long`."""
     table = polars_frame(frame)
     roles = without_second_order(find_columns(table.columns, columns), columns)
-    built = build_from_table(with_roles(table, roles), conditions, tie_separator=tie_separator, unranked=unranked)
-    return built.annotations
+    named = with_roles(table, roles)
+    return build_from_table(named, conditions, tie_separator=tie_separator, unranked=unranked)[0]
 
 
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
@@ -200,7 +192,7 @@ def build_from_table(
     *,
     tie_separator: str | None = None,
     unranked: Unranked | None = None,
-) -> Built:
+) -> tuple[Annotations, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     Rows without a condition are abstentions, and rows with a case alone are unannotated cases. In a table
@@ -227,9 +219,9 @@ def build_from_table(
             case_weights=repeated_number(table, "case_weight", case),
         )
         mentioned, notes = _mentioned(table)
-        worseness = _worseness(table)
+        rank = _rank_numbers(table)
         codes, names = conditions_found.result()
-    return Built(_rank(rankings.of_row, worseness, codes, mentioned, names, panel, meaning), notes)
+    return _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning), notes
 
 
 # Tidying ----------------------------------------------------------------------------------------------
@@ -470,7 +462,7 @@ def _gathered(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     return first[order], position[of_row]
 
 
-def _worseness(table: pl.DataFrame) -> FloatArray:
+def _rank_numbers(table: pl.DataFrame) -> FloatArray:
     """Return a number per row that is smaller for better conditions: the rank, or minus the confidence."""
     if "rank" in table.columns:
         rank = table["rank"]
@@ -524,7 +516,7 @@ def _mentioned(table: pl.DataFrame) -> tuple[BoolArray, tuple[Note, ...]]:
 
 def _rank(
     ranking: IntArray,
-    worseness: FloatArray,
+    rank: FloatArray,
     codes: IntArray,
     mentioned: BoolArray,
     names: tuple[str, ...],
@@ -532,12 +524,12 @@ def _rank(
     unranked: Unranked,
 ) -> Annotations:
     if not mentioned.all():
-        ranking, worseness, codes = ranking[mentioned], worseness[mentioned], codes[mentioned]
-    ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (worseness[1:] >= worseness[:-1]))
+        ranking, rank, codes = ranking[mentioned], rank[mentioned], codes[mentioned]
+    ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (rank[1:] >= rank[:-1]))
     if not ascending.all():
-        order = np.lexsort((worseness, ranking))
-        ranking, worseness, codes = ranking[order], worseness[order], codes[order]
-    begins = begins_run(ranking, worseness)
+        order = np.lexsort((rank, ranking))
+        ranking, rank, codes = ranking[order], rank[order], codes[order]
+    begins = begins_run(ranking, rank)
     first = np.flatnonzero(begins)
     blocks_per_ranking = np.bincount(ranking[first], minlength=panel.n_opinions)
     code_offsets = np.append(first, len(codes)).astype(np.int64)

@@ -5,29 +5,50 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dissensus.core.aliases import Path, Unranked
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, HoldsRatingsError, suggestion
+from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
 from dissensus.core.notes import Note
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import holds_ratings
-from dissensus.study.reading.format import Format, Options
-from dissensus.study.reading.registry import FORMATS
-from dissensus.study.reading.tabular import is_partly_long
-from dissensus.study.tables import build_from_table
+from dissensus.study.ratings import Ratings
+from dissensus.study.reading.format import Format, Options, known_formats
+from dissensus.study.study import Study
 
-__all__ = ["Reading", "examine_annotations", "read_annotations"]
+__all__ = ["Reading", "examine_annotations", "read_annotations", "read_ratings"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, in which format, and what was found on the way."""
+    """What was read, in which format, and what was found on the way.
 
-    annotations: Annotations
+    Attributes
+    ----------
+    study
+        Annotations or ratings, whichever the file holds.
+    format, notes
+        The name of the format, and what was skipped or deserves a look.
+    source
+        The file as it was read, without what was made of it.
+    """
+
+    study: Study
     format: str
     notes: tuple[Note, ...]
+    source: Source = field(repr=False)
+
+    @property
+    def rankings(self) -> Annotations:
+        """The study, known to hold rankings; an error if it holds something else."""
+        if isinstance(self.study, Annotations):
+            return self.study
+        raise FormatError(
+            f"the file holds {self.study.kind}, not rankings",
+            expected="a column of conditions",
+            where=str(self.source.path),
+            advice="read it with read_ratings (dissensus validate understands it, too)",
+        )
 
 
 def read_annotations(
@@ -40,7 +61,7 @@ def read_annotations(
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
 ) -> Annotations:
-    """Read annotations from a file or directory.
+    r"""Read annotations from a file or directory.
 
     Parameters
     ----------
@@ -68,6 +89,16 @@ def read_annotations(
     -----
     DissensusWarning
         If something in the file had to be skipped; ``examine_annotations`` tells what.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "opinions.csv")
+    ...     _ = file.write_text("case,annotator,label,rank\nc1,Ann,Eczema,1\nc1,Ann,Tinea,2\n", encoding="utf-8")
+    ...     read_annotations(file).to_rankings()
+    [[[['Eczema'], ['Tinea']]]]
     """
     reading = examine_annotations(
         path,
@@ -78,10 +109,11 @@ def read_annotations(
         bucket_order=bucket_order,
         unranked=unranked,
     )
+    said = reading.rankings
     lost = [str(note) for note in reading.notes if note.lost]
     if lost:
         warnings.warn(f"{path}: {'; '.join(lost)}", DissensusWarning, stacklevel=2)
-    return reading.annotations
+    return said
 
 
 def examine_annotations(
@@ -94,7 +126,21 @@ def examine_annotations(
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
 ) -> Reading:
-    """Read annotations and keep the notes on what was found; see :func:`read_annotations`."""
+    r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
+
+    The parameters are those of :func:`read_annotations`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "stars.csv")
+    ...     _ = file.write_text("case,annotator,score\nc1,Ann,4\n", encoding="utf-8")
+    ...     reading = examine_annotations(file)
+    >>> reading.format, reading.study
+    ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
+    """
     options = Options(
         conditions=tuple(conditions) if conditions is not None else None,
         columns=columns or {},
@@ -103,23 +149,44 @@ def examine_annotations(
         unranked=unranked,
     )
     source = open_source(path)
-    chosen = named_format(format) if format else recognised_format(source, options.columns)
+    chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
     try:
-        parsed = chosen.parse(source, options)
-        known = options.conditions if options.conditions is not None else parsed.conditions
-        built = build_from_table(parsed.frame, known, tie_separator=parsed.tie_separator, unranked=options.unranked)
+        study, notes = _parsed(chosen, source, options)
     except DissensusError as error:
         raise error if str(path) in error.where else error.at(str(path)) from None
-    return Reading(built.annotations, chosen.name, (*parsed.notes, *built.notes))
+    return Reading(study, chosen.id, notes, replace(source, content=None))
 
 
-def named_format(name: str) -> Format:
-    """Find a format by name."""
-    for known in FORMATS:
-        if known.name == name:
-            return known
-    names = [known.name for known in FORMATS]
-    raise FormatError(f"unknown format {name!r}", expected=f"one of {', '.join(names)}", advice=suggestion(name, names))
+def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tuple[Note, ...]]:
+    parsed = chosen.parse(source, options)
+    known = options.conditions if options.conditions is not None else parsed.conditions
+    study, notes = chosen.study.from_roles(
+        parsed.frame, known, tie_separator=parsed.tie_separator, unranked=options.unranked
+    )
+    return study, (*parsed.notes, *notes)
+
+
+def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
+    r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
+
+    Parameters
+    ----------
+    path
+        The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
+    columns
+        Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "stars.csv")
+    ...     _ = file.write_text("case,rater,stars\nc1,Ann,4\nc1,Bo,5\n", encoding="utf-8")
+    ...     read_ratings(file, columns={"score": "stars"})
+    Ratings: 1 case, 2 ratings from 4 to 5
+    """
+    return Ratings.checked(examine_annotations(path, "ratings", columns=columns).study, "this reader")
 
 
 def recognised_format(source: Source, columns: Mapping[str, str | None] | None = None) -> Format:
@@ -128,21 +195,19 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
-    seen = _with_roles(source, columns or {})
-    if holds_ratings(seen):
-        raise HoldsRatingsError(
-            "the file holds ratings, not rankings",
-            expected="a column of conditions",
-            got=describe_content(source),
-            where=str(source.path),
-            advice="read it with read_ratings (dissensus validate understands it, too)",
-        )
-    fitting = [known for known in FORMATS if known.recognises(seen)]
+    from dissensus.study.reading.long import Long, is_partly_long
+    from dissensus.study.reading.scores import Scores
+
+    given = columns or {}
+    if given.get("score") is not None:
+        return Scores()
+    seen = _with_roles(source, given)
+    fitting = [known for known in known_formats() if known.recognises(seen)]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting and is_partly_long(seen):
-        return named_format("long")
-    names = ", ".join(known.name for known in fitting or FORMATS)
+        return Long()
+    names = ", ".join(known.id for known in fitting or known_formats())
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
         expected=f"{'one' if fitting else 'any'} of {names}",
@@ -155,7 +220,7 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
 def _which_format(source: Source, fitting: Sequence[Format]) -> str:
     if source.kind == "text" and not fitting:
         return "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
-    name = fitting[0].name if fitting else "NAME"
+    name = fitting[0].id if fitting else "NAME"
     return f"say which it is, for example --format {name} (format={name!r})"
 
 

@@ -39,9 +39,28 @@ class _Response:
     lists_are_ordered: bool
 
 
-def recognises(source: Source) -> bool:
-    """Tell records by their responses beside their fields, or by the values inside."""
-    return any(_is_record(record) for record in objects_of(source, inside=WRAPPERS))
+class Argilla(Format):
+    """Argilla's records with responses to a label or ranking question."""
+
+    id = "argilla"
+    title = "Argilla's records with responses to a label or ranking question"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell records by their responses beside their fields, or by the values inside."""
+        return any(_is_record(record) for record in objects_of(source, inside=WRAPPERS))
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per submitted response.
+
+        A ranking with ranks keeps its ties, and several labels are one tie. Version 2 of the SDK exports rankings
+        as lists without ranks: they are read as strict orders, with a note.
+        """
+        said = Collection()
+        responses = list(_responses(source, said))
+        question = _question(responses, options)
+        for response in responses:
+            said.add_ranking(response.case, response.user, _blocks(response, question, said))
+        return said.parsed()
 
 
 def _is_record(record: dict[str, Any]) -> bool:
@@ -50,20 +69,6 @@ def _is_record(record: dict[str, Any]) -> bool:
         inside = any("values" in response for response in responses if isinstance(response, dict))
         return inside or isinstance(record.get("fields"), dict)
     return isinstance(responses, dict) and isinstance(record.get("fields"), dict)
-
-
-def parse(source: Source, options: Options) -> Parsed:
-    """Read one ranking per submitted response.
-
-    A ranking with ranks keeps its ties, and several labels are one tie. Version 2 of the SDK exports rankings
-    as lists without ranks: they are read as strict orders, with a note.
-    """
-    said = Collection()
-    responses = list(_responses(source, said))
-    question = _question(responses, options)
-    for response in responses:
-        said.add_ranking(response.case, response.user, _blocks(response, question, said))
-    return said.parsed()
 
 
 # Records and their responses --------------------------------------------------------------------------
@@ -206,6 +211,3 @@ def _rank(rank: Any, where: str) -> float:
     if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
         raise wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
     return rank
-
-
-FORMATS = (Format("argilla", "Argilla's records with responses to a label or ranking question", recognises, parse),)

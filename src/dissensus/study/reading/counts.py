@@ -18,22 +18,27 @@ from dissensus.study.reading.format import Format, Options, Parsed
 MOST_VOTES = 100_000_000
 
 
-def recognises(source: Source) -> bool:
-    """Tell a matrix of integers."""
-    return source.kind == "npy" and source.content.ndim == 2 and source.content.dtype.kind in "iu"
+class Counts(Format):
+    """Matrix of votes (.npy): cases by conditions."""
 
+    id = "counts"
+    title = "matrix of votes (.npy): cases by conditions"
 
-def parse(source: Source, options: Options) -> Parsed:
-    """Expand every vote into an anonymous ranking of one condition; a case without votes is unannotated."""
-    if source.kind != "npy":
-        raise FormatError("this is not a matrix of votes", expected="an .npy file", got=source.kind)
-    votes = _bounded(source.content)
-    n_conditions = votes.shape[1]
-    numbers = tuple(str(code) for code in range(n_conditions))
-    names = numbers if options.conditions is None else options.conditions
-    check_length("condition", len(names), n_conditions)
-    note = Note("votes in a matrix", int(votes.sum()), "expanded to one anonymous ranking each")
-    return Parsed(_expanded(votes, names), (note,), names)
+    def recognises(self, source: Source) -> bool:
+        """Tell a matrix of integers."""
+        return source.kind == "npy" and source.content.ndim == 2 and source.content.dtype.kind in "iu"
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Expand every vote into an anonymous ranking of one condition; a case without votes is unannotated."""
+        if source.kind != "npy":
+            raise FormatError("this is not a matrix of votes", expected="an .npy file", got=source.kind)
+        votes = _bounded(source.content)
+        n_conditions = votes.shape[1]
+        numbers = tuple(str(code) for code in range(n_conditions))
+        names = numbers if options.conditions is None else options.conditions
+        check_length("condition", len(names), n_conditions)
+        note = Note("votes in a matrix", int(votes.sum()), "expanded to one anonymous ranking each")
+        return Parsed(_expanded(votes, names), (note,), names)
 
 
 def _bounded(counts: Any) -> IntArray:
@@ -55,6 +60,3 @@ def _expanded(votes: IntArray, names: tuple[str, ...]) -> pl.DataFrame:
     cases = np.repeat(np.arange(n_cases), padded.sum(axis=1))
     named = pl.Series("condition", [*names, None], dtype=pl.String)
     return pl.DataFrame({"case": pl.Series(cases).cast(pl.String), "condition": named.gather(codes)})
-
-
-FORMATS = (Format("counts", "matrix of votes (.npy): cases by conditions", recognises, parse),)

@@ -20,36 +20,41 @@ SHARED = "all"
 NOBODY = "unknown"
 
 
-def recognises(source: Source) -> bool:
-    """Tell a directory with files of JSON lines, or one such file with documents and their labels."""
-    if source.kind == "directory":
-        return any(path.suffix.lower() == ENDING for path in source.content)
-    return source.kind == "jsonl" and any(_is_document(record) for record in objects_of(source))
+class Doccano(Format):
+    """Doccano's export: one .jsonl file per annotator."""
+
+    id = "doccano"
+    title = "doccano's export: one .jsonl file per annotator"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a directory with files of JSON lines, or one such file with documents and their labels."""
+        if source.kind == "directory":
+            return any(path.suffix.lower() == ENDING for path in source.content)
+        return source.kind == "jsonl" and any(_is_document(record) for record in objects_of(source))
+
+    def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
+        """Read one ranking per line; the file's name is the annotator.
+
+        Several labels are a tie, and a document without a label is an abstention.
+        """
+        said = Collection()
+        for path in _files(source, said):
+            annotator = path.stem
+            if annotator == SHARED:
+                said.note(f"file {path.name!r}", "read as one annotator; doccano merges shared annotations there")
+            seen: set[str] = set()
+            for number, record in enumerate(_records(source, path), start=1):
+                where = f"{path}, record {number}"
+                case = _case(record, where)
+                _refuse_repeated(case, seen, where)
+                _add(record, case, annotator, where, said)
+        return said.parsed()
 
 
 def _is_document(record: dict[str, Any]) -> bool:
     shown = isinstance(record.get("text"), str) or isinstance(record.get("filename"), str)
     alone = not any(name in record for name in (*ANNOTATORS, "answer"))
     return shown and alone and any(isinstance(record.get(name), list) for name in LABELS)
-
-
-def parse(source: Source, options: Options) -> Parsed:  # noqa: ARG001 - the signature of every reader
-    """Read one ranking per line; the file's name is the annotator.
-
-    Several labels are a tie, and a document without a label is an abstention.
-    """
-    said = Collection()
-    for path in _files(source, said):
-        annotator = path.stem
-        if annotator == SHARED:
-            said.note(f"file {path.name!r}", "read as one annotator; doccano merges shared annotations there")
-        seen: set[str] = set()
-        for number, record in enumerate(_records(source, path), start=1):
-            where = f"{path}, record {number}"
-            case = _case(record, where)
-            _refuse_repeated(case, seen, where)
-            _add(record, case, annotator, where, said)
-    return said.parsed()
 
 
 def _files(source: Source, said: Collection) -> list[Path]:
@@ -137,6 +142,3 @@ def _label(label: Any, where: str) -> str:
     if not isinstance(label, str) or not label.strip() or not is_text(label):
         raise wrong_shape(label, "a label", "the name of a label for the whole document", where)
     return label
-
-
-FORMATS = (Format("doccano", "doccano's export: one .jsonl file per annotator", recognises, parse),)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dissensus.core.aliases import Unranked
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
+from dissensus.core.registry import Family, Registered
+from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,14 +57,38 @@ class Parsed:
     tie_separator: str | None = None
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format: its name on the command line, what it is, and two functions."""
+class Format(Registered, ABC):
+    """A format of annotations; declaring a subclass with an ``id`` makes it known.
 
-    name: str
-    title: str
-    recognises: Callable[[Source], bool]
-    parse: Callable[[Source, Options], Parsed]
+    Attributes
+    ----------
+    id, title
+        The name on the command line, and what it is.
+    study
+        The kind of study that is built from the table.
+
+    Examples
+    --------
+    >>> Format.family.find("wide").title
+    'table with one column per annotator, cells such as a>b=c'
+    """
+
+    family: ClassVar[Family[Format]] = Family("format", "dissensus.study.reading", "dissensus.formats")
+    title: ClassVar[str]
+    study: ClassVar[type[Study]] = Annotations
+
+    @abstractmethod
+    def recognises(self, source: Source) -> bool:
+        """Tell from its content whether a file is of this format, and of no other."""
+
+    @abstractmethod
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Turn a file into a long table, and count what is skipped."""
+
+
+def known_formats() -> list[Format]:
+    """Return all formats, in the order of their names."""
+    return [kind() for _, kind in sorted(Format.family.known().items())]
 
 
 class LongRows:

@@ -48,9 +48,28 @@ ANNOTATORS = (
 RESPONSES = ".responses"
 
 
-def recognises(source: Source) -> bool:
-    """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
-    return any(_has_labels(record) for record in objects_of(source))
+class HuggingFace(Format):
+    """Records with a list of labels and a list of annotators per case."""
+
+    id = "hugging-face"
+    title = "records with a list of labels and a list of annotators per case"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
+        return any(_has_labels(record) for record in objects_of(source))
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
+        said = Collection()
+        places = checked_records(source, "record")
+        records = [record for _, record in places]
+        labels = _labels_column(records, options)
+        annotators = _annotators_column(records, labels, options)
+        cases = _case_names(places, options, said)
+        for (where, record), case in zip(places, cases, strict=True):
+            said.add_case(case)
+            _add_record(record, labels, annotators, case, f"{where}, case {case!r}", said)
+        return said.parsed()
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -65,20 +84,6 @@ def _has_labels(record: dict[str, Any]) -> bool:
 def _questions(records: Iterable[dict[str, Any]]) -> list[str]:
     names = dict.fromkeys(name for record in records for name in record if name.endswith(RESPONSES))
     return [name.removesuffix(RESPONSES) for name in names]
-
-
-def parse(source: Source, options: Options) -> Parsed:
-    """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
-    said = Collection()
-    places = checked_records(source, "record")
-    records = [record for _, record in places]
-    labels = _labels_column(records, options)
-    annotators = _annotators_column(records, labels, options)
-    cases = _case_names(places, options, said)
-    for (where, record), case in zip(places, cases, strict=True):
-        said.add_case(case)
-        _add_record(record, labels, annotators, case, f"{where}, case {case!r}", said)
-    return said.parsed()
 
 
 # Columns ----------------------------------------------------------------------------------------------
@@ -205,8 +210,3 @@ def _same_length(n_labels: int, n_others: int, others: str, where: str) -> None:
             got=f"{n_labels} labels, {n_others} {others}",
             where=where,
         )
-
-
-FORMATS = (
-    Format("hugging-face", "records with a list of labels and a list of annotators per case", recognises, parse),
-)

@@ -38,9 +38,30 @@ class _Annotation:
     where: str
 
 
-def recognises(source: Source) -> bool:
-    """Tell tasks by their list of annotations beside their data, or by the results inside."""
-    return any(_is_task(record) for record in objects_of(source))
+class LabelStudio(Format):
+    """Label Studio's JSON export: choices, ranker, taxonomy."""
+
+    id = "label-studio"
+    title = "Label Studio's JSON export: choices, ranker, taxonomy"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell tasks by their list of annotations beside their data, or by the results inside."""
+        return any(_is_task(record) for record in objects_of(source))
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per annotation.
+
+        Several choices are one tie; their order is not a ranking. A ranker's list is a ranking; its buckets are
+        blocks in the order that ``bucket_order`` gives. Of a taxonomy's path the leaf is the condition. An
+        annotation without a result is an abstention; cancelled and repeated ones are skipped and counted.
+        """
+        said = Collection()
+        annotations = list(_annotations(source, said))
+        control = _control(annotations, options)
+        leaves: dict[str, tuple[str, ...]] = {}
+        for annotation in annotations:
+            said.add_ranking(annotation.case, annotation.annotator, _blocks(annotation, control, options, said, leaves))
+        return said.parsed()
 
 
 def _is_task(record: dict[str, Any]) -> bool:
@@ -48,22 +69,6 @@ def _is_task(record: dict[str, Any]) -> bool:
     if not isinstance(annotations, list):
         return False
     return isinstance(record.get("data"), dict) or any("result" in a for a in annotations if isinstance(a, dict))
-
-
-def parse(source: Source, options: Options) -> Parsed:
-    """Read one ranking per annotation.
-
-    Several choices are one tie; their order is not a ranking. A ranker's list is a ranking; its buckets are
-    blocks in the order that ``bucket_order`` gives. Of a taxonomy's path the leaf is the condition. An
-    annotation without a result is an abstention; cancelled and repeated ones are skipped and counted.
-    """
-    said = Collection()
-    annotations = list(_annotations(source, said))
-    control = _control(annotations, options)
-    leaves: dict[str, tuple[str, ...]] = {}
-    for annotation in annotations:
-        said.add_ranking(annotation.case, annotation.annotator, _blocks(annotation, control, options, said, leaves))
-    return said.parsed()
 
 
 # Tasks and their annotations --------------------------------------------------------------------------
@@ -244,6 +249,3 @@ def _bucketed(value: dict[str, Any], annotation: _Annotation, options: Options) 
         )
     buckets = [as_list(value[name], f"the bucket {name!r}", annotation.where) for name in order if name in value]
     return [[as_condition(item, annotation.where) for item in bucket] for bucket in buckets]
-
-
-FORMATS = (Format("label-studio", "Label Studio's JSON export: choices, ranker, taxonomy", recognises, parse),)

@@ -18,33 +18,38 @@ from dissensus.study.reading.json_values import as_list, as_name
 RANKINGS = "rankings"
 
 
-def recognises(source: Source) -> bool:
-    """Tell a list of lists, or an object that holds one under "rankings"."""
-    if source.kind != "json":
-        return False
-    cases = source.content.get(RANKINGS) if isinstance(source.content, dict) else source.content
-    return isinstance(cases, list) and any(isinstance(case, list) for case in cases)
+class Nested(Format):
+    """Nested JSON: case > annotator > block > condition."""
 
+    id = "nested"
+    title = "nested JSON: case > annotator > block > condition"
 
-def parse(source: Source, options: Options) -> Parsed:
-    """Read anonymous rankings of conditions by name or by code.
+    def recognises(self, source: Source) -> bool:
+        """Tell a list of lists, or an object that holds one under "rankings"."""
+        if source.kind != "json":
+            return False
+        cases = source.content.get(RANKINGS) if isinstance(source.content, dict) else source.content
+        return isinstance(cases, list) and any(isinstance(case, list) for case in cases)
 
-    Cases are numbered from 0 unless the file names them; a case without rankings is unannotated.
-    """
-    content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
-    where = str(source.path)
-    cases = _children(content.get(RANKINGS), 0, where)
-    names = _case_names(content, len(cases), where)
-    mentions = _mentions(cases, names)
-    conditions = condition_names(mentions, _conditions(content, options, where))
-    known = frozenset(conditions)
-    said = Collection()
-    for name, case in zip(names, cases, strict=True):
-        said.add_case(name)
-        for number, ranking in enumerate(case, start=1):
-            place = f"case {name!r}, ranking {number}"
-            said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
-    return said.parsed(conditions)
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read anonymous rankings of conditions by name or by code.
+
+        Cases are numbered from 0 unless the file names them; a case without rankings is unannotated.
+        """
+        content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
+        where = str(source.path)
+        cases = _children(content.get(RANKINGS), 0, where)
+        names = _case_names(content, len(cases), where)
+        mentions = _mentions(cases, names)
+        conditions = condition_names(mentions, _conditions(content, options, where))
+        known = frozenset(conditions)
+        said = Collection()
+        for name, case in zip(names, cases, strict=True):
+            said.add_case(name)
+            for number, ranking in enumerate(case, start=1):
+                place = f"case {name!r}, ranking {number}"
+                said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
+        return said.parsed(conditions)
 
 
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
@@ -121,6 +126,3 @@ def _mention(mention: Any, where: str) -> str | int:
             where=where,
         )
     return as_name(mention, "a condition", where)
-
-
-FORMATS = (Format("nested", "nested JSON: case > annotator > block > condition", recognises, parse),)

@@ -35,30 +35,35 @@ class _Profile:
     orders: list[tuple[int, Blocks]]
 
 
-def recognises(source: Source) -> bool:
-    """Tell a file by its ending or its header, and a directory by such endings."""
-    if source.kind == "directory":
-        return any(path.suffix.lower() in ENDINGS for path in source.content)
-    if source.kind != "text":
-        return False
-    return source.path.suffix.lower() in ENDINGS or f"# {TYPE}:" in source.content[:10_000]
+class PrefLib(Format):
+    """PrefLib's .soc, .soi, .toc, .toi files, or a directory of them."""
 
+    id = "preflib"
+    title = "PrefLib's .soc, .soi, .toc, .toi files, or a directory of them"
 
-def parse(source: Source, options: Options) -> Parsed:  # noqa: ARG001 - the signature of every reader
-    """Read one case per file, named by the file; every count becomes that many anonymous rankings."""
-    said = Collection()
-    conditions: tuple[str, ...] | None = None
-    for path in _files(source, said):
-        text = read_text(checked_path(path))
-        profile = _profile(text, path, said)
-        conditions = profile.names if conditions is None else conditions
-        _same_alternatives(profile.names, conditions, path)
-        said.add_case(path.stem)
-        for count, blocks in profile.orders:
-            named = [[profile.names[number - 1] for number in block] for block in blocks]
-            for _ in range(count):
-                said.add_ranking(path.stem, None, named)
-    return said.parsed(conditions)
+    def recognises(self, source: Source) -> bool:
+        """Tell a file by its ending or its header, and a directory by such endings."""
+        if source.kind == "directory":
+            return any(path.suffix.lower() in ENDINGS for path in source.content)
+        if source.kind != "text":
+            return False
+        return source.path.suffix.lower() in ENDINGS or f"# {TYPE}:" in source.content[:10_000]
+
+    def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
+        """Read one case per file, named by the file; every count becomes that many anonymous rankings."""
+        said = Collection()
+        conditions: tuple[str, ...] | None = None
+        for path in _files(source, said):
+            text = read_text(checked_path(path)) if source.kind == "directory" else source.text
+            profile = _profile(text, path, said)
+            conditions = profile.names if conditions is None else conditions
+            _same_alternatives(profile.names, conditions, path)
+            said.add_case(path.stem)
+            for count, blocks in profile.orders:
+                named = [[profile.names[number - 1] for number in block] for block in blocks]
+                for _ in range(count):
+                    said.add_ranking(path.stem, None, named)
+        return said.parsed(conditions)
 
 
 def _files(source: Source, said: Collection) -> list[Path]:
@@ -242,6 +247,3 @@ def _check_order(blocks: Blocks, kind: str, n_alternatives: int, where: str) -> 
         problem = f"an order is incomplete, but the data type is {kind} (complete orders)"
     if problem:
         raise FormatError(problem, got=f"{len(given)} of {n_alternatives} alternatives", where=where)
-
-
-FORMATS = (Format("preflib", "PrefLib's .soc, .soi, .toc, .toi files, or a directory of them", recognises, parse),)

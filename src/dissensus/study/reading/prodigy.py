@@ -22,27 +22,32 @@ HASHES = ("_task_hash", "_input_hash")
 ANNOTATORS = ("_annotator_id", "_session_id")
 
 
-def recognises(source: Source) -> bool:
-    """Tell tasks by a hash and an answer."""
-    return any("answer" in record and any(name in record for name in HASHES) for record in objects_of(source))
+class Prodigy(Format):
+    """Prodigy's JSON lines of choice tasks."""
 
+    id = "prodigy"
+    title = "Prodigy's JSON lines of choice tasks"
 
-def parse(source: Source, options: Options) -> Parsed:  # noqa: ARG001 - the signature of every reader
-    """Read one ranking per accepted line; several accepted options are a tie, none is an abstention.
+    def recognises(self, source: Source) -> bool:
+        """Tell tasks by a hash and an answer."""
+        return any("answer" in record and any(name in record for name in HASHES) for record in objects_of(source))
 
-    Lines that were rejected or ignored are skipped and counted. The options of all lines are the conditions.
-    """
-    said = Collection()
-    vocabulary: dict[str, None] = {}
-    for where, record in checked_records(source, "record"):
-        case = as_name(_first(record, HASHES), "the hash of a task", where)
-        said.add_case(case)
-        choices = _choices(record, where)
-        vocabulary.update(dict.fromkeys(choices.values()))
-        if _is_accepted(record, case, where, said):
-            annotator = optional_name(_first(record, ANNOTATORS), "the annotator", where)
-            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
-    return said.parsed(tuple(vocabulary) or None)
+    def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
+        """Read one ranking per accepted line; several accepted options are a tie, none is an abstention.
+
+        Lines that were rejected or ignored are skipped and counted. The options of all lines are the conditions.
+        """
+        said = Collection()
+        vocabulary: dict[str, None] = {}
+        for where, record in checked_records(source, "record"):
+            case = as_name(_first(record, HASHES), "the hash of a task", where)
+            said.add_case(case)
+            choices = _choices(record, where)
+            vocabulary.update(dict.fromkeys(choices.values()))
+            if _is_accepted(record, case, where, said):
+                annotator = optional_name(_first(record, ANNOTATORS), "the annotator", where)
+                said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+        return said.parsed(tuple(vocabulary) or None)
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -87,6 +92,3 @@ def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> li
             advice=suggestion(unknown[0], choices),
         )
     return [choices.get(key, key) for key in accepted]
-
-
-FORMATS = (Format("prodigy", "Prodigy's JSON lines of choice tasks", recognises, parse),)

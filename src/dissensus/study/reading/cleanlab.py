@@ -1,0 +1,43 @@
+"""cleanlab's table: one column per annotator, one integer code per cell."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dissensus.core.files import Source
+from dissensus.study.reading.columns import as_table
+from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
+from dissensus.study.tables import integers_need_names
+
+
+class Cleanlab(Format):
+    """Table with one column per annotator whose cells are codes."""
+
+    id = "cleanlab"
+    title = "table with one column per annotator, cells are codes"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a table with one column per annotator whose cells are integer codes."""
+        return is_matrix_of_labels(source) and is_integer_matrix(source.table)
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one integer code per annotator and case; an empty cell is no opinion."""
+        table = as_table(source)
+        case, annotators, of_case = layout(table, options)
+        codes = pl.col("condition").cast(pl.String).str.strip_chars().str.replace(r"\.0*$", "")
+        melted = (
+            table.with_row_index("position")
+            .unpivot(annotators, index=["position", case], variable_name="annotator", value_name="condition")
+            .with_columns(codes)
+            .with_columns(pl.col(case).cast(pl.String).alias("case"))
+        )
+        order = pl.col("annotator").cast(pl.Enum(annotators))
+        opinions = melted.drop_nulls("condition").sort("position", order, maintain_order=True)
+        silent = melted.filter(pl.col("condition").is_null().all().over("position"))
+        unannotated = silent.unique("position", maintain_order=True).with_columns(annotator=pl.lit(None, pl.String))
+        rows = pl.concat([opinions, unannotated]).sort("position", maintain_order=True)
+        if options.conditions is None:
+            raise integers_need_names(rows["condition"].drop_nulls().unique().sort().to_list())
+        opinions = rows.select("case", "annotator", "condition")
+        return Parsed(opinions.join(of_case, on="case", how="left", maintain_order="left"))

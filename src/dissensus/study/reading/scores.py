@@ -1,0 +1,28 @@
+"""Numeric ratings: a table with one row per score."""
+
+from __future__ import annotations
+
+from dissensus.core.errors import DissensusError
+from dissensus.core.files import Source
+from dissensus.study.ratings import SCORE_NAMES, Ratings, named_by_roles
+from dissensus.study.reading.columns import column_names, has_role
+from dissensus.study.reading.format import Format, Options, Parsed
+
+
+class Scores(Format):
+    """Table with one row per numeric rating."""
+
+    id = "ratings"
+    title = "table with one row per numeric rating"
+    study = Ratings
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a table with a case and a score column, and no condition column."""
+        has_scores = source.is_table and not column_names(source).isdisjoint(SCORE_NAMES)
+        return has_scores and has_role(source, "case") and not has_role(source, "condition")
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Name the columns by their roles and leave the rest to the builder."""
+        if not source.is_table:
+            raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
+        return Parsed(named_by_roles(source.table, options.columns))

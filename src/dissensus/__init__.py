@@ -78,6 +78,7 @@ if _TYPE_CHECKING:
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
     from dissensus.study.reading import read_ratings as read_ratings
+    from dissensus.study.study import Study as Study
 
 _HOMES = {
     "Aggregation": "aggregation.base",
@@ -125,6 +126,7 @@ _HOMES = {
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",
+    "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
     "annotation_certainty": "evaluation.certainty",

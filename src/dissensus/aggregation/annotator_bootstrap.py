@@ -13,9 +13,7 @@ from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.spec import one_spec
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.opinions import Opinions, opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import Opinions
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class AnnotatorBootstrap(Aggregation):
         """The aggregation of all annotators."""
         return self.model
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        opinions = opinions_of(annotations)
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         keys = stream_keys_of(opinions, seed)[:, 1]
         return plausibilities_of(
             opinions, BootstrapSampler(opinions, self.model, keys, draws, self.size or 0), draws=draws

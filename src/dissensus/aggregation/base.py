@@ -17,9 +17,8 @@ from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.core.registry import Family
 from dissensus.core.spec import Spec, restored
 from dissensus.draws import Batch, Plausibilities, Sampler
-from dissensus.study.opinions import Opinions, opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import Opinions
+from dissensus.study.study import Study
 
 REST_STREAM = 0
 """Number of the random stream that splits the rest mass; chains have the numbers from 1."""
@@ -60,7 +59,7 @@ class Aggregation(Spec, ABC):
 
     def sample(
         self,
-        annotations: Annotations | Ratings,
+        annotations: Study,
         *,
         draws: int = 1000,
         seed: int = 0,
@@ -88,28 +87,31 @@ class Aggregation(Spec, ABC):
         check_seed(seed)
         if threads is not None:
             check_count(threads=threads)
-        prepared = self._prepare(annotations, draws=draws, seed=seed)
+        opinions = self._opinions(annotations)
+        prepared = self._prepare(opinions, draws=draws, seed=seed)
         prepared = replace(prepared, threads=threads or available_threads())
         if precision is None or prepared.n_draws == 1 < draws:
             return prepared
-        return self._sharpened(annotations, prepared, seed=seed, precision=precision)
+        return self._sharpened(opinions, prepared, seed=seed, precision=precision)
 
-    def _sharpened(
-        self, annotations: Annotations | Ratings, drawn: Plausibilities, *, seed: int, precision: float
-    ) -> Plausibilities:
+    def _sharpened(self, opinions: Any, drawn: Plausibilities, *, seed: int, precision: float) -> Plausibilities:
         """Double the draws, or more if the error calls for it, until the error is small enough."""
         from dissensus.aggregation.diagnostics import sampling_diagnostics
 
         check_positive(precision=precision)
         while (error := sampling_diagnostics(drawn).certainty_mcse.max(initial=0.0)) > precision:
             factor = max(2, int(np.ceil((error / precision) ** 2)))
-            more = self._prepare(annotations, draws=factor * drawn.n_draws, seed=seed)
+            more = self._prepare(opinions, draws=factor * drawn.n_draws, seed=seed)
             drawn = replace(more, threads=drawn.threads)
         return drawn
 
+    def _opinions(self, study: Study) -> Any:
+        """Return the opinions of a study of the kind that is needed; refuse any other."""
+        return Study.family.find(self.needs).checked(study, "this aggregation").opinions
+
     @abstractmethod
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        """Check the annotations and say how each case is drawn."""
+    def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:
+        """Say how each case is drawn, given the opinions of a study (:attr:`Study.opinions`)."""
 
 
 def available_threads() -> int:
@@ -170,7 +172,7 @@ class RecordedAggregation(Aggregation):
         """Return the parameters that were stored."""
         return dict(self.recorded["parameters"])
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+    def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         raise DissensusError(
             f"{self.id} cannot be sampled here",
             got="an aggregation that is known from stored results only",
@@ -201,8 +203,7 @@ class PointAggregation(Aggregation):
         """What a methods section says opinions were aggregated with."""
         return f"{super().methods} (deterministic)"
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        opinions = opinions_of(annotations)
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
 
 

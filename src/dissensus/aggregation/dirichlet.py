@@ -9,9 +9,7 @@ from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.majority_vote import MajorityVote, votes
 from dissensus.core.checks import check_positive
 from dissensus.draws import Plausibilities
-from dissensus.study.opinions import opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import Opinions
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,6 @@ class Dirichlet(Aggregation):
         """The shares of votes."""
         return MajorityVote()
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        opinions = opinions_of(annotations)
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), self.alpha, draws=draws, seed=seed)
         return plausibilities_of(opinions, sampler, draws=draws)

@@ -8,8 +8,7 @@ from typing import Any
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -59,17 +58,20 @@ class GivenDraws(Aggregation):
                 advice="make them with Plausibilities.from_draws(array, conditions=..., case_names=...)",
             )
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+    def _opinions(self, study: Study) -> Study:
+        return study
+
+    def _prepare(self, opinions: Study, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         own = set(self.plausibilities.case_names)
-        missing = [name for name in annotations.case_names if name not in own]
+        missing = [name for name in opinions.case_names if name not in own]
         if missing:
             raise DissensusError(
                 "some cases have no draws",
-                expected=f"draws of each of {annotations.n_cases} cases",
+                expected=f"draws of each of {opinions.n_cases} cases",
                 got=f"{len(missing)} without: {listing(missing)}",
                 advice="select the others: annotations.select([...])",
             )
-        return self.plausibilities.select(list(annotations.case_names))
+        return self.plausibilities.select(list(opinions.case_names))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.plausibilities, self.name)

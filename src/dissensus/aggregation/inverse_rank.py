@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
-
-import numpy as np
 
 from dissensus.aggregation.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice
-from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.study.opinions import Opinions
-
-Ties: TypeAlias = Literal["shared", "each"]
-TIES = ("shared", "each")
-
-PARTS = 720720.0
-"""The least common multiple of 1 to 16."""
+from dissensus.study.opinions import TIES, Opinions, Ties
 
 
 @dataclass(frozen=True)
@@ -52,18 +42,4 @@ class InverseRank(PointAggregation):
 
     def point(self, opinions: Opinions) -> FloatArray:
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
-        return normalised(opinions, inverse_ranks(opinions, self.ties))
-
-
-def inverse_ranks(opinions: Opinions, ties: Ties) -> FloatArray:
-    """Sum the weighted inverse ranks of the mentioned conditions of all cases, side by side, shape (sum of U,).
-
-    The unit is one part in 720720, a multiple of every rank up to 16: sums of whole numbers are exact, so that three
-    thirds are as much as one.
-    """
-    block = row_of_each(opinions.code_offsets)
-    ranking = row_of_each(opinions.block_offsets)
-    rank = np.arange(len(ranking)) - opinions.block_offsets[ranking] + 1
-    share = np.diff(opinions.code_offsets) if ties == "shared" else 1
-    weight = opinions.weights[ranking] * (PARTS / (rank * share))
-    return weighted_counts(opinions.member_of_mention, weight[block], len(opinions.support))
+        return normalised(opinions, opinions.inverse_ranks(self.ties))

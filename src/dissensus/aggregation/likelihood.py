@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError
-from dissensus.study.opinions import checked_rankings
+from dissensus.study.opinions import check_several_conditions
 from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
     """
     from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
 
-    checked_rankings(annotations)
+    check_several_conditions(Annotations.checked(annotations, "the likelihood"))
     return log_likelihood(
         (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,

@@ -10,13 +10,11 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_length, check_positive, check_seed
+from dissensus.core.checks import check_length, check_positive
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import case_keys, check_names
-from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.ratings import Moments
 
 LARGEST_SHAPE = 1000.0
 """The prior shape when variances differ between cases no more than by chance."""
@@ -90,32 +88,26 @@ class NormalInverseGamma(Aggregation):
         cuts = ", ".join(f"{cut:g}" for cut in self.thresholds)
         return f"a normal-inverse-gamma model of the ratings, cut into conditions at {cuts}"
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
+    def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys
 
-        check_ratings(annotations)
-        assert isinstance(annotations, Ratings)
-        rated = _total_weight(annotations) > 0
-        ratings = annotations.select(rated)
-        prior = self.prior or estimated_prior(ratings)
-        check_seed(seed)
-        keys = stream_keys(np.uint64(seed), case_keys(ratings.case_names), 2)[:, 1]
+        prior = self.prior or estimated_prior(opinions)
         sampler = IntervalSampler(
-            ratings.case_names,
-            posterior_parameters(ratings, prior, self.reliability),
+            opinions.case_names,
+            posterior_parameters(opinions, prior, self.reliability),
             np.array(self.thresholds),
-            np.ascontiguousarray(keys),
+            np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1]),
             draws,
         )
         names = self.conditions or interval_names(self.thresholds)
         return Plausibilities(
             conditions=names,
-            case_names=ratings.case_names,
-            excluded=tuple(name for name, kept in zip(annotations.case_names, rated, strict=True) if not kept),
+            case_names=opinions.case_names,
+            excluded=opinions.excluded,
             n_draws=draws,
             n_chains=1,
-            support_offsets=np.arange(ratings.n_cases + 1) * len(names),
-            support=np.tile(np.arange(len(names)), ratings.n_cases),
+            support_offsets=np.arange(opinions.n_cases + 1) * len(names),
+            support=np.tile(np.arange(len(names)), opinions.n_cases),
             sampler=sampler,
         )
 
@@ -149,46 +141,22 @@ class IntervalSampler:
         )
 
 
-def check_ratings(ratings: object) -> None:
-    """Refuse anything that is not a study of ratings with at least one rating."""
-    if not isinstance(ratings, Ratings):
-        kind = type(ratings).__name__
-        advice = "rankings go to PlackettLuce and the like" if kind == "Annotations" else ""
-        raise DissensusError("this aggregation needs ratings", expected="Ratings", got=kind, advice=advice)
-    if not _total_weight(ratings).any():
-        raise DissensusError("no case has any rating", got=f"{ratings.n_cases} cases without ratings")
-
-
-def _total_weight(ratings: Ratings) -> FloatArray:
-    return weighted_counts(ratings.panel.case_of_opinion, ratings.panel.weights, ratings.n_cases)
-
-
-def _case_moments(ratings: Ratings) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return total weight, mean and sum of squared deviations of each case."""
-    case, weights = row_of_each(ratings.rating_offsets), ratings.panel.weights
-    total = _total_weight(ratings)
-    mean = weighted_counts(case, weights * ratings.scores, ratings.n_cases) / total
-    deviation = ratings.scores - mean[case]
-    return total, mean, weighted_counts(case, weights * deviation**2, ratings.n_cases)
-
-
-def posterior_parameters(ratings: Ratings, prior: NormalInverseGammaPrior, reliability: float) -> FloatArray:
+def posterior_parameters(rated: Moments, prior: NormalInverseGammaPrior, reliability: float) -> FloatArray:
     """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
-    total, mean, squares = _case_moments(ratings)
-    n, squares = reliability * total, reliability * squares
+    n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
     kappa = prior.kappa + n
     mu = (prior.kappa * prior.mu + n * mean) / kappa
     b = prior.b + squares / 2 + prior.kappa * n * (mean - prior.mu) ** 2 / (2 * kappa)
     return np.stack([mu, kappa, prior.a + n / 2, b], axis=1)
 
 
-def estimated_prior(ratings: Ratings) -> NormalInverseGammaPrior:
+def estimated_prior(rated: Moments) -> NormalInverseGammaPrior:
     """Estimate the prior from the scores of all cases by the method of moments.
 
     The mean variance within cases, its spread between cases and the spread of case means, each less what sampling
     alone explains, are matched to the moments of the prior. Cases with many ratings count for more.
     """
-    total, mean, squares = _case_moments(ratings)
+    total, mean, squares = rated.totals, rated.means, rated.squares
     several = total > 1
     freedom = total[several] - 1
     if not several.any() or not squares[several].any():

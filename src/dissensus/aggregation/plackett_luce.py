@@ -20,9 +20,7 @@ from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.opinions import Opinions, opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import Opinions
 
 if TYPE_CHECKING:
     from dissensus.kernels.race_sampler import Posterior
@@ -97,8 +95,7 @@ class PlackettLuce(Aggregation):
         """The maximum likelihood of the same model."""
         return PlackettLuceML()
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        opinions = opinions_of(annotations)
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains = min(self.chains, draws)
         sampler = PlackettLuceSampler(
             opinions,

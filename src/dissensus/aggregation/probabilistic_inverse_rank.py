@@ -8,13 +8,11 @@ import numpy as np
 
 from dissensus.aggregation._dirichlet import DirichletSampler
 from dissensus.aggregation.base import Aggregation, plausibilities_of
-from dissensus.aggregation.inverse_rank import TIES, InverseRank, Ties
+from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.core.checks import check_choice, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
-from dissensus.study.opinions import opinions_of
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.opinions import TIES, Opinions, Ties
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ class ProbabilisticInverseRank(Aggregation):
         """Inverse ranks with the same ties."""
         return InverseRank(self.ties)
 
-    def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:
-        opinions = opinions_of(annotations)
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         evidence = self.reliability * InverseRank(self.ties).point(opinions)
         sampler = DirichletSampler.of(opinions, evidence, self.alpha, draws=draws, seed=seed)
         return plausibilities_of(opinions, sampler, draws=draws)

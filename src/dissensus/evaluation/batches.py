@@ -18,8 +18,7 @@ from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Limits between bins of certainty."""
@@ -97,7 +96,7 @@ class Job:
     models: Mapping[str, Predictions]
     seed: int
     draws: int
-    study: Annotations | Ratings
+    study: Study
     tops: IntArray
     categories: Categories | None
     strata: Mapping[str, Mapping[str, str]]

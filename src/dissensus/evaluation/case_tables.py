@@ -11,6 +11,7 @@ from dissensus.core.aliases import IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
+from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.evaluation.findings import Findings
@@ -122,9 +123,13 @@ def _conditions_of(evaluation: Evaluation, found: Findings) -> pl.Series:
 def agreement(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.agreement`."""
     schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
-    if evaluation.study.kind != "rankings":
+    if not evaluation.study.has_agreement:
         return pl.DataFrame(schema=schema)
-    return annotator_agreement(evaluation.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
+    return (
+        annotator_agreement(Annotations.checked(evaluation.study, "agreement"))
+        .to_frame()
+        .with_columns(pl.col("agreement").fill_nan(None))
+    )
 
 
 LABELS = {**RUN, "case": pl.String}

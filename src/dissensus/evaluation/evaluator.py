@@ -31,8 +31,7 @@ from dissensus.metrics.category_accuracy import CategoryAccuracy
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,7 +63,7 @@ def default_metrics(n_conditions: int, categories: Categories | None = None) -> 
 
 
 def evaluate(
-    annotations: Annotations | Ratings,
+    annotations: Study,
     predictions: Mapping[str, ArrayLike | Predictions],
     *,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
@@ -237,20 +236,16 @@ def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str
 
 
 def aligned_models(
-    annotations: Annotations | Ratings, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
+    annotations: Study, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
 ) -> dict[str, Predictions]:
     """Return every model's predictions aligned to the cases and conditions of the study."""
-    conditions = annotations.conditions if isinstance(annotations, Annotations) else None
+    conditions, cases = annotations.conditions, annotations.case_names
     models = {}
     for name, given in predictions.items():
-        said = (
-            given
-            if isinstance(given, Predictions)
-            else Predictions.from_scores(given, conditions, case_names=annotations.case_names, name=str(name))
-        )
-        models[str(name)] = said.align(
-            annotations.case_names, conditions or said.conditions, allow_missing=allow_missing
-        )
+        said = given
+        if not isinstance(said, Predictions):
+            said = Predictions.from_scores(said, conditions or None, case_names=cases, name=str(name))
+        models[str(name)] = said.align(cases, conditions or said.conditions, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models
 
@@ -281,7 +276,7 @@ def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
     return sampled[0].conditions
 
 
-def common_cases(annotations: Annotations | Ratings, models: Mapping[str, Predictions]) -> list[str]:
+def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[str]:
     """Return the cases that every model has, in the order of the annotations."""
     shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
     if not shared:
@@ -308,7 +303,7 @@ def _image_column(images: Sequence[str] | None) -> dict[str, Sequence[str]]:
 
 
 def _labels_of(
-    annotations: Annotations | Ratings, strata: Mapping[str, Sequence[str]], cases: Sequence[str]
+    annotations: Study, strata: Mapping[str, Sequence[str]], cases: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     kept = set(cases)
     found = {}
@@ -319,7 +314,7 @@ def _labels_of(
     return found
 
 
-def _points_for(study: Annotations | Ratings, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
+def _points_for(study: Study, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
     """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study."""
     wanted = [*POINTS, *(spec.limit for spec in aggregations if spec.limit is not None)]
     return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

@@ -14,8 +14,7 @@ from dissensus.core.names import case_positions
 from dissensus.core.ragged import join_offsets, offsets_from_lengths
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 LISTED = 10
 """How many conditions of a model are kept for each case."""
@@ -45,7 +44,7 @@ class Material:
         Hashes of the files it came from.
     """
 
-    study: Annotations | Ratings
+    study: Study
     conditions: tuple[str, ...]
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     categories: Categories | None = None
@@ -83,7 +82,7 @@ def joined(one: Material, other: Material) -> Material:
     if one.strata.keys() != other.strata.keys() or bool(one.images) != bool(other.images):
         raise DissensusError("evaluations with different columns of cases cannot be merged")
     return Material(
-        _joined_studies(one.study, other.study),
+        Study.concatenate([one.study, other.study]),
         one.conditions,
         {name: _joined_lists(listed, other.predictions[name]) for name, listed in one.predictions.items()},
         one.categories,
@@ -91,14 +90,6 @@ def joined(one: Material, other: Material) -> Material:
         (*one.images, *other.images),
         {**one.inputs, **other.inputs},
     )
-
-
-def _joined_studies(one: Annotations | Ratings, other: Annotations | Ratings) -> Annotations | Ratings:
-    if isinstance(one, Annotations) and isinstance(other, Annotations):
-        return Annotations.concatenate([one, other])
-    if isinstance(one, Ratings) and isinstance(other, Ratings):
-        return Ratings.concatenate([one, other])
-    raise DissensusError("evaluations of rankings and of ratings cannot be merged")
 
 
 def _joined_lists(one: Predictions, other: Predictions) -> Predictions:

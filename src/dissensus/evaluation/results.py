@@ -25,8 +25,7 @@ from dissensus.evaluation.material import Material
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -155,7 +154,7 @@ class Evaluation:
     # What was evaluated -----------------------------------------------------------------------------------
 
     @property
-    def study(self) -> Annotations | Ratings:
+    def study(self) -> Study:
         """The opinions on the evaluated cases."""
         return self.material.study
 

@@ -35,7 +35,7 @@ from dissensus.evaluation.tally import Resamples, Sums, Tally
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import Panel
-from dissensus.study.study import restored_study
+from dissensus.study.study import Study, restored_study
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
@@ -326,13 +326,13 @@ def _restored_material(described: Described, arrays: Arrays) -> Material:
     )
 
 
-def _restored_study(described: Described, arrays: Arrays) -> Any:
+def _restored_study(described: Described, arrays: Arrays) -> Study:
     offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
     names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
     panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
     study = described["study"]
     own = {name.removeprefix("study "): array for name, array in arrays.items() if name.startswith("study ")}
-    return restored_study(study["kind"], panel, tuple(study["conditions"]), study["settings"], own)
+    return restored_study(study["kind"], panel, conditions=study["conditions"], settings=study["settings"], arrays=own)
 
 
 def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:

@@ -14,7 +14,6 @@ from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, 
 
 if TYPE_CHECKING:
     from dissensus.study.rankings import Annotations
-    from dissensus.study.study import Study
 
 Ties: TypeAlias = Literal["shared", "each"]
 """What tied conditions have of the weight of their block: a share each, or all of it."""
@@ -168,17 +167,3 @@ def check_several_conditions(annotations: Annotations) -> None:
             got=str(annotations.n_conditions),
             advice="give the whole list of conditions (conditions=[...], --conditions FILE)",
         )
-
-
-def opinions_of(said: Study) -> Opinions:
-    """Return the opinions of a study of rankings; refuse anything else."""
-    return checked_rankings(said).opinions
-
-
-def checked_rankings(said: Study) -> Annotations:
-    """Return a study of rankings with at least two conditions; refuse anything else."""
-    from dissensus.study.rankings import Annotations
-
-    annotations = Annotations.checked(said, "this aggregation")
-    check_several_conditions(annotations)
-    return annotations

@@ -48,7 +48,7 @@ def test_the_sign_of_a_lower_is_better_metric_does_not_name_the_worse_model(cont
 
 def test_the_interval_holds_the_difference_and_has_its_sign(contest: Comparison) -> None:
     for one in contest.differences:
-        assert one.low <= one.difference <= one.high
+        assert one.low - 1e-12 <= one.difference <= one.high + 1e-12
         assert (one.low > 0) == (one.difference > 0 and one.is_distinguishable)
 
 

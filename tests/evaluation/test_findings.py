@@ -34,7 +34,7 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import Adder, Measured
+from dissensus.evaluation.batches import Adder, Values
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
 from dissensus.metrics.base import Drawn, Predicted
@@ -231,29 +231,40 @@ def test_labels_of_runs_are_unique() -> None:
 # The tally of orders against the tally of draws ------------------------------------------------------------
 
 
-def one_batch(draws: Plausibilities) -> Measured:
+def one_batch(draws: Plausibilities) -> Values:
     (batch,) = draws.map(lambda batch: batch, batch_cases=1000)
     names = VOTES.case_names[:40]
     models = [Predictions.from_scores(scores[:40], CONDITIONS, case_names=names) for scores in SCORES.values()]
     known = [Predicted(model, batch) for model in models]
-    return Measured.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), known)
+    return Values.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), known)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
-def test_tallies_of_orders_are_tallies_of_draws(n_groups: int) -> None:
-    measured = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
+@pytest.mark.parametrize("step", [1, 4])
+def test_tallies_of_orders_are_tallies_of_draws(n_groups: int, step: int) -> None:
+    values = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
     rng = np.random.default_rng(n_groups)
-    weights, bootstrap, groups = rng.random(40), rng.exponential(size=(40, 60)), rng.integers(n_groups, size=40)
-    shares = rng.random((measured.of_orders.shape[-1],))
-    found = Adder(measured, weights, bootstrap).tallies(shares, groups=groups, n_groups=n_groups)
+    weights, groups = rng.random(40), rng.integers(n_groups, size=40)
+    shares = rng.random((values.of_orders.shape[-1],))
+    found = Adder(values, weights, 60, step).tallies(shares, groups=groups, n_groups=n_groups)
+    of_draw = values.drawn.orders.of_draw
+    every = values.arranged(values.of_orders[..., of_draw], values.of_draws)[..., ::step]
     for group in range(n_groups):
         mask = groups == group
-        plain_weights = (weights[:, None] * shares[measured.drawn.orders.of_draw])[mask]
-        by_order = measured.of_orders[..., measured.drawn.orders.of_draw]
-        every = np.concatenate([by_order, measured.of_draws], axis=1)[:, np.argsort(measured.places)]
-        plain = Tally.of(every[:, :, mask], plain_weights, bootstrap[mask])
-        for one, other in zip(found[group].parts, plain.parts, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
+        plain = Tally.of(every[:, :, mask], (weights[:, None] * shares[of_draw])[mask][:, ::step])
+        np.testing.assert_allclose(found[group].sums, plain.sums, rtol=1e-12)
+        np.testing.assert_allclose(found[group].weights, plain.weights, rtol=1e-12)
+
+
+def test_means_of_cases_over_the_draws_that_count_are_weighted_means() -> None:
+    values = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
+    chance = np.random.default_rng(8).random((values.of_orders.shape[-1],))
+    means, shares = values.counted(chance)
+    of_draw = values.drawn.orders.of_draw
+    every = values.arranged(values.of_orders[..., of_draw], values.of_draws)
+    weights = chance[of_draw]
+    np.testing.assert_allclose(means, (weights * every).sum(axis=-1) / weights.sum(axis=-1), rtol=1e-12)
+    np.testing.assert_allclose(shares, np.broadcast_to(weights.mean(axis=-1), shares.shape), rtol=1e-12)
 
 
 def test_a_notebook_shows_an_escaped_table() -> None:

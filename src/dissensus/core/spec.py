@@ -6,6 +6,7 @@ the same everywhere; written down as plain values; and restored from them.
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -95,7 +96,7 @@ class Spec(Registered):
 
 
 def plain_value(value: Any) -> Any:
-    """Turn a parameter into what JSON can hold: specs become records, arrays and tuples lists."""
+    """Turn a parameter into what JSON can hold: specs become records, arrays and tuples lists, infinity a word."""
     if isinstance(value, Spec):
         return value.record()
     if isinstance(value, Mapping):
@@ -103,7 +104,9 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, tuple | list | np.ndarray):
         return [plain_value(item) for item in value]
     if isinstance(value, np.generic):
-        return value.item()
+        return plain_value(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {part.name: plain_value(getattr(value, part.name)) for part in fields(value)}
     return value

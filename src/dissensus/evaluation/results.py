@@ -206,7 +206,7 @@ class Evaluation:
     @property
     def reference(self) -> int:
         """The run that stands for all where only one can be shown: the middle of the first aggregation's sweep."""
-        first = [i for i, run in enumerate(self.runs) if run.aggregation == self.runs[0].aggregation]
+        first = [i for i, run in enumerate(self.runs) if run.spec.id == self.runs[0].spec.id]
         return first[len(first) // 2]
 
     def run_label(self, run: int) -> str:

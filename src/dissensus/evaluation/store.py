@@ -148,8 +148,9 @@ def _verified(described: Any, place: FilePath) -> Described:
     _check_version(described.get("version"), place)
     if described.get("checksum") != _checksum(described):
         raise _changed("run.json", place)
+    hashes = described.get("files")
     for name, found in _hashes(place).items():
-        if described["files"].get(name) != found:
+        if not isinstance(hashes, dict) or hashes.get(name) != found:
             raise _changed(name, place)
     return described
 

@@ -16,7 +16,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
 from dissensus.core.registry import Family
-from dissensus.core.spec import Spec, restored
+from dissensus.core.spec import Spec, plain_value, restored
 from dissensus.draws import Batch
 from dissensus.predictions.lists import PredictionKind, Predictions
 
@@ -90,7 +90,7 @@ class Metric(Spec, ABC):
             **super().record(),
             "name": self.name,
             "higher_is_better": self.higher_is_better,
-            "range": list(self.range),
+            "range": plain_value(self.range),
             "meaning": self.meaning,
             "methods": self.methods,
         }
@@ -116,11 +116,10 @@ class RecordedMetric(Metric):
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> RecordedMetric:
-        """Read a record; a limit of the range that is missing is infinite."""
-        low, high = record["range"]
-        limits = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+        """Read a record."""
+        low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(dict(record), *words, limits)
+        return RecordedMetric(dict(record), *words, (low, high))
 
     @property
     def methods(self) -> str:
@@ -129,7 +128,7 @@ class RecordedMetric(Metric):
 
     def record(self) -> dict[str, Any]:
         """Return what was stored."""
-        return {**self.recorded, "range": list(self.range)}
+        return dict(self.recorded)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that were stored."""

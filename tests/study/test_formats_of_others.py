@@ -1,4 +1,4 @@
-"""A format that another package declares is known to Python and to the command line."""
+"""A format that another package declares, the one that CONTRIBUTING shows, is known to Python and the command line."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from pathlib import Path
 
 import pytest
 
-MODULE = '''
-from dissensus.study.reading.format import Format, LongRows, Parsed
+CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
-class Ballots(Format):
-    """Lines such as ``case: first, second``."""
+def skeleton() -> str:
+    """Return the format that CONTRIBUTING shows."""
+    section = CONTRIBUTING.read_text(encoding="utf-8").partition("## Adding a format")[2].partition("\n## ")[0]
+    return section.partition("```python\n")[2].partition("```")[0]
 
-    id = "ballots"
-    title = "one ballot per line"
-
-    def recognises(self, source):
-        return source.kind == "text" and source.content.startswith("ballots")
-
-    def parse(self, source, options):
-        rows = LongRows()
-        for line in source.content.splitlines()[1:]:
-            case, _, names = line.partition(": ")
-            rows.add_ranking(case, None, [[name] for name in names.split(", ")])
-        return Parsed(rows.frame())
-'''
 
 BALLOTS = "ballots\nc1: Eczema, Tinea\nc2: Tinea\n"
 
@@ -35,7 +23,7 @@ BALLOTS = "ballots\nc1: Eczema, Tinea\nc2: Tinea\n"
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Install a package of one module beside a file in its format."""
-    (tmp_path / "ballot_format.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "ballot_format.py").write_text(skeleton(), encoding="utf-8")
     about = tmp_path / "ballot_format-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ballot-format\nVersion: 1.0\n", encoding="utf-8")

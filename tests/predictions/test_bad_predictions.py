@@ -366,3 +366,28 @@ def test_models_need_names_of_their_own(tmp_path: Path) -> None:
         read_models([f"A={path}", f"A={path}"])
     with pytest.raises(DissensusError, match="NAME=FILE"):
         read_models([f"={path}"])
+
+
+FILES: dict[str, str] = {
+    "wide.csv": "case,a,b\nc1,0.2,0.8\n",
+    "long.csv": "case,condition,score\nc1,a,0.2\nc1,b,0.8\n",
+    "matrix.txt": "0.2 0.8\n",
+    "matrix.json": "[[0.2, 0.8]]",
+    "lines.jsonl": '{"case": "c1", "ranked": ["b", "a"]}\n',
+}
+
+
+@pytest.mark.parametrize("format_name", ["npy", "npz", "matrix", "long", "wide", "jsonl"])
+@pytest.mark.parametrize("name", [*FILES, "a.npy", "a.npz"])
+def test_a_wrong_format_is_an_error_or_a_reading(name: str, format_name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name in FILES:
+        path.write_text(FILES[name], encoding="utf-8")
+    elif name == "a.npy":
+        np.save(path, np.array([[0.2, 0.8]]))
+    else:
+        np.savez(path, probs=np.array([[0.2, 0.8]]))
+    try:
+        read_predictions(path, format=format_name, conditions=["a", "b"], cases=["c1"])
+    except DissensusError as error:
+        assert str(path) in error.where  # noqa: PT017 - either outcome is fine

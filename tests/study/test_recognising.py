@@ -32,6 +32,11 @@ def test_every_format_has_an_example() -> None:
     assert {example.format for example in EXAMPLES} == set(Format.family.known())
 
 
+def test_every_format_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in page for name in Format.family.known())
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 @pytest.mark.parametrize("name", sorted(Format.family.known()))
 def test_a_wrong_format_is_an_error_or_a_reading(example: Example, name: str, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.checks import check_length, equal_fields
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
+from dissensus.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ Conditions: TypeAlias = "Sequence[str] | int | None"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions:
+class Predictions(Value):
     """Hold what one model said about the cases of a study.
 
     Each case has a list of entries, best first: a condition and its value. Larger is better, and a condition
@@ -395,14 +396,6 @@ class Predictions:
         return check_predictions(self)
 
     # Comparison, pickling, telling --------------------------------------------------------------------
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Predictions) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     def __repr__(self) -> str:
         from dissensus.predictions.description import description

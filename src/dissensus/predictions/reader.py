@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -333,31 +333,19 @@ def _recognises_long(source: Source, options: PredictionOptions) -> bool:
     return source.is_table and is_long(source.table, options.conditions, options.columns)
 
 
-def _parse_npy(source: Source, options: PredictionOptions) -> Predictions:
-    return predictions_from_array(
-        source.content,
-        options.conditions,
-        options.cases,
-        kind=options.kind,
-        name=options.name,
-        alpha_index=options.alpha_index,
-    )
-
-
-def _parse_npz(source: Source, options: PredictionOptions) -> Predictions:
-    return predictions_from_arrays(
-        source.content,
-        options.conditions,
-        options.cases,
-        kind=options.kind,
-        name=options.name,
-        alpha_index=options.alpha_index,
-    )
+def _parse_arrays(source: Source, options: PredictionOptions) -> Predictions:
+    given = (options.conditions, options.cases)
+    said: Any = {"kind": options.kind, "name": options.name, "alpha_index": options.alpha_index}
+    if source.kind == "npz":
+        return predictions_from_arrays(source.content, *given, **said)
+    if not isinstance(source.content, np.ndarray):
+        raise FormatError("this is not an array file", expected="npy or npz", got=source.kind)
+    return predictions_from_array(source.content, *given, **said)
 
 
 def _parse_matrix(source: Source, options: PredictionOptions) -> Predictions:
     array = _json_matrix(source) if source.kind == "json" else matrix_from_text(source.text)
-    return _parse_npy(replace(source, content=array), options)
+    return _parse_arrays(replace(source, content=array), options)
 
 
 def _json_matrix(source: Source) -> object:
@@ -391,8 +379,8 @@ def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
 
 
 FORMATS = (
-    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_npy),
-    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_npz),
+    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
+    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
     PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
     PredictionFormat("long", _recognises_long, _parse_long),
     PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_length, check_offsets, check_weights, equal_fields
+from dissensus.core.checks import check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
 from dissensus.core.ragged import (
@@ -20,13 +20,14 @@ from dissensus.core.ragged import (
     row_of_each,
     take_rows,
 )
+from dissensus.core.value import Value
 
 ANONYMOUS = -1
 """The code of an annotator without a name."""
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Panel(Value):
     """Hold the cases of a study and the opinions given on each, whatever their content.
 
     Attributes
@@ -144,14 +145,6 @@ class Panel:
             annotators=self.annotators[opinions],
             weights=self.weights[opinions],
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Panel) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
 
 def concatenate_panels(panels: Sequence[Panel]) -> Panel:

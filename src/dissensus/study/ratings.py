@@ -104,7 +104,13 @@ class Ratings(Study):
         case_names: Sequence[str] | None = None,
         groups: Sequence[str] | None = None,
     ) -> Ratings:
-        """Build from one list of scores per case."""
+        """Build from one list of scores per case.
+
+        Examples
+        --------
+        >>> Ratings.from_scores([[1, 2], [5]], case_names=["a", "b"]).scores
+        array([1., 2., 5.])
+        """
         sizes = [len(given) for given in scores]
         panel = _anonymous_panel(numbered_names(case_names, len(sizes)), np.array(sizes, dtype=np.int64), groups)
         return cls(panel, as_numbers("scores", [score for given in scores for score in given]))
@@ -142,7 +148,14 @@ class Ratings(Study):
         weight: str | None = None,
         group: str | None = None,
     ) -> Ratings:
-        """Build from a table with one row per rating (pandas, polars or arrow); a missing score is no rating."""
+        """Build from a table with one row per rating (pandas, polars or arrow); a missing score is no rating.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Ratings.from_long(pl.DataFrame({"case": ["a", "a", "b"], "score": [1, 2, None]}))
+        Ratings: 2 cases, 2 ratings from 1 to 2; 1 case without a rating
+        """
         from dissensus.study.tables import polars_frame
 
         columns = {"case": case, "annotator": annotator, "score": score, "weight": weight, "group": group}

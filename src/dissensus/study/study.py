@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
-from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import Cases
 from dissensus.core.notes import Note
 from dissensus.core.registry import Family, Registered
+from dissensus.core.value import Value
 from dissensus.study.panel import Panel
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Distribution:
     are_counts: bool = True
 
 
-class Study(Registered, ABC):
+class Study(Value, Registered, ABC):
     """Hold what annotators said about the cases of a study; :class:`Annotations` and :class:`Ratings` are two kinds.
 
     A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
@@ -263,7 +263,7 @@ class Study(Registered, ABC):
     def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
         """Count what is inside and look for what may be wrong; see :func:`dissensus.diagnose`."""
 
-    # Storing, comparing, pickling ---------------------------------------------------------------------
+    # Storing ------------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, object]:
         """Return the fields that are plain values, for JSON; without the panel and the conditions."""
@@ -277,15 +277,6 @@ class Study(Registered, ABC):
     def _fields(self) -> dict[str, Any]:
         names = [part.name for part in fields(self)]  # type: ignore[arg-type]  # every kind is a dataclass
         return {name: getattr(self, name) for name in names if name not in ("panel", "conditions")}
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        parts = (getattr(self, part.name) for part in fields(self))  # type: ignore[arg-type]
-        return type(self), tuple(parts)
 
 
 def restored_study(

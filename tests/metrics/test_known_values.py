@@ -13,7 +13,22 @@ from dissensus import DissensusError
 from dissensus import Dirichlet, InverseRank, MajorityVote, PlackettLuce
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, Coverage, ExpectedAccuracy, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SpearmanFootrule, TopKAccuracy, UserMetric
+from dissensus import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    KendallTau,
+    LogScore,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SpearmanFootrule,
+    TopKAccuracy,
+    UserMetric,
+)
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.metrics import named_metric
 from dissensus.predictions.lists import Predictions

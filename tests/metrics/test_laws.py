@@ -16,7 +16,21 @@ import dissensus.metrics
 from dissensus import Aggregation, InverseRank, MajorityVote
 from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics import METRICS
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SetSize, SpearmanFootrule, TopKAccuracy, UserMetric
+from dissensus import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    KendallTau,
+    LogScore,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+    UserMetric,
+)
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations

@@ -14,7 +14,23 @@ from hypothesis import strategies as st
 import naive_metrics as naive
 from dissensus import Aggregation
 from dissensus.metrics import METRICS
-from dissensus import AverageOverlap, BrierScore, CategoryAccuracy, Coverage, ExpectedAccuracy, ExpectedCoverage, KendallTau, LogScore, Metric, Overlap, RankBiasedOverlap, SetAccuracy, SetSize, SpearmanFootrule, TopKAccuracy
+from dissensus import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    KendallTau,
+    LogScore,
+    Metric,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+)
 from metrics.metric_studies import AGGREGATIONS, fits, measured, metrics_for, one_batch, predictions_for, small_studies
 
 DRAWS = 3

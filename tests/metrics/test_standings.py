@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Aggregation, Dirichlet, MajorityVote, PlackettLuce
+from dissensus import Aggregation, Dirichlet, MajorityVote, PlackettLuce, SetAccuracy, TopKAccuracy
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.metrics.base import Drawn, Predicted
-from dissensus import SetAccuracy, TopKAccuracy
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.metric_studies import AGGREGATIONS, measured, one_batch, predictions_for, small_studies

@@ -71,18 +71,28 @@ def top_set(k: int) -> Look:
     return lambda order, _: frozenset(order[:k])
 
 
-def top_k_accuracy(draw: Values, scores: Values, mentioned: Mentioned, k: int) -> float:
-    return expectation(draw, scores, mentioned, top_set(1), top_set(k), lambda best, named: Fraction(best <= named))
+def top_k_accuracy(draw: Values, scores: Values, mentioned: Mentioned, k: int, j: int) -> float:
+    return expectation(draw, scores, mentioned, top_set(j), top_set(k), lambda best, named: Fraction(best <= named))
 
 
-def set_accuracy(draw: Values, scores: Values, mentioned: Mentioned, k: int) -> float:
-    return expectation(draw, scores, mentioned, top_set(k), top_set(k), lambda one, other: Fraction(one == other))
+def set_accuracy(draw: Values, scores: Values, mentioned: Mentioned, k: int | None) -> float:
+    return of_named_sets(draw, scores, mentioned, k, lambda one, other: Fraction(one == other))
 
 
-def overlap(draw: Values, scores: Values, mentioned: Mentioned, k: int) -> float:
-    return expectation(
-        draw, scores, mentioned, top_set(k), top_set(k), lambda one, other: Fraction(len(one & other), k)
-    )
+def overlap(draw: Values, scores: Values, mentioned: Mentioned, k: int | None) -> float:
+    return of_named_sets(draw, scores, mentioned, k, lambda one, other: Fraction(len(one & other), len(other)))
+
+
+def of_named_sets(
+    draw: Values, scores: Values, mentioned: Mentioned, k: int | None, value: Callable[..., Fraction]
+) -> float:
+    """Compare the model's first k, or without k the conditions that it names, with as many of the draw."""
+    inside = frozenset(c for c, score in enumerate(scores) if score > 0)
+    if k is not None:
+        return expectation(draw, scores, mentioned, top_set(k), top_set(k), value)
+    if not inside:
+        return 0.0
+    return expectation(draw, scores, mentioned, top_set(len(inside)), lambda _, __: inside, value)
 
 
 def average_overlap(draw: Values, scores: Values, mentioned: Mentioned, depth: int) -> float:

@@ -104,9 +104,11 @@ def test_names_default_to_numbers() -> None:
 
 
 def test_a_sampler_of_ones_own_is_enough() -> None:
+    full = GIVEN.dense()
+
     class Own:
         def __call__(self, cases: IntArray) -> Batch:
-            return Batch.from_dense(DENSE[cases], [DRAWN.case_names[case] for case in cases])
+            return Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
 
     n_cases, n_draws, n_conditions = DENSE.shape
     own = Plausibilities(

@@ -121,9 +121,22 @@ def coverage(name: str) -> Coverage:
         strata={"study": np.repeat(LABELS, N_CASES).tolist()},
     )
     here = drawn.values().reshape(len(MODELS), len(METRICS), N_STUDIES, N_CASES).mean(axis=3)
-    studies = [replace(result, tallies=result.stratum_tallies["study", label]) for label in LABELS]
+    studies = [_study(result, number) for number in range(N_STUDIES)]
     held = [_held(study, truth, here[:, :, number]) for number, study in enumerate(studies)]
     return Coverage(*(np.mean(part, axis=0) for part in zip(*held, strict=True)))
+
+
+def _study(result: Evaluation, number: int) -> Evaluation:
+    """Take the evaluation of one study out of that of all."""
+    cases = np.arange(number * N_CASES, (number + 1) * N_CASES)
+    return replace(
+        result,
+        tallies=result.stratum_tallies["study", LABELS[number]],
+        material=replace(result.material, study=result.study.select(cases)),
+        case_means=result.case_means[..., cases],
+        case_deviations=result.case_deviations[..., cases],
+        case_shares=result.case_shares[..., cases],
+    )
 
 
 def _held(study: Evaluation, truth: FloatArray, here: FloatArray) -> tuple[FloatArray, ...]:

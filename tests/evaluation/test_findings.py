@@ -165,7 +165,8 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
     for name in ("by_category", "by_certainty", "to_frame"):
         one, other = (getattr(each, name)() for each in (whole, result))
         np.testing.assert_allclose(one["mean"], other["mean"], rtol=1e-12)
-        np.testing.assert_allclose(one["low"], other["low"], rtol=1e-12)
+        single = 1e-6 if name == "by_category" else 1e-12  # sums of categories are kept in single precision
+        np.testing.assert_allclose(one["low"], other["low"], rtol=single)
     different = evaluate(VOTES.select([0]), {n: s[:1] for n, s in SCORES.items()}, metrics=METRICS, draws=DRAWS, seed=3)
     with pytest.raises(DissensusError, match="cannot be merged"):
         result.merge(different)

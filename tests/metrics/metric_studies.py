@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,22 +11,19 @@ from hypothesis import strategies as st
 from dissensus import (
     Aggregation,
     CategoryAccuracy,
-    Coverage,
     Dirichlet,
-    ExpectedCoverage,
     InverseRank,
+    KendallTau,
+    LogScore,
     MajorityVote,
     Metric,
     PlackettLuce,
     ProbabilisticInverseRank,
-    SetSize,
+    SpearmanFootrule,
 )
-from dissensus import BrierScore as Brier
-from dissensus import LogScore as Log
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch, Plausibilities
-from dissensus.metrics import METRICS
-from dissensus.metrics.base import Drawn, Predicted
+from dissensus.metrics.base import Drawn, Predicted, SetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from strategies import rankings
@@ -41,37 +39,41 @@ AGGREGATIONS: tuple[Aggregation, ...] = (
     InverseRank(ties="each"),
 )
 
-OF_SETS = (Coverage, ExpectedCoverage, SetSize)
-OF_PROBABILITIES = (Log, Brier)
+KINDS = tuple(Metric.family.known().values())
 
 
 def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:
     """Give every metric with some numbers of places, or with all that K conditions allow."""
     wanted = range(1, n_conditions + 1) if some is None else some
-    found: list[Metric] = []
-    for kind in METRICS.values():
-        names = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    found = [kind.from_parameters(chosen) for kind in KINDS for chosen in parameters_for(kind, n_conditions, wanted)]
+    return [*found, LogScore(floor=0.01)]
+
+
+def parameters_for(kind: type[Metric], n_conditions: int, wanted: Sequence[int]) -> list[dict[str, Any]]:
+    """Choose parameters of a kind of metric by their names."""
+    names = [part.name for part in kind.parameter_fields()]
+    last = n_conditions if kind in (KendallTau, SpearmanFootrule) else n_conditions - 1
+    within = [k for k in wanted if k <= last]
+    if "j" in names:
+        return [{"k": k, "j": j} for k in within for j in {1, 2, k - 1, k} if 1 <= j <= k]
+    if "k" in names:
         fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is CategoryAccuracy else {}
-        if "k" in names:
-            last = n_conditions if kind.__name__ in ("KendallTau", "SpearmanFootrule") else n_conditions - 1
-            found += [kind(**fixed, k=k) for k in wanted if k <= last]  # type: ignore[call-arg]
-        elif "depth" in names:
-            found += [kind(depth=depth) for depth in wanted]  # type: ignore[call-arg]
-        else:
-            found.append(kind())
-    return [*found, Log(floor=0.01)]
+        return [{**fixed, "k": k} for k in [*within, *([None] if issubclass(kind, SetMetric) else [])]]
+    return [{"depth": depth} for depth in wanted] if "depth" in names else [{}]
 
 
 def fits(metric: Metric, predictions: Predictions) -> bool:
     """Tell whether a metric is made for such predictions."""
-    if isinstance(metric, OF_SETS):
+    if isinstance(metric, SetMetric) and metric.k is None:
         return predictions.kind == "set"
-    return predictions.kind == "scores" if isinstance(metric, OF_PROBABILITIES) else predictions.kind != "set"
+    if isinstance(metric, SetMetric) and predictions.kind == "set":
+        return bool((predictions.entries_per_case == metric.k).all())
+    return predictions.kind in metric.accepts
 
 
 def measured(metric: Metric, batch: Batch, predictions: Predictions) -> FloatArray:
     metric.check(predictions)
-    return metric.values(Drawn(batch, metric.depth), Predicted(predictions, batch))
+    return metric.values(Drawn(batch, metric.depth_for(predictions)), Predicted(predictions, batch))
 
 
 def all_values(metric: Metric, drawn: Plausibilities, predictions: Predictions) -> FloatArray:

@@ -28,11 +28,9 @@ from dissensus import (
     SetAccuracy,
     SpearmanFootrule,
     TopKAccuracy,
-    UserMetric,
 )
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
-from dissensus.metrics import named_metric
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
@@ -71,6 +69,8 @@ def test_without_ties_metrics_are_those_of_sorted_lists(batch: Batch) -> None:
         np.testing.assert_array_equal(measured(TopKAccuracy(k), batch, MODEL), hit)
         np.testing.assert_allclose(measured(Overlap(k), batch, MODEL), common / k, rtol=1e-13, atol=1e-15)
         np.testing.assert_array_equal(measured(SetAccuracy(k), batch, MODEL), common == k)
+        inside = (drawn[..., : (k + 1) // 2, None] == named[..., None, :k]).any(axis=-1).all(axis=-1)
+        np.testing.assert_array_equal(measured(TopKAccuracy(k, j=(k + 1) // 2), batch, MODEL), inside)
         np.testing.assert_allclose(measured(ExpectedAccuracy(k), batch, MODEL), mass, rtol=1e-12)
 
 
@@ -116,20 +116,6 @@ def test_hard_labels_give_the_numbers_of_scikit_learn() -> None:
     assert measured(Coverage(), hard, sets).mean() == pytest.approx(inside.mean(), abs=1e-15)
 
 
-def test_a_user_function_sees_dense_scores_and_draws_in_batches(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    def hit(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
-        seen.append(len(scores))
-        same: FloatArray = (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(np.float64)
-        return same
-
-    monkeypatch.setattr("dissensus.metrics.user_metric.BATCH_VALUES", 5 * N * batch.n_draws)
-    found = measured(UserMetric("hit", hit), batch, MODEL)
-    assert seen == [5, 5, 2]
-    np.testing.assert_array_equal(found, measured(TopKAccuracy(1), batch, MODEL))
-
-
 def test_a_probability_of_zero_costs_everything_where_it_matters() -> None:
     study = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     votes, draws = one_batch(MajorityVote().sample(study)), one_batch(Dirichlet().sample(study, draws=3))
@@ -168,6 +154,49 @@ def test_numbers_that_do_not_fit_the_conditions_are_refused(metric: Metric, mess
         metric.check(MODEL)
 
 
+WRONG_SETS: list[tuple[Metric, str]] = [
+    (SetAccuracy(2), r"needs sets of 2 conditions\n.*a set of 1\n.*'net', case 'y'\n.*: set-accuracy compares"),
+    (Overlap(2), r"top-2 overlap needs sets of 2(.|\n)*leave the number out"),
+    (TopKAccuracy(1), r"needs scores or rankings\n.*sets of cond(.|\n)*scores behind them(.|\n)*coverage, exp"),
+]
+
+
+@pytest.mark.parametrize(("metric", "message"), WRONG_SETS, ids=lambda value: getattr(value, "name", ""))
+def test_sets_of_another_size_or_without_an_order_are_refused(metric: Metric, message: str) -> None:
+    sets = Predictions.from_sets([["a", "b"], ["c"]], ["a", "b", "c"], case_names=["x", "y"], name="net")
+    with pytest.raises(DissensusError, match=message):
+        metric.check(sets)
+
+
+def test_scores_have_no_size_of_their_own() -> None:
+    for metric in (SetAccuracy(), Overlap()):
+        with pytest.raises(DissensusError, match=rf"{metric.name} needs sets(.|\n)*got: +scores(.|\n)*{metric.id}:3"):
+            metric.check(MODEL)
+    with pytest.raises(DissensusError, match=r"coverage needs sets(.|\n)*Predictions.from_sets(.|\n)*top-k-accuracy"):
+        Coverage().check(MODEL)
+
+
+def test_the_draw_cannot_ask_for_more_than_the_model_may_name() -> None:
+    with pytest.raises(DissensusError, match=r"j must be at most k\n.*1 to 2\n.*3"):
+        TopKAccuracy(2, j=3)
+    with pytest.raises(DissensusError, match="j must be a whole number"):
+        TopKAccuracy(2, j=0)
+
+
+def test_pairs_and_sets_by_hand() -> None:
+    said = Annotations.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"])
+    batch = one_batch(InverseRank().sample(said))
+    model = Predictions.from_scores([[3, 2, 1, 1, 1]], said.conditions)
+    # a and b, which the model names, or a and c, of which it names c one time in three
+    assert measured(TopKAccuracy(3, j=2), batch, model)[0, 0] == pytest.approx(1 / 2 + 1 / 2 / 3, rel=1e-14)
+    # a, b and c; all of them in one of three breaks of the model's tie
+    assert measured(TopKAccuracy(3, j=3), batch, model)[0, 0] == pytest.approx(1 / 3, rel=1e-14)
+    for members, same, common in (["a"], 1, 1), (["a", "b"], 0.5, 0.75), (["a", "b", "c", "d"], 0.5, 3.5 / 4):
+        sets = Predictions.from_sets([members], said.conditions)
+        assert measured(SetAccuracy(), batch, sets)[0, 0] == pytest.approx(same, rel=1e-14)
+        assert measured(Overlap(), batch, sets)[0, 0] == pytest.approx(common, rel=1e-14)
+
+
 @pytest.mark.parametrize("kind", [TopKAccuracy, SetAccuracy, Overlap, AverageOverlap, KendallTau, ExpectedAccuracy])
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
 def test_places_are_counted_from_one(kind: type[Metric], k: object) -> None:
@@ -190,7 +219,7 @@ def test_scores_that_are_no_probabilities_are_refused() -> None:
     nothing = Predictions("net", "scores", ("a", "b"), ("0",), np.array([0, 0]), np.empty(0, np.int64), np.empty(0))
     with pytest.raises(DissensusError, match="at least one score above 0"):
         BrierScore().check(nothing)
-    with pytest.raises(DissensusError, match="a ranking per case"):
+    with pytest.raises(DissensusError, match=r"Brier score needs scores\n.*rankings"):
         BrierScore().check(Predictions.from_rankings([["a"]], ["a", "b"]))
 
 
@@ -200,36 +229,3 @@ def test_conditions_and_cases_that_differ_are_refused(batch: Batch) -> None:
     other = Predictions.from_scores(SCORES, NAMES, case_names=[f"x{i}" for i in range(N_CASES)])
     with pytest.raises(DissensusError, match="unknown case '0'"):
         TopKAccuracy(1).values(Drawn(batch, 1), Predicted(other, batch))
-
-
-def test_user_functions_of_the_wrong_shape_are_refused(batch: Batch) -> None:
-    with pytest.raises(DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(12, 50\)\n.*'mine'"):
-        measured(UserMetric("mine", lambda scores, _: scores), batch, MODEL)
-    with pytest.raises(DissensusError, match="needs a name"):
-        UserMetric("", lambda scores, _: scores)
-    with pytest.raises(DissensusError, match="needs a function"):
-        UserMetric("mine")
-
-
-def test_metrics_have_names_for_the_command_line() -> None:
-    assert named_metric("set-accuracy:2") == SetAccuracy(2)
-    assert named_metric("coverage") == Coverage()
-    assert named_metric("rank-biased-overlap:0.8") == RankBiasedOverlap(0.8, 10)
-    assert named_metric("category-accuracy:2", categories=["a", "b"]) == CategoryAccuracy(("a", "b"), 2)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("top-k-acuracy:3", "did you mean 'top-k-accuracy'"),
-        ("set-accuracy", "set-accuracy needs k"),
-        ("set-accuracy:two", "must be a whole number"),
-        ("top-k-accuracy:0", "one or more"),
-        ("coverage:3", "too many parameters"),
-        ("log-score:x", "must be a number"),
-        ("category-accuracy", "needs the category of each condition"),
-    ],
-)
-def test_names_that_make_no_sense_are_refused(text: str, message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        named_metric(text)

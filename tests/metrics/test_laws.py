@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 from operator import attrgetter
 
@@ -12,34 +12,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dissensus.metrics
+import dissensus
 from dissensus import (
     Aggregation,
     AverageOverlap,
-    BrierScore,
     CategoryAccuracy,
+    Coverage,
     InverseRank,
     KendallTau,
-    LogScore,
     MajorityVote,
     Metric,
     Overlap,
     RankBiasedOverlap,
     SetAccuracy,
-    SetSize,
     SpearmanFootrule,
     TopKAccuracy,
     UserMetric,
 )
 from dissensus.datasets.simulation import simulate_study
-from dissensus.metrics import METRICS
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.metric_studies import (
     AGGREGATIONS,
-    OF_PROBABILITIES,
-    OF_SETS,
+    KINDS,
     all_values,
     fits,
     measured,
@@ -51,6 +47,7 @@ from metrics.metric_studies import (
 
 N_CONDITIONS = 12
 STUDY = simulate_study(n_cases=15, n_conditions=N_CONDITIONS, seed=2).annotations
+DIRICHLET = AGGREGATIONS[2]
 DRAWN = [aggregation.sample(STUDY, draws=20, seed=1) for aggregation in AGGREGATIONS]
 SCORES = np.random.default_rng(3).random((STUDY.n_cases, N_CONDITIONS)).round(1)
 
@@ -65,17 +62,36 @@ def said_by_model(scores: np.ndarray = SCORES, conditions: tuple[str, ...] = STU
 SETS = Predictions.from_sets(SCORES > 0.6, STUDY.conditions, case_names=STUDY.case_names)
 
 
+RANKINGS = Predictions.from_rankings(
+    [[[int(c)] for c in np.argsort(-row)[:5]] for row in SCORES], STUDY.conditions, case_names=STUDY.case_names
+)
+ALL_PREDICTIONS = (said_by_model(), RANKINGS, SETS)
+
+
 def made_for(metric: Metric) -> Predictions:
-    return SETS if isinstance(metric, OF_SETS) else said_by_model()
+    return next(said for said in ALL_PREDICTIONS if fits(metric, said))
 
 
-def test_every_metric_of_the_package_has_a_name() -> None:
-    exported = {
-        kind
-        for _, kind in inspect.getmembers(dissensus.metrics, inspect.isclass)
-        if issubclass(kind, Metric) and not inspect.isabstract(kind) and kind is not UserMetric
-    }
-    assert exported == set(METRICS.values())
+def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
+    public = {getattr(dissensus, name) for name in dissensus.__all__ if name[0].isupper()}
+    metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Metric)}
+    assert metrics - {Metric, UserMetric} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=attrgetter("id"))
+def test_every_metric_says_what_it_means(kind: type[Metric]) -> None:
+    assert kind.meaning.endswith(".")
+    assert kind.meaning[0].isupper()
+    assert set(kind.accepts) <= {"scores", "ranking", "set"}
+    low, high = kind.range
+    assert low < high
+
+
+@EVERY
+def test_methods_sentences_begin_with_the_name(metric: Metric) -> None:
+    assert metric.methods.lower().startswith(f"{metric.name}: ".lower())
+    assert metric.methods.endswith(".")
+    assert metric.is_share == (metric.range == (0, 1))
 
 
 def test_names_tell_metrics_apart() -> None:
@@ -84,8 +100,8 @@ def test_names_tell_metrics_apart() -> None:
 
 
 @EVERY
-def test_bounded_metrics_stay_within_their_bounds(metric: Metric) -> None:
-    low, high = {LogScore: (-np.inf, 0), BrierScore: (0, 2), SetSize: (0, N_CONDITIONS)}.get(type(metric), (0, 1))
+def test_values_stay_within_the_range(metric: Metric) -> None:
+    low, high = metric.range
     for drawn in DRAWN:
         values = all_values(metric, drawn, made_for(metric))
         assert values.shape == (drawn.n_cases, drawn.n_draws)
@@ -111,7 +127,7 @@ def test_the_order_of_cases_in_the_predictions_does_not_matter(metric: Metric) -
         np.testing.assert_array_equal(all_values(metric, drawn, backwards), all_values(metric, drawn, made_for(metric)))
 
 
-@pytest.mark.parametrize("metric", [m for m in METRICS_HERE if not isinstance(m, OF_SETS + OF_PROBABILITIES)], ids=NAME)
+@pytest.mark.parametrize("metric", [m for m in METRICS_HERE if fits(m, RANKINGS)], ids=NAME)
 def test_only_the_order_of_scores_matters_to_metrics_of_order(metric: Metric) -> None:
     for drawn in DRAWN:
         plain = all_values(metric, drawn, said_by_model())
@@ -185,9 +201,73 @@ def test_the_draw_itself_is_the_perfect_model(metric: Metric) -> None:
 
 
 @EVERY
-def test_models_and_metrics_that_do_not_fit_are_refused(metric: Metric) -> None:
-    other = said_by_model() if isinstance(metric, OF_SETS) else SETS
-    assert fits(metric, made_for(metric))
-    metric.check(made_for(metric))
-    with pytest.raises(dissensus.DissensusError, match="needs"):
-        metric.check(other)
+@pytest.mark.parametrize("said", ALL_PREDICTIONS, ids=attrgetter("kind"))
+def test_predictions_that_do_not_fit_are_refused_with_advice(metric: Metric, said: Predictions) -> None:
+    if fits(metric, said):
+        metric.check(said)
+    else:
+        with pytest.raises(dissensus.DissensusError, match=rf"{re.escape(metric.name)} needs (.|\n)*do: ") as caught:
+            metric.check(said)
+        assert repr(said.name) in caught.value.where
+
+
+# Sets of any size ----------------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) -> None:
+    study = data.draw(small_studies())
+    size = data.draw(st.integers(1, study.n_conditions - 1))
+    chosen = st.lists(st.sampled_from(study.conditions), unique=True, min_size=size, max_size=size)
+    named = [data.draw(chosen) for _ in study.case_names]
+    sets = Predictions.from_sets(named, study.conditions, case_names=study.case_names)
+    tied = Predictions.from_rankings([[block] for block in named], study.conditions, case_names=study.case_names)
+    batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
+    for kind in (SetAccuracy, Overlap):
+        expected = measured(kind(size), batch, tied)
+        np.testing.assert_array_equal(measured(kind(size), batch, sets), expected)
+        np.testing.assert_allclose(measured(kind(), batch, sets), expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: type(drawn.sampler).__name__)
+def test_an_empty_set_counts_nothing_and_a_set_of_everything_counts_in_full(drawn: dissensus.Plausibilities) -> None:
+    for inside, worth in ((False, 0.0), (True, 1.0)):
+        sets = Predictions.from_sets(np.full(SCORES.shape, inside), STUDY.conditions, case_names=STUDY.case_names)
+        for metric in (SetAccuracy(), Overlap(), Coverage()):
+            np.testing.assert_array_equal(all_values(metric, drawn, sets), worth)
+
+
+def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
+    small = Predictions.from_sets(SCORES > 0.95, STUDY.conditions, case_names=STUDY.case_names)
+    models, metrics = {"small": small, "large": SETS}, (SetAccuracy(), Overlap())
+    assert SETS.entries_per_case.max() > 5
+    found = dissensus.evaluate(STUDY, models, aggregations=[DIRICHLET], metrics=["set-accuracy", "overlap"], draws=30)
+    drawn = DIRICHLET.sample(STUDY, draws=30)
+    expected = [[all_values(metric, drawn, said).mean(axis=1) for metric in metrics] for said in models.values()]
+    np.testing.assert_allclose(found.case_means[0], expected, rtol=1e-12, atol=1e-15)
+
+
+# The first j inside the first k --------------------------------------------------------------------------
+
+
+@given(data=st.data())
+def test_the_first_k_inside_the_first_k_are_the_same_set(data: st.DataObject) -> None:
+    study = data.draw(small_studies())
+    predictions = data.draw(predictions_for(study).filter(lambda said: said.kind != "set"))
+    batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
+    for k in range(1, study.n_conditions):
+        inside, same = measured(TopKAccuracy(k, j=k), batch, predictions), measured(SetAccuracy(k), batch, predictions)
+        np.testing.assert_allclose(inside, same, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: type(drawn.sampler).__name__)
+def test_more_conditions_are_harder_to_find_together(drawn: dissensus.Plausibilities) -> None:
+    values = [all_values(TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
+    assert (np.diff(values, axis=0) <= 1e-12).all()
+
+
+def test_a_constant_classifier_finds_pairs_by_chance() -> None:
+    predictions = said_by_model(np.full_like(SCORES, 0.5))
+    for drawn in DRAWN:
+        values = all_values(TopKAccuracy(5, j=2), drawn, predictions)
+        np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)

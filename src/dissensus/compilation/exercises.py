@@ -35,6 +35,7 @@ SAID = Annotations.from_rankings(
 SCORES = [[0.3, 0.3, 0.1, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.1, 0.1, 0.1]]
 METRICS_OF_SCORES = (
     TopKAccuracy(2),
+    TopKAccuracy(2, j=2),
     SetAccuracy(2),
     Overlap(2),
     AverageOverlap(3),

@@ -52,11 +52,11 @@ class Family(Generic[Kind]):
         self._declared[kind.id] = kind
 
     def known(self) -> dict[str, type[Kind]]:
-        """Return all of them by id: those of the package first, then those of installed packages."""
+        """Return all of them by id: those of the package first, then those of installed packages, each sorted."""
         if not self._is_loaded:
             self._is_loaded = True
             self._load()
-        return dict(self._declared)
+        return dict(sorted(self._declared.items(), key=lambda item: (not self._is_own(item[1]), item[0])))
 
     def find(self, name: str) -> type[Kind]:
         """Return the one with this id, or say which there are."""
@@ -68,6 +68,9 @@ class Family(Generic[Kind]):
                 advice=suggestion(name, known),
             )
         return known[name]
+
+    def _is_own(self, kind: type[Kind]) -> bool:
+        return kind.__module__.startswith(f"{self.package}.")
 
     def _load(self) -> None:
         package = import_module(self.package)

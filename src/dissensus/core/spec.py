@@ -57,10 +57,9 @@ class Spec(Registered):
         >>> PlackettLuce.usage()
         'plackett-luce:RELIABILITY:alpha=ALPHA:prior=PRIOR:chains=CHAINS:warmup=WARMUP'
         """
-        names = [part.name for part in cls.parameter_fields() if part.name not in cls.given]
         placed = cls.placed_parameters()
-        texts = [name.upper() if name in placed else f"{name}={name.upper()}" for name in names]
-        return ":".join([cls.id, *texts])
+        named = [part.name for part in cls.parameter_fields() if part.name not in (*placed, *cls.given)]
+        return ":".join([cls.id, *map(str.upper, placed), *(f"{name}={name.upper()}" for name in named)])
 
     @classmethod
     def placed_parameters(cls) -> tuple[str, ...]:
@@ -83,22 +82,26 @@ class Spec(Registered):
 
     @classmethod
     def from_parameters(cls: type[Kind], parameters: Mapping[str, Any]) -> Kind:
-        """Make one from parameters by name; refuse those that it does not have."""
-        known = [part.name for part in cls.parameter_fields()]
-        for name in parameters:
-            if name not in known:
-                raise DissensusError(
-                    f"{cls.id} has no {name}",
-                    expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
-                    advice=suggestion(name, known) or f"leave it out, or choose another {cls.family.noun}",
-                )
+        """Make one from parameters by name; refuse those that it does not have, and say which are missing."""
+        known = {part.name: part for part in cls.parameter_fields()}
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            raise DissensusError(
+                f"{cls.id} has no {unknown[0]}",
+                expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
+                advice=suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}",
+            )
+        missing = [name for name, part in known.items() if _is_required(part) and name not in parameters]
+        if missing:
+            advice = f"tell the evaluation: evaluate(..., {missing[0]}=...)" if missing[0] in cls.given else ""
+            raise DissensusError(f"{cls.id} needs {missing[0]}", expected=cls.usage(), advice=advice)
         return cls(**parameters)
 
 
 def plain_value(value: Any) -> Any:
     """Turn a parameter into what JSON can hold: specs become records, arrays and tuples lists, infinity a word."""
     if isinstance(value, Spec):
-        return value.record()
+        return {"id": value.id, "parameters": value.parameters()}
     if isinstance(value, Mapping):
         return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, tuple | list | np.ndarray):
@@ -144,17 +147,16 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     >>> specs_from(Aggregation.family, "probabilistic-inverse-rank:30:ties=each")
     [ProbabilisticInverseRank(reliability=30.0, ties='each', alpha=0.0)]
     """
-    name, *parts = [part.strip() for part in text.strip().split(":")]
+    name, *parts = [part.strip() for part in text.split(":")]
     kind = family.find(name)
-    named = dict(part.split("=", 1) for part in parts if "=" in part)
-    placed = [part for part in parts if "=" not in part]
-    _check_places(kind, text, placed, named)
+    placed = _placed(kind, text, [part for part in parts if "=" not in part])
+    named = [(key.strip(), value.strip()) for key, _, value in (part.partition("=") for part in parts if "=" in part)]
+    _check_once(kind, text, [*placed, *(key for key, _ in named)])
     own = {key: value for key, value in (given or {}).items() if key in kind.given}
-    fixed = {key: _read(kind, key, value, text) for key, value in named.items()}
-    swept = [[_read(kind, key, item, text) for item in value.split(",")] for key, value in _places(kind, placed)]
-    keys = [key for key, _ in _places(kind, placed)]
+    fixed = {key: _read(kind, key, value, text) for key, value in named}
+    swept = [[_read(kind, key, item.strip(), text) for item in value.split(",")] for key, value in placed.items()]
     return [
-        kind.from_parameters({**own, **fixed, **dict(zip(keys, values, strict=True))}) for values in product(*swept)
+        kind.from_parameters({**own, **fixed, **dict(zip(placed, values, strict=True))}) for values in product(*swept)
     ]
 
 
@@ -173,22 +175,18 @@ def as_specs(family: Family[Kind], items: Sequence[Any], given: Mapping[str, Any
     return [spec for item in items for spec in (specs_from(family, item, given) if isinstance(item, str) else [item])]
 
 
-def _places(kind: type[Spec], placed: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(kind.placed_parameters(), placed, strict=False))
-
-
-def _check_places(kind: type[Spec], text: str, placed: Sequence[str], named: Mapping[str, str]) -> None:
-    """Refuse too many values, and say which are missing."""
-    known = {part.name: part for part in kind.parameter_fields()}
+def _placed(kind: type[Spec], text: str, values: Sequence[str]) -> dict[str, str]:
+    """Give each value without a name the parameter of its place; refuse too many."""
     places = kind.placed_parameters()
-    if len(placed) > len(places):
+    if len(values) > len(places):
         raise DissensusError(f"{kind.id} has too many parameters", expected=kind.usage(), got=repr(text))
-    said = {*places[: len(placed)], *named, *kind.given}
-    missing = [name for name, part in known.items() if name not in said and _is_required(part)]
-    if missing:
-        raise DissensusError(
-            f"{kind.id} needs {missing[0]}", expected=kind.usage(), got=repr(text), advice=f"such as {kind.id}:3"
-        )
+    return dict(zip(places, values, strict=False))
+
+
+def _check_once(kind: type[Spec], text: str, names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DissensusError(f"{kind.id} has two values of {twice}", expected=kind.usage(), got=repr(text))
 
 
 def _is_required(part: Field[Any]) -> bool:
@@ -199,7 +197,7 @@ def _read(kind: type[Spec], name: str, text: str, where: str) -> Any:
     """Read the value of a parameter as its type says."""
     hints = get_type_hints(kind)
     try:
-        return read_value(hints.get(name, str), text, kind.family)
+        return read_value(hints.get(name, str), text)
     except ValueError as error:
         if isinstance(error, DissensusError):
             raise
@@ -208,27 +206,42 @@ def _read(kind: type[Spec], name: str, text: str, where: str) -> Any:
         ) from None
 
 
-def read_value(hint: Any, text: str, family: Family[Any]) -> Any:
+def read_value(hint: Any, text: str) -> Any:
     """Read text as a value of a type.
 
     Raises
     ------
     ValueError
         Whose text says what was expected.
+
+    Examples
+    --------
+    >>> read_value(tuple[float, ...], "0,5"), read_value(int | None, "none"), read_value(bool, "true")
+    ((0.0, 5.0), None, True)
     """
     origin, choices = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         others = [choice for choice in choices if choice is not type(None)]
-        return None if text == "none" and len(others) < len(choices) else read_value(others[0], text, family)
+        return None if text == "none" and len(others) < len(choices) else read_value(others[0], text)
     if origin is tuple:
-        return tuple(read_value(choices[0], part, family) for part in text.split(","))
+        return tuple(read_value(choices[0], part.strip()) for part in text.split(","))
     if isinstance(hint, type) and issubclass(hint, Spec):
-        return one_spec(family, text)
+        return one_spec(hint.family, text)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _read_parts(hint, text)
     if hint is bool:
         return _read_truth(text)
     if hint in (int, float):
         return _read_number(hint, text)
     return text if hint is str or origin is Literal else _number_or_word(text)
+
+
+def _read_parts(kind: type, text: str) -> Any:
+    """Read the fields of a dataclass, in order."""
+    names, parts, hints = [part.name for part in fields(kind)], text.split(","), get_type_hints(kind)
+    if len(parts) != len(names):
+        raise ValueError(f"{len(names)} numbers: {','.join(name.upper() for name in names)}")
+    return kind(*(read_value(hints[name], part.strip()) for name, part in zip(names, parts, strict=True)))
 
 
 def _read_truth(text: str) -> bool:

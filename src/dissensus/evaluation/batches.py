@@ -104,7 +104,8 @@ class Job:
     @cached_property
     def depth(self) -> int:
         """How many places of a draw matter."""
-        return int(max([1, *self.tops, *(metric.depth for metric in self.metrics)]))
+        wanted = [metric.depth_for(model) for metric in self.metrics for model in self.models.values()]
+        return int(max([1, *self.tops, *wanted]))
 
     @cached_property
     def labels(self) -> list[tuple[str, str]]:

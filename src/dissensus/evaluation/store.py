@@ -201,6 +201,7 @@ def _described(evaluation: Evaluation) -> Described:
         "points": [point.record() for point in evaluation.points],
         "metrics": [metric.record() for metric in evaluation.metrics],
         "excluded": list(evaluation.excluded),
+        "findings": len(evaluation.findings),
         **_described_material(evaluation.material),
     }
 
@@ -283,7 +284,7 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
     )
     keys = sorted({(column, label) for column, labels in material.strata.items() for label in labels})
     names = () if material.categories is None else material.categories.names
-    has_findings = f"findings 0 {fields(Findings)[0].name}" in arrays
+    n_findings = described["findings"]
     return Evaluation(
         runs=runs,
         points=tuple(restored_aggregation(point) for point in described["points"]),
@@ -295,13 +296,13 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
         case_means=arrays["case_means"],
         case_deviations=arrays["case_deviations"],
         case_shares=arrays["case_shares"],
-        findings=tuple(_restored_findings(arrays, run) for run in range(len(runs) if has_findings else 0)),
+        findings=tuple(_restored_findings(arrays, run) for run in range(n_findings)),
         stratum_tallies={key: _sums(Tally, arrays, f"stratum {i}", len(runs)) for i, key in enumerate(keys)},
         category_tallies={name: _sums(Tally, arrays, f"category {i}", len(runs)) for i, name in enumerate(names)},
         category_resamples={
             name: _sums(Resamples, arrays, f"resamples {i}", len(runs)) for i, name in enumerate(names)
         },
-        bin_tallies=tuple(_sums(Tally, arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if has_findings),
+        bin_tallies=tuple(_sums(Tally, arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if n_findings),
         level=described["level"],
         seed=described["seed"],
         versions=described["versions"],

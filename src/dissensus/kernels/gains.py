@@ -115,11 +115,11 @@ def fill_averages(
 
 @inner
 def log_binomial(n: int, r: int) -> float:
-    """Return the logarithm of n choose r, for small r."""
+    """Return the logarithm of n choose r, for small r or n - r."""
     if r < 0 or r > n:
         return -np.inf
     total = 0.0
-    for i in range(r):
+    for i in range(min(r, n - r)):
         total += math.log((n - i) / (i + 1))
     return total
 
@@ -162,25 +162,28 @@ def chance_of_same(
     return total
 
 
-def same_sets(layout: Layout, drawn: Orders, predicted: Standings, k: int) -> FloatArray:
+def same_sets(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray) -> FloatArray:
     """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
 
     Notes
     -----
+    ``sizes`` (n_cases,) holds k of each case; where it is 0 there is nothing to be the same, and the probability is 0.
     Sums over the mentioned conditions A in the set: the draw has exactly A with probability P(A), the model with
     Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
     probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
     """
     chances = np.zeros(len(drawn.counts))
-    fill_chances(layout, drawn, predicted, k, chances)
+    fill_chances(layout, drawn, predicted, plain(sizes), chances)
     return chances
 
 
 @compiled
-def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, k: int, chances: FloatArray) -> None:
+def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray, chances: FloatArray) -> None:
     """Do what :func:`same_sets` says; zero before."""
-    start, none = 0, k - k  # zero, but not a constant, which Numba would compile functions for once more
-    for case in range(len(layout.rest_shapes)):
+    start = 0
+    for case in range(len(sizes)):
+        k = sizes[case]
+        none = k - k  # zero, but not a constant, which Numba would compile functions for once more
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         n_rest = layout.n_conditions - (end - first)
         sure, group, above, tied = none, none, none, none + 1
@@ -192,7 +195,7 @@ def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, k: int, ch
                 above, tied = predicted.above[member], predicted.tied[member]
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             sure_d, group_d, above_d, tied_d = none, none, none, none + 1
-            required, free, possible = none, none, True
+            required, free, possible = none, none, k > 0
             for member in range(first, end):
                 flat = start + member - first
                 is_out = predicted.above[member] >= k
@@ -216,6 +219,118 @@ def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, k: int, ch
             ours = sure, group, above, tied
             theirs = sure_d, group_d, above_d, tied_d
             chances[order] = chance_of_same(required, free, ours, theirs, n_rest, k)
+
+
+def contained_sets(
+    layout: Layout, drawn: Orders, predicted: Standings, cuts: tuple[IntArray, IntArray], j: int, k: int
+) -> FloatArray:
+    """Return the probability that the top j of an order are all among the top k of the model, shape (n_orders,).
+
+    Parameters
+    ----------
+    layout, drawn
+        The draws, and their orders.
+    predicted, cuts
+        Standings of the model; how many conditions are above the tie across place k, and in it, each (n_cases,).
+
+    Notes
+    -----
+    Sums over what the top j consist of: how many mentioned conditions of the tie across place j the model surely
+    names, how many are in the tie across its place k, and how many of the unmentioned conditions, which are any of
+    them with equal probability, are in that tie. If g conditions are in it, and it has t conditions for p places, the
+    model names them all with probability (t - g choose p - g) / (t choose p).
+    """
+    chances = np.zeros(len(drawn.counts))
+    fill_contained(layout, drawn, predicted, (plain(cuts[0]), plain(cuts[1])), j, k, chances)
+    return chances
+
+
+@inner
+def chance_of_contained(
+    cut: int,
+    n_rest: int,
+    drawn_tie: tuple[int, int, int, int],
+    named_rest: tuple[int, int, int],
+    named_tie: tuple[int, int],
+    n_places: int,
+    k: int,
+) -> float:
+    """Return the probability that the top j of an order, none of which the model surely lacks, are in its top k.
+
+    Of the conditions that are surely in the top j, ``cut`` mentioned ones are in the model's tie ``named_tie`` (above,
+    tied) and ``n_rest`` are unmentioned. The tie across place j gives ``n_places`` more: ``drawn_tie`` is how many
+    conditions it has, how many of them are unmentioned, surely named by the model, and in the model's tie.
+    ``named_rest`` is how many unmentioned conditions there are outside the model's tie in its top k, in its tie, and
+    in all.
+    """
+    tied, tied_rest, free_sure, free_cut = drawn_tie
+    rest_sure, rest_cut, all_rest = named_rest
+    above_k, tied_k = named_tie
+    total = 0.0
+    for sure in range(min(free_sure, n_places) + 1):
+        for more in range(min(free_cut, n_places - sure) + 1):
+            others = n_places - sure - more
+            if others <= tied_rest:
+                unmentioned = n_rest + others
+                ways = log_binomial(free_sure, sure) + log_binomial(free_cut, more) + log_binomial(tied_rest, others)
+                ways -= log_binomial(tied, n_places) + log_binomial(all_rest, unmentioned)
+                for w in range(min(rest_cut, unmentioned) + 1):
+                    in_tie = cut + more + w
+                    total += math.exp(
+                        ways
+                        + log_binomial(rest_sure, unmentioned - w)
+                        + log_binomial(rest_cut, w)
+                        + log_chance_of_part(in_tie, in_tie, above_k, tied_k, k)
+                    )
+    return total
+
+
+@compiled
+def fill_contained(
+    layout: Layout,
+    drawn: Orders,
+    predicted: Standings,
+    cuts: tuple[IntArray, IntArray],
+    j: int,
+    k: int,
+    chances: FloatArray,
+) -> None:
+    """Do what :func:`contained_sets` says, for plain arrays; zero before."""
+    start, none = 0, k - k
+    aboves, sizes = cuts
+    for case in range(len(aboves)):
+        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
+        rest_sure, rest_cut = aboves[case], sizes[case]
+        for member in range(first, end):
+            if predicted.above[member] + predicted.tied[member] <= k:
+                rest_sure -= 1
+            elif predicted.above[member] < k:
+                rest_cut -= 1
+        named_rest = rest_sure, rest_cut, layout.n_conditions - (end - first)
+        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
+            in_top, cut, above, tied, group, free_sure, free_cut = none, none, none + j, none, none, none, none
+            possible = True
+            for member in range(first, end):
+                flat = start + member - first
+                is_out = predicted.above[member] >= k
+                is_sure = predicted.above[member] + predicted.tied[member] <= k
+                if drawn.above[flat] + drawn.tied[flat] <= j:
+                    possible = possible and not is_out
+                    in_top += 1
+                    cut += not is_sure
+                elif drawn.above[flat] < j:
+                    above, tied = drawn.above[flat], drawn.tied[flat]
+                    group += 1
+                    free_sure += is_sure
+                    free_cut += not (is_sure or is_out)
+                if not possible:
+                    break
+            start += end - first
+            if possible:
+                drawn_tie = tied, tied - group, free_sure, free_cut
+                chances[order] = chance_of_contained(
+                    cut, above - in_top, drawn_tie, named_rest, (aboves[case], sizes[case]), j - above, k
+                )
 
 
 # Lists of the first k ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How often the model finds the best condition, or how much of the plausibility."""
+"""How often the model finds the best conditions, or how much of the plausibility."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_count
+from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import (
     Drawn,
     Metric,
@@ -19,36 +20,60 @@ from dissensus.predictions.lists import Predictions
 
 @dataclass(frozen=True)
 class TopKAccuracy(TopKMetric):
-    """Probability that the best condition of a draw is among the model's top k.
+    """Probability that the best condition of a draw, or all of its top j, are among the model's top k.
 
     Parameters
     ----------
     k
         Number of conditions that the model may name, fewer than there are.
+    j
+        Number of conditions of the draw that must all be among them, at most k.
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.2, 0.2]], ["a", "b", "c"])
     >>> TopKAccuracy(2).values(Drawn(batch, 1), Predicted(model, batch))
     array([[0.5]])
+
+    Nobody ranked ``a`` or ``c``, so that either may be second.
+
+    >>> TopKAccuracy(2, j=2).values(Drawn(batch, 2), Predicted(model, batch))
+    array([[0.25]])
     """
 
     id = "top-k-accuracy"
-    meaning = "The share of draws whose most plausible condition is among the model's first."
+    meaning = "The share of draws whose most plausible condition, or each of the first few, is among the model's first."
 
     k: int = 1
+    j: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(j=self.j)
+        if self.j > self.k:
+            raise DissensusError("j must be at most k", expected=f"1 to {self.k}", got=str(self.j))
 
     @property
     def name(self) -> str:
         """What the metric is called."""
-        return f"top-{self.k} accuracy"
+        return f"top-{self.k} accuracy" if self.j == 1 else f"top-{self.j} in top-{self.k} accuracy"
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says about it."""
+        wanted = "most plausible condition is" if self.j == 1 else f"{self.j} most plausible conditions are all"
+        return f"{self.name.capitalize()}: the share of draws whose {wanted} among the model's first {self.k}."
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
-        """Return the probability that the best condition of each order is in the top k."""
-        return expected_worth(drawn, *predicted.top_shares(self.k))
+        """Return the probability that the top j of each order are in the top k."""
+        from dissensus.kernels.gains import contained_sets
+
+        if self.j == 1:
+            return expected_worth(drawn, *predicted.top_shares(self.k))
+        return contained_sets(drawn.layout, drawn.orders, predicted.standings, predicted.cuts(self.k), self.j, self.k)
 
 
 @dataclass(frozen=True)
@@ -62,7 +87,7 @@ class ExpectedAccuracy(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
@@ -71,7 +96,7 @@ class ExpectedAccuracy(Metric):
     """
 
     id = "expected-accuracy"
-    meaning = "How much plausibility the draws give to the model's first conditions."
+    meaning = "How much of the plausibility the draws give to the model's first conditions."
     accepts = ("scores", "ranking")
 
     k: int = 1

@@ -30,8 +30,8 @@ KINDS: dict[PredictionKind, str] = {"scores": "scores", "ranking": "rankings", "
 """Kinds of predictions in words."""
 
 
-def _accepting(kind: PredictionKind) -> list[str]:
-    return [name for name, metric in Metric.family.known().items() if kind in metric.accepts]
+def _accepting(kind: PredictionKind) -> str:
+    return ", ".join(name for name, metric in Metric.family.known().items() if kind in metric.accepts)
 
 
 class Metric(Spec, ABC):
@@ -52,7 +52,7 @@ class Metric(Spec, ABC):
     """The least and the greatest value that it can have."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
-    """The kinds of predictions that it can be computed for."""
+    """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
 
     @property
     @abstractmethod
@@ -63,6 +63,10 @@ class Metric(Spec, ABC):
     def depth(self) -> int:
         """How many places of the rankings it looks at; zero if the order of conditions does not matter."""
         return 0
+
+    def depth_for(self, predictions: Predictions) -> int:  # noqa: ARG002 - for metrics that the predictions decide
+        """How many places of a draw must be known to compare it with these predictions."""
+        return self.depth
 
     @property
     def methods(self) -> str:
@@ -81,16 +85,24 @@ class Metric(Spec, ABC):
                 f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
                 got=KINDS[predictions.kind],
                 where=f"model {predictions.name!r}",
-                advice=f"for {KINDS[predictions.kind]} there are {', '.join(_accepting(predictions.kind))}",
+                advice=f"{self._way}, or choose among {_accepting(predictions.kind)}",
             )
 
+    @property
+    def _way(self) -> str:
+        """How to come by the predictions that it needs."""
+        return "build sets with Predictions.from_sets" if self.accepts == ("set",) else "give the scores behind them"
+
     def record(self) -> dict[str, Any]:
-        """Return id, parameters and everything that tables and reports say about the metric."""
+        """Return id, parameters and everything that tables and reports say about the metric.
+
+        A limit of the range that is infinite is missing, so that JSON can hold it.
+        """
         return {
             **super().record(),
             "name": self.name,
             "higher_is_better": self.higher_is_better,
-            "range": plain_value(self.range),
+"range": plain_value(self.range),
             "meaning": self.meaning,
             "methods": self.methods,
         }
@@ -188,6 +200,63 @@ class TopKMetric(OrderMetric):
         check_fewer(self, self.k, predictions)
 
 
+@dataclass(frozen=True)
+class SetMetric(OrderMetric):
+    """Compare a set that a model names with as many first conditions of each order.
+
+    Parameters
+    ----------
+    k
+        The first k conditions of scores or rankings are the set, fewer than there are; predictions that are sets must
+        have k conditions each. Without it, predictions must be sets, and each is compared at its own size; an empty
+        set, which says nothing, counts 0.
+    """
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_count(k=self.k)
+
+    @property
+    def depth(self) -> int:
+        """How many places count; zero if predictions decide."""
+        return self.k or 0
+
+    def depth_for(self, predictions: Predictions) -> int:
+        """How many places of a draw must be known: as many as the largest set has conditions."""
+        return int(predictions.entries_per_case.max(initial=0)) if self.k is None else self.k
+
+    def sizes(self, predicted: Predicted) -> IntArray:
+        """Return the size of the set of each case, shape (n_cases,)."""
+        return predicted.listed if self.k is None else np.full(predicted.batch.n_cases, self.k, dtype=np.int64)
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse a k that holds all conditions, sets of another size, and anything but sets where there is no k."""
+        super().check(predictions)
+        if self.k is not None:
+            check_fewer(self, self.k, predictions)
+        if self.k is not None and predictions.kind == "set":
+            self._check_sizes(self.k, predictions)
+        if self.k is None and predictions.kind != "set":
+            raise DissensusError(
+                f"{self.name} needs sets of conditions",
+                got=KINDS[predictions.kind],
+                where=f"model {predictions.name!r}",
+                advice=f"say how many first conditions are the set, such as {self.id}:3",
+            )
+
+    def _check_sizes(self, k: int, predictions: Predictions) -> None:
+        other = np.flatnonzero(predictions.entries_per_case != k)
+        if len(other):
+            raise DissensusError(
+                f"{self.name} needs sets of {k} conditions",
+                got=f"a set of {predictions.entries_per_case[other[0]]}",
+                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
+                advice=f"leave the number out: {self.id} compares sets of any size",
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Hold a batch of draws and the orders that they put conditions in.
@@ -243,7 +312,7 @@ class Predicted:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.3, 0.2]], ["a", "b", "c"])
@@ -331,6 +400,19 @@ class Predicted:
         counts, is_early = sizes.copy(), self.standings.above < k
         np.subtract.at(counts, (self.case_of_member[is_early], self.standings.above[is_early]), 1)
         return sizes, counts
+
+    def cuts(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return how many conditions are above the tie across place k, and how many are in it, each (n_cases,).
+
+        Where no tie is cut, k and zero: the first k are known.
+        """
+        above, tied = self.entry_standings
+        is_cut = (above < k) & (above + tied > k)
+        case, is_short = row_of_each(self.entries[0])[is_cut], self.listed < k
+        aboves, sizes = np.full(self.batch.n_cases, k, dtype=np.int64), np.zeros(self.batch.n_cases, dtype=np.int64)
+        aboves[case], sizes[case] = above[is_cut], tied[is_cut]
+        aboves[is_short], sizes[is_short] = self.listed[is_short], self.batch.n_conditions - self.listed[is_short]
+        return aboves, sizes
 
     def sums(self, of_members: FloatArray) -> FloatArray:
         """Add up numbers of the mentioned conditions by case, shape (n_cases,)."""

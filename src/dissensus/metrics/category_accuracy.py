@@ -33,7 +33,7 @@ class CategoryAccuracy(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
@@ -42,7 +42,10 @@ class CategoryAccuracy(OrderMetric):
     """
 
     id = "category-accuracy"
-    meaning = "The share of draws whose category is among those of the model's first conditions."
+    meaning = (
+        "The share of draws in which the category of the most plausible condition is a category of the model's first "
+        "conditions."
+    )
     accepts = ("scores", "ranking")
     given = ("categories",)
 

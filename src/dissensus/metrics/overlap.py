@@ -6,49 +6,58 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.metrics.base import (
     Drawn,
     OrderMetric,
     Predicted,
-    TopKMetric,
+    SetMetric,
     check_depth,
     mean_worth,
 )
+from dissensus.metrics.sets import inside
 from dissensus.predictions.lists import Predictions
 
 
 @dataclass(frozen=True)
-class Overlap(TopKMetric):
-    """Share of the top k of a draw that are in the top k of the model.
+class Overlap(SetMetric):
+    """Share of the set that a model names that is among as many first conditions of a draw.
 
     Parameters
     ----------
     k
-        Number of conditions on either side, fewer than there are.
+        The first k conditions of scores or rankings are the set, fewer than there are; predictions that are sets must
+        have k conditions each. Without it, predictions must be sets, and each is compared at its own size; an empty
+        set, which says nothing, counts 0.
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.1, 0.2, 0.1]], ["a", "b", "c", "d"])
     >>> Overlap(2).values(Drawn(batch, 2), Predicted(model, batch))
     array([[0.5]])
+    >>> named, metric = Predictions.from_sets([["a", "b", "c"]], ["a", "b", "c", "d"]), Overlap()
+    >>> metric.values(Drawn(batch, metric.depth_for(named)), Predicted(named, batch)).round(3)
+    array([[0.833]])
     """
 
     id = "overlap"
-    meaning = "The share of the first conditions that model and draw have in common."
+    meaning = "The share of the conditions that the model names that are among as many first conditions of a draw."
 
     @property
     def name(self) -> str:
         """What the metric is called."""
-        return f"top-{self.k} overlap"
+        return "overlap" if self.k is None else f"top-{self.k} overlap"
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the overlap with each order."""
+        if self.k is None:
+            return set_overlap(drawn, predicted, self.sizes(predicted))
         return mean_overlap(drawn, predicted, (np.arange(1, self.k + 1) == self.k).astype(np.float64))
 
 
@@ -63,7 +72,7 @@ class AverageOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
@@ -113,7 +122,7 @@ class RankBiasedOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
@@ -122,7 +131,7 @@ class RankBiasedOverlap(OrderMetric):
     """
 
     id = "rank-biased-overlap"
-    meaning = "How much the lists of model and draw have in common; each place counts less than the last."
+    meaning = "How much the lists of model and draw have in common; each place counts less than the one before."
     accepts = ("scores", "ranking")
 
     persistence: float = 0.9
@@ -146,6 +155,17 @@ class RankBiasedOverlap(OrderMetric):
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the rank-biased overlap with each order."""
         return mean_overlap(drawn, predicted, np.float64(self.persistence) ** np.arange(self.depth, dtype=np.float64))
+
+
+def set_overlap(drawn: Drawn, predicted: Predicted, sizes: IntArray) -> FloatArray:
+    """Return the share of each set that is among as many first conditions of each order; 0 for an empty set."""
+    orders, batch, case = drawn.orders, drawn.batch, drawn.case_of_member
+    members, rest = inside(predicted)
+    gains = (members - rest[case]) / np.maximum(1, sizes)[case]
+    case_of_order = row_of_each(orders.offsets)
+    rows, member = take_rows(batch.support_offsets, case_of_order)
+    chances = np.clip((sizes[case[member]] - orders.above) / orders.tied, 0.0, 1.0)
+    return rest[case_of_order] + weighted_counts(row_of_each(rows), chances * gains[member], len(case_of_order))
 
 
 def mean_overlap(drawn: Drawn, predicted: Predicted, weights: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ class LogScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
@@ -36,7 +36,10 @@ class LogScore(Metric):
     """
 
     id = "log-score"
-    meaning = "How well the model's probabilities predict the plausibilities; 0 would be perfect."
+    meaning = (
+        "The logarithm of the model's probability of a condition that is drawn in proportion to the plausibilities, on "
+        "average; 0 at best."
+    )
     accepts = ("scores",)
     range = (-np.inf, 0.0)
 
@@ -53,6 +56,7 @@ class LogScore(Metric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse anything but probabilities."""
+        super().check(predictions)
         check_probabilities(self, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
@@ -86,7 +90,7 @@ class BrierScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
@@ -95,7 +99,10 @@ class BrierScore(Metric):
     """
 
     id = "brier-score"
-    meaning = "How far the model's probabilities are from the plausibilities; 0 would be perfect."
+    meaning = (
+        "The squared distance of the model's probabilities from a condition that is drawn in proportion to the "
+        "plausibilities, on average; 0 at best and 2 at worst."
+    )
     accepts = ("scores",)
     range = (0.0, 2.0)
 
@@ -108,6 +115,7 @@ class BrierScore(Metric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse anything but probabilities."""
+        super().check(predictions)
         check_probabilities(self, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
@@ -142,11 +150,8 @@ def finite_and_zero(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def check_probabilities(metric: Metric, predictions: Predictions) -> None:
-    """Refuse predictions that cannot be probabilities."""
-    place = f"model {predictions.name!r}"
-    if predictions.kind != "scores":
-        raise DissensusError(f"{metric.name} needs probabilities", got=f"a {predictions.kind} per case", where=place)
-    case = predictions.case_of_entry
+    """Refuse scores that cannot be probabilities."""
+    place, case = f"model {predictions.name!r}", predictions.case_of_entry
     negative = np.flatnonzero(predictions.values < 0)
     if len(negative):
         raise DissensusError(

@@ -12,43 +12,48 @@ from dissensus.metrics.base import (
     Metric,
     OrderMetric,
     Predicted,
-    TopKMetric,
+    SetMetric,
     expected_worth,
 )
 
 
 @dataclass(frozen=True)
-class SetAccuracy(TopKMetric):
-    """Probability that the top-k set of a draw is the top-k set of the model.
+class SetAccuracy(SetMetric):
+    """Probability that the set that a model names is the set of as many first conditions of a draw.
 
     Parameters
     ----------
     k
-        Size of the sets, smaller than the number of conditions.
+        The first k conditions of scores or rankings are the set, fewer than there are; predictions that are sets must
+        have k conditions each. Without it, predictions must be sets, and each is compared at its own size; an empty
+        set, which says nothing, counts 0.
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.2, 0.6, 0.2]], ["a", "b", "c"])
     >>> SetAccuracy(2).values(Drawn(batch, 2), Predicted(model, batch))
     array([[0.5]])
+    >>> named, metric = Predictions.from_sets([["b", "a"]], ["a", "b", "c"]), SetAccuracy()
+    >>> metric.values(Drawn(batch, metric.depth_for(named)), Predicted(named, batch))
+    array([[1.]])
     """
 
     id = "set-accuracy"
-    meaning = "The share of draws in which the first conditions of the model and of the draw are the same set."
+    meaning = "The share of draws whose first conditions are exactly those that the model names, in any order."
 
     @property
     def name(self) -> str:
         """What the metric is called."""
-        return f"top-{self.k} set accuracy"
+        return "set accuracy" if self.k is None else f"top-{self.k} set accuracy"
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""
         from dissensus.kernels.gains import same_sets
 
-        return same_sets(drawn.layout, drawn.orders, predicted.standings, self.k)
+        return same_sets(drawn.layout, drawn.orders, predicted.standings, self.sizes(predicted))
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Coverage(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
@@ -90,7 +95,7 @@ class ExpectedCoverage(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
@@ -99,7 +104,7 @@ class ExpectedCoverage(Metric):
     """
 
     id = "expected-coverage"
-    meaning = "How much plausibility the draws give to the set that the model names."
+    meaning = "How much of the plausibility the draws give to the set that the model names."
     accepts = ("set",)
 
     @property
@@ -120,7 +125,7 @@ class SetSize(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
+    >>> from dissensus import Annotations, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["a"]]]], ["a", "b", "c"]))
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
     >>> SetSize().values(Drawn(batch, 0), Predicted(model, batch))

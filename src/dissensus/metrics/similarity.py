@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.metrics.base import Drawn, Predicted, TopKMetric, check_depth
+from dissensus.metrics.base import Drawn, OrderMetric, Predicted, TopKMetric, check_depth
 from dissensus.predictions.lists import Predictions
 
 
@@ -23,7 +23,7 @@ class ListSimilarity(TopKMetric):
 
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, and lists longer than the number of conditions."""
-        super().check(predictions)
+        OrderMetric.check(self, predictions)
         check_depth(self, self.k, predictions.n_conditions, predictions)
 
 
@@ -41,7 +41,7 @@ class KendallTau(ListSimilarity):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
@@ -50,7 +50,7 @@ class KendallTau(ListSimilarity):
     """
 
     id = "kendall-tau"
-    meaning = "How similar model and draw order their first conditions, pair by pair."
+    meaning = "How similarly model and draw order their first conditions, pair by pair; 1 if they are equal."
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class SpearmanFootrule(ListSimilarity):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
+    >>> from dissensus import Annotations, InverseRank, Predictions
     >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
@@ -88,7 +88,7 @@ class SpearmanFootrule(ListSimilarity):
     """
 
     id = "spearman-footrule"
-    meaning = "How similar model and draw order their first conditions, by how far each is moved."
+    meaning = "How similarly model and draw order their first conditions, by how far each moves; 1 if they are equal."
 
     @property
     def name(self) -> str:

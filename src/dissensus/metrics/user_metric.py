@@ -51,13 +51,13 @@ class UserMetric(Metric):
     array([[1.]])
     """
 
-    kept_apart = ("function",)
+    kept_apart = ("function", "higher_is_better", "range", "meaning")
 
     name: str = ""
     function: UserFunction = field(default=_no_function, compare=False)
     higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
     range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
-    meaning: str = ""  # type: ignore[misc]
+    meaning: str = "A measure of the user's own."  # type: ignore[misc]
 
     @property
     def id(self) -> str:  # type: ignore[override]  # it belongs to whoever wrote the function: nobody finds it by an id
@@ -71,6 +71,13 @@ class UserMetric(Metric):
             raise DissensusError(
                 "a user metric needs a function",
                 expected="function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)",
+                where=f"metric {self.name!r}",
+            )
+        object.__setattr__(self, "range", tuple(self.range))
+        if len(self.range) != 2 or not self.range[0] < self.range[1]:
+            raise DissensusError(
+                "the range of a user metric is its least and its greatest value",
+                got=repr(self.range),
                 where=f"metric {self.name!r}",
             )
 

@@ -1,0 +1,422 @@
+"""Specs as text, as records and as names: whatever is registered comes back as it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter
+from typing import Any, ClassVar, Literal
+
+import pytest
+
+from dissensus import (
+    Aggregation,
+    AnnotatorBootstrap,
+    CategoryAccuracy,
+    Coverage,
+    Dirichlet,
+    DissensusError,
+    InverseRank,
+    LogScore,
+    MajorityVote,
+    Metric,
+    NormalInverseGamma,
+    NormalInverseGammaPrior,
+    Overlap,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+    RankBiasedOverlap,
+    SetAccuracy,
+    TopKAccuracy,
+)
+from dissensus.aggregation.base import RecordedAggregation, restored_aggregation
+from dissensus.core.registry import Family
+from dissensus.core.spec import Spec, as_specs, distinct_names, one_spec, plain_value, read_value, restored, specs_from
+from dissensus.metrics.base import restored_metric
+
+CATEGORIES = ("low", "low", "high")
+GIVEN: dict[str, Any] = {"categories": CATEGORIES}
+REQUIRED: dict[str, Any] = {"k": 3, "categories": CATEGORIES}
+
+PRIOR = NormalInverseGammaPrior(0.5, 1.0, 2.0, 3.0)
+UNUSUAL: tuple[Spec, ...] = (
+    PlackettLuce(2.5, alpha=0.3, prior="symmetric", chains=2, warmup=7),
+    Dirichlet(0.25, alpha=3.0),
+    ProbabilisticInverseRank(12.0, ties="each", alpha=1e-3),
+    InverseRank("each"),
+    AnnotatorBootstrap(MajorityVote(), 4),
+    AnnotatorBootstrap(InverseRank()),
+    NormalInverseGamma((0.0, 5.0), prior=PRIOR, reliability=2.0, conditions=("low", "middle", "high")),
+    TopKAccuracy(5, j=2),
+    SetAccuracy(2),
+    Overlap(4),
+    RankBiasedOverlap(0.25, 7),
+    LogScore(floor=1e-6),
+    CategoryAccuracy(CATEGORIES, k=2),
+)
+
+
+def required(kind: type[Spec]) -> list[str]:
+    return [part.name for part in kind.parameter_fields() if part.default is part.default_factory is MISSING]
+
+
+def plainest(kind: type[Spec]) -> Spec:
+    """Make one with as few parameters as possible."""
+    return kind(**{name: REQUIRED[name] for name in required(kind)})
+
+
+KINDS: tuple[type[Spec], ...] = (*Aggregation.family.known().values(), *Metric.family.known().values())
+SPECS = tuple(dict.fromkeys([*map(plainest, KINDS), *UNUSUAL]))
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS, ids=attrgetter("id"))
+EVERY = pytest.mark.parametrize("spec", SPECS, ids=repr)
+
+
+def as_text(value: object) -> str:
+    """Write a parameter as people type it."""
+    if isinstance(value, Spec):
+        return value.id
+    if isinstance(value, NormalInverseGammaPrior):
+        return ",".join(repr(getattr(value, part.name)) for part in fields(value))
+    if isinstance(value, tuple):
+        return ",".join(map(as_text, value))
+    return "none" if value is None else str(value)
+
+
+def text_of(spec: Spec, *, placed: bool) -> str:
+    """Write a spec as people type it, with the values by place, or all by name."""
+    names = [part.name for part in spec.parameter_fields() if part.name not in spec.given]
+    by_place = spec.placed_parameters() if placed else ()
+    values = [as_text(getattr(spec, name)) for name in by_place]
+    named = [f"{name}={as_text(getattr(spec, name))}" for name in names if name not in by_place]
+    return ":".join([spec.id, *values, *named])
+
+
+# Text ----------------------------------------------------------------------------------------------------
+
+
+@EVERY
+@pytest.mark.parametrize("placed", [True, False], ids=["placed", "named"])
+def test_every_spec_comes_back_from_its_text(spec: Spec, placed: bool) -> None:
+    assert specs_from(spec.family, text_of(spec, placed=placed), GIVEN) == [spec]
+
+
+@EVERY_KIND
+def test_the_id_alone_means_the_defaults(kind: type[Spec]) -> None:
+    names = required(kind)
+    if set(names) <= set(kind.given):
+        assert one_spec(kind.family, kind.id, GIVEN) == plainest(kind)
+    else:
+        with pytest.raises(DissensusError, match=rf"{kind.id} needs {names[0]}\n.*{kind.id}:{names[0].upper()}"):
+            one_spec(kind.family, kind.id, GIVEN)
+
+
+@EVERY_KIND
+def test_the_usage_names_every_parameter_that_users_give(kind: type[Spec]) -> None:
+    own, *parts = kind.usage().split(":")
+    names = [part.name for part in kind.parameter_fields() if part.name not in kind.given]
+    assert own == kind.id
+    assert sorted(part.partition("=")[0].lower() for part in parts) == sorted(names)
+    assert all(part.partition("=")[2] in ("", part.partition("=")[0].upper()) for part in parts)
+    by_place = [part.lower() for part in parts if "=" not in part]
+    assert parts[: len(by_place)] == [name.upper() for name in kind.placed_parameters()]
+
+
+EXAMPLES: list[tuple[Family[Any], str, list[Spec]]] = [
+    (Aggregation.family, "plackett-luce:1,3", [PlackettLuce(1.0), PlackettLuce(3.0)]),
+    (Aggregation.family, "dirichlet:2,0.5:alpha=3", [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)]),
+    (
+        Aggregation.family,
+        " plackett-luce : 1 , 3 : prior = symmetric ",
+        [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
+    ),
+    (Aggregation.family, "annotator-bootstrap", [AnnotatorBootstrap()]),
+    (Aggregation.family, "annotator-bootstrap:model=majority-vote", [AnnotatorBootstrap(MajorityVote())]),
+    (Aggregation.family, "annotator-bootstrap:majority-vote:5", [AnnotatorBootstrap(MajorityVote(), 5)]),
+    (Aggregation.family, "annotator-bootstrap:size=none", [AnnotatorBootstrap()]),
+    (
+        Aggregation.family,
+        "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3",
+        [AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)],
+    ),
+    (Aggregation.family, "normal-inverse-gamma:thresholds=0,5", [NormalInverseGamma((0.0, 5.0))]),
+    (
+        Aggregation.family,
+        "normal-inverse-gamma:2:prior=none:conditions=bad,good",
+        [NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))],
+    ),
+    (Metric.family, "set-accuracy", [SetAccuracy()]),
+    (Metric.family, "set-accuracy:none,2,3", [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)]),
+    (Metric.family, "top-k-accuracy:3", [TopKAccuracy(3)]),
+    (Metric.family, "top-k-accuracy:3:2", [TopKAccuracy(3, j=2)]),
+    (Metric.family, "top-k-accuracy:j=2:k=3", [TopKAccuracy(3, j=2)]),
+    (Metric.family, "rank-biased-overlap:0.8", [RankBiasedOverlap(0.8, 10)]),
+    (Metric.family, "category-accuracy:2", [CategoryAccuracy(CATEGORIES, 2)]),
+    (Metric.family, "coverage", [Coverage()]),
+]
+
+
+@pytest.mark.parametrize(("family", "text", "expected"), EXAMPLES, ids=[text for _, text, _ in EXAMPLES])
+def test_text_means_what_it_says(family: Family[Any], text: str, expected: list[Spec]) -> None:
+    assert specs_from(family, text, GIVEN) == expected
+
+
+def test_parameters_are_numbers_of_their_type() -> None:
+    found = one_spec(Aggregation.family, "plackett-luce:3:chains=2")
+    assert [type(value) for value in (found.reliability, found.chains)] == [float, int]  # type: ignore[attr-defined]
+
+
+def test_what_is_given_goes_only_to_those_that_take_it() -> None:
+    assert one_spec(Metric.family, "top-k-accuracy:3", GIVEN) == TopKAccuracy(3)
+
+
+WRONG: list[tuple[Family[Any], str, str]] = [
+    (
+        Metric.family,
+        "top-k-acuracy:3",
+        r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
+    ),
+    (Aggregation.family, "placket-luce", r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'"),
+    (Aggregation.family, "", r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dirichlet, "),
+    (Metric.family, "kendall-tau", r"kendall-tau needs k\n +expected: kendall-tau:K"),
+    (
+        Metric.family,
+        "category-accuracy:2",
+        r"category-accuracy needs categories\n.*:K\n.*evaluate\(\.\.\., categories=",
+    ),
+    (Metric.family, "coverage:3", r"coverage has too many parameters\n +expected: coverage\n +got: +'coverage:3'"),
+    (Aggregation.family, "plackett-luce:1:2", r"plackett-luce has too many parameters\n.*RELIABILITY:alpha=ALPHA"),
+    (
+        Metric.family,
+        "set-accuracy:two",
+        r"k must be a whole number\n.*set-accuracy:K\n +got: +'two'\n.*'set-accuracy:two'",
+    ),
+    (Metric.family, "top-k-accuracy:2.5", "k must be a whole number"),
+    (Metric.family, "top-k-accuracy:", r"k must be a whole number\n.*\n +got: +''"),
+    (Metric.family, "top-k-accuracy:0", "k must be a whole number, one or more"),
+    (Metric.family, "log-score:x", r"floor must be a number\n.*log-score:FLOOR\n +got: +'x'"),
+    (Aggregation.family, "plackett-luce:1,x", r"reliability must be a number\n.*\n +got: +'x'\n.*'plackett-luce:1,x'"),
+    (Aggregation.family, "plackett-luce:0", "reliability must be a positive, finite number"),
+    (Aggregation.family, "plackett-luce:prior=flat", r"prior is not understood\n.*'observed' or 'symmetric'"),
+    (
+        Aggregation.family,
+        "plackett-luce:3:proir=observed",
+        r"plackett-luce has no proir\n.*warmup\n.*did you mean 'prior'",
+    ),
+    (
+        Aggregation.family,
+        "majority-vote:reliability=3",
+        r"majority-vote has no reliability\n.*it has no parameters\n.*leave",
+    ),
+    (Metric.family, "top-k-accuracy:3:meaning=good", r"top-k-accuracy has no meaning\n.*its parameters are k, j"),
+    (Aggregation.family, "plackett-luce:3:reliability=4", r"plackett-luce has two values of reliability\n(.|\n)*=4'"),
+    (Aggregation.family, "dirichlet:alpha=1:alpha=2", "dirichlet has two values of alpha"),
+    (Aggregation.family, "annotator-bootstrap:model=majority", r"unknown aggregation 'majority'"),
+    (Aggregation.family, "annotator-bootstrap:plackett-luce", r"needs a deterministic aggregation"),
+    (Aggregation.family, "normal-inverse-gamma:thresholds=0,x", r"thresholds must be a number\n.*\n +got: +'0,x'"),
+    (Aggregation.family, "normal-inverse-gamma:prior=1,2", r"prior must be 4 numbers: MU,KAPPA,A,B\n"),
+]
+
+
+@pytest.mark.parametrize(("family", "text", "message"), WRONG, ids=[text for _, text, _ in WRONG])
+def test_text_that_makes_no_sense_is_refused(family: Family[Any], text: str, message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        specs_from(family, text)
+
+
+def test_one_spec_is_one() -> None:
+    assert one_spec(Aggregation.family, "plackett-luce:1") == PlackettLuce(1.0)
+    with pytest.raises(DissensusError, match=r"this stands for 2 aggregations\n +expected: one\n.*'plackett-luce:1,3'"):
+        one_spec(Aggregation.family, "plackett-luce:1,3")
+
+
+def test_specs_and_text_may_be_mixed() -> None:
+    mixed = ["plackett-luce:1,3", MajorityVote(), "inverse-rank"]
+    assert as_specs(Aggregation.family, mixed) == [PlackettLuce(1.0), PlackettLuce(3.0), MajorityVote(), InverseRank()]
+    assert as_specs(Aggregation.family, "plackett-luce:1,3") == [PlackettLuce(1.0), PlackettLuce(3.0)]
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "value"),
+    [
+        (bool, "true", True),
+        (bool, "false", False),
+        (int, "-3", -3),
+        (float, "1e-3", 0.001),
+        (str, "none", "none"),
+        (int | None, "none", None),
+        (bool | None, "none", None),
+        (float | None, "0.5", 0.5),
+        (tuple[float, ...], "1", (1.0,)),
+        (tuple[int, ...] | None, "1,2", (1, 2)),
+        (tuple[str, ...], "a,b", ("a", "b")),
+        (Literal["one", "two"], "one", "one"),
+        (object, "7", 7),
+        (object, "7.5", 7.5),
+        (object, "word", "word"),
+        (Aggregation, "majority-vote", MajorityVote()),
+        (NormalInverseGammaPrior, "0.5,1,2,3", PRIOR),
+    ],
+)
+def test_values_are_read_by_their_type(hint: Any, text: str, value: object) -> None:
+    found = read_value(hint, text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "message"), [(bool, "yes", "true or false"), (int, "none", "whole"), (float, "", "a number")]
+)
+def test_values_of_another_type_are_refused(hint: Any, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_value(hint, text)
+
+
+# Records -------------------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_every_spec_comes_back_from_its_record(spec: Spec) -> None:
+    record = json.loads(json.dumps(spec.record(), allow_nan=False))
+    again: Spec = restored_aggregation(record) if isinstance(spec, Aggregation) else restored_metric(record)
+    assert again == spec
+    assert type(again) is type(spec)
+    assert again.record() == spec.record() == record
+
+
+@EVERY
+def test_id_and_parameters_are_enough_to_restore_a_spec(spec: Spec) -> None:
+    assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
+    assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
+
+
+def test_a_spec_inside_a_spec_is_written_as_id_and_parameters() -> None:
+    spec = AnnotatorBootstrap(InverseRank("each"))
+    assert spec.parameters() == {"model": {"id": "inverse-rank", "parameters": {"ties": "each"}}, "size": None}
+    assert restored_aggregation(json.loads(json.dumps(spec.record()))) == spec
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, Aggregation)], ids=repr)
+def test_a_record_says_what_reports_say_of_an_aggregation(spec: Aggregation) -> None:
+    stored = RecordedAggregation.of(json.loads(json.dumps(spec.record())))
+    assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
+    assert stored.parameters() == spec.parameters()
+    assert stored.limit == spec.limit
+
+
+def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
+    record = {**PlackettLuce(3).record(), "id": "elsewhere"}
+    stored = restored_aggregation(record)
+    assert isinstance(stored, RecordedAggregation)
+    assert (stored.id, stored.limit) == ("elsewhere", PlackettLuceML())
+
+
+@EVERY_KIND
+def test_every_kind_says_what_it_is_in_words(kind: type[Spec]) -> None:
+    spec = plainest(kind)
+    assert spec.meaning.endswith(".")
+    assert spec.record()["meaning"] == spec.meaning
+    assert spec.record()["methods"].strip()
+
+
+@EVERY_KIND
+def test_required_parameters_cannot_be_left_out(kind: type[Spec]) -> None:
+    for missing in required(kind):
+        others = {name: REQUIRED[name] for name in required(kind) if name != missing}
+        with pytest.raises(DissensusError, match=f"{kind.id} needs {missing}"):
+            kind.from_parameters(others)
+
+
+# Names ---------------------------------------------------------------------------------------------------
+
+
+def test_names_tell_specs_apart_by_what_differs() -> None:
+    priors = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, prior="symmetric", alpha=0.5)]
+    assert distinct_names(priors) == (
+        "plackett-luce (alpha=1, prior=observed)",
+        "plackett-luce (alpha=1, prior=symmetric)",
+        "plackett-luce (alpha=0.5, prior=symmetric)",
+    )
+
+
+def test_names_leave_out_what_is_alike_and_the_reliability() -> None:
+    assert distinct_names([PlackettLuce(1), PlackettLuce(3), MajorityVote()]) == (
+        "plackett-luce",
+        "plackett-luce",
+        "majority-vote",
+    )
+    assert distinct_names([PlackettLuce(3, chains=2), Dirichlet(3)]) == ("plackett-luce", "dirichlet")
+    assert distinct_names([]) == ()
+
+
+def test_names_tell_what_is_inside_a_spec() -> None:
+    bootstraps = [
+        AnnotatorBootstrap(MajorityVote()),
+        AnnotatorBootstrap(InverseRank()),
+        AnnotatorBootstrap(InverseRank("each")),
+    ]
+    assert distinct_names(bootstraps) == (
+        "annotator-bootstrap (model=majority-vote)",
+        "annotator-bootstrap (model=inverse-rank ties=shared)",
+        "annotator-bootstrap (model=inverse-rank ties=each)",
+    )
+    ratings = [NormalInverseGamma((0.0, 2.5)), NormalInverseGamma((0.0, 2.5), prior=PRIOR)]
+    assert distinct_names(ratings) == (
+        "normal-inverse-gamma (prior=None)",
+        "normal-inverse-gamma (prior=mu=0.5 kappa=1 a=2 b=3)",
+    )
+
+
+def test_equal_names_are_of_specs_that_differ_in_reliability_alone() -> None:
+    specs = [spec for spec in SPECS if isinstance(spec, Aggregation)]
+    specs += [
+        type(spec)(**{part.name: getattr(spec, part.name) for part in spec.parameter_fields()} | {"reliability": 9.0})
+        for spec in specs
+        if hasattr(spec, "reliability")
+    ]
+    names = distinct_names(specs)
+    for one, name in zip(specs, names, strict=True):
+        alike = [other.parameters() for other, theirs in zip(specs, names, strict=True) if theirs == name]
+        assert all({**other, "reliability": 0} == {**one.parameters(), "reliability": 0} for other in alike)
+    assert len(set(names)) == len([spec for spec in SPECS if isinstance(spec, Aggregation)])
+
+
+# A family of its own -------------------------------------------------------------------------------------
+
+
+class Toy(Spec):
+    """A family that holds what these tests declare."""
+
+    family: ClassVar[Family[Any]] = Family("toy", "dissensus.core", "dissensus.toys")
+
+
+@dataclass(frozen=True)
+class Top(Toy):
+    """Have a parameter of every sort."""
+
+    id = "top"
+    given = ("place",)
+    kept_apart = ("hidden",)
+
+    place: str
+    is_red: bool = False
+    size: int | None = None
+    hidden: object = None
+
+
+def test_a_declared_spec_reads_all_sorts_of_parameters() -> None:
+    assert Top.usage() == "top:IS_RED:SIZE"
+    assert specs_from(Toy.family, "top:true,false:4", {"place": "here"}) == [
+        Top("here", is_red=is_red, size=4) for is_red in (True, False)
+    ]
+    assert one_spec(Toy.family, "top:size=none", {"place": "here"}) == Top("here")
+    assert Top("here", hidden=print).record() == {
+        "id": "top",
+        "parameters": {"place": "here", "is_red": False, "size": None},
+    }
+    with pytest.raises(DissensusError, match="is_red must be true or false"):
+        one_spec(Toy.family, "top:yes", {"place": "here"})
+    with pytest.raises(DissensusError, match=r"top needs place(.|\n)*evaluate\(\.\.\., place=\.\.\.\)"):
+        one_spec(Toy.family, "top:true")
+    with pytest.raises(DissensusError, match="top has no hidden"):
+        one_spec(Toy.family, "top:hidden=3", {"place": "here"})

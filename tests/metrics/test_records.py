@@ -1,0 +1,53 @@
+"""Metrics that are written down come back; those that nobody provides are stood for."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError
+from operator import attrgetter
+
+import numpy as np
+import pytest
+
+from dissensus import DissensusError, LogScore, Metric
+from dissensus.metrics.base import RecordedMetric, restored_metric
+from metrics.metric_studies import metrics_for
+
+EVERY = pytest.mark.parametrize("metric", metrics_for(5), ids=attrgetter("name"))
+
+
+@EVERY
+def test_every_metric_comes_back_from_its_record(metric: Metric) -> None:
+    record = json.loads(json.dumps(metric.record(), allow_nan=False))
+    assert record == metric.record()
+    assert restored_metric(record) == metric
+
+
+@EVERY
+def test_every_record_holds_what_tables_and_reports_say(metric: Metric) -> None:
+    stored = RecordedMetric.of(metric.record())
+    assert stored.record() == metric.record()
+    for part in ("id", "name", "meaning", "methods", "higher_is_better", "range", "is_share"):
+        assert getattr(stored, part) == getattr(metric, part)
+    assert stored.parameters() == metric.parameters()
+
+
+def test_a_metric_that_nobody_provides_is_stood_for() -> None:
+    record = {**LogScore().record(), "id": "elsewhere", "name": "own score", "parameters": {"floor": 0.5}}
+    stored = restored_metric(record)
+    assert isinstance(stored, RecordedMetric)
+    assert (stored.id, stored.name, stored.range) == ("elsewhere", "own score", (-np.inf, 0.0))
+    assert stored.parameters() == {"floor": 0.5}
+    assert stored == restored_metric(record)
+    assert stored != restored_metric({**record, "name": "another"})
+    assert pickle.loads(pickle.dumps(stored)) == stored
+    with pytest.raises(FrozenInstanceError):
+        stored.name = "mine"  # type: ignore[misc]
+    assert "elsewhere" not in Metric.family.known()
+
+
+def test_a_record_with_a_parameter_that_the_metric_does_not_have_is_refused() -> None:
+    record = LogScore().record()
+    with pytest.raises(DissensusError, match=r"log-score has no flor\n.*floor\n.*did you mean 'floor'"):
+        restored_metric({**record, "parameters": {"flor": 0.1}})

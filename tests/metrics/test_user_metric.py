@@ -1,0 +1,116 @@
+"""Functions of users as metrics: what they see, what they may say, and how they are written down."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from dissensus import DissensusError, Metric, PlackettLuce, TopKAccuracy, UserMetric, evaluate
+from dissensus.core.aliases import FloatArray
+from dissensus.core.spec import distinct_names
+from dissensus.datasets.simulation import simulate_study
+from dissensus.metrics.base import restored_metric
+from dissensus.predictions.lists import Predictions
+from metrics.metric_studies import measured, one_batch
+
+STUDY = simulate_study(n_cases=12, n_conditions=50, seed=5).annotations
+SCORES = np.random.default_rng(4).dirichlet(np.ones(50), size=12)
+MODEL = Predictions.from_scores(SCORES, STUDY.conditions, case_names=STUDY.case_names)
+BATCH = one_batch(PlackettLuce(reliability=0.3).sample(STUDY, draws=30))
+
+
+def hit(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
+    same: FloatArray = (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(np.float64)
+    return same
+
+
+def missed(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
+    return 1.0 - hit(scores, plausibilities)
+
+
+def test_a_function_sees_dense_scores_and_draws_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
+        seen.append(len(scores))
+        return hit(scores, plausibilities)
+
+    monkeypatch.setattr("dissensus.metrics.user_metric.BATCH_VALUES", 5 * 50 * BATCH.n_draws)
+    found = measured(UserMetric("hit", watched), BATCH, MODEL)
+    assert seen == [5, 5, 2]
+    np.testing.assert_allclose(found, measured(TopKAccuracy(1), BATCH, MODEL), atol=1e-15)
+
+
+def test_a_function_is_called_for_every_kind_of_predictions() -> None:
+    first = SCORES.max(axis=1, keepdims=True) == SCORES
+    sets = Predictions.from_sets(first, STUDY.conditions, case_names=STUDY.case_names)
+    metric = UserMetric("hit", hit)
+    np.testing.assert_array_equal(measured(metric, BATCH, sets), measured(metric, BATCH, MODEL))
+
+
+def test_what_users_say_of_a_function_is_known_of_the_metric() -> None:
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1), meaning="How often it is wrong.")
+    assert (metric.higher_is_better, metric.is_share) == (False, True)
+    assert metric.methods == "Miss: how often it is wrong."
+    plain = UserMetric("miss", missed)
+    assert (plain.higher_is_better, plain.is_share, plain.range) == (True, False, (-np.inf, np.inf))
+    assert plain.methods == "Miss: a measure of the user's own."
+
+
+def test_an_evaluation_takes_functions_beside_other_metrics() -> None:
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
+    done = evaluate(STUDY, {"A": MODEL}, aggregations=[PlackettLuce(1)], metrics=["top-k-accuracy", metric], draws=20)
+    means = dict(done.to_frame().select("metric", "mean").iter_rows())
+    assert means["miss"] == pytest.approx(1 - means["top-1 accuracy"], abs=1e-12)
+
+
+def test_functions_are_not_found_by_an_id() -> None:
+    assert UserMetric("hit", hit).id == "user-metric"
+    assert "user-metric" not in Metric.family.known()
+
+
+def test_names_tell_functions_apart() -> None:
+    metrics = UserMetric("hit", hit), UserMetric("miss", missed)
+    assert metrics[0] != metrics[1]
+    assert distinct_names(metrics) == ("user-metric (name=hit)", "user-metric (name=miss)")
+
+
+def test_a_metric_of_a_function_survives_pickling() -> None:
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
+    again = pickle.loads(pickle.dumps(metric))
+    assert again == metric
+    assert hash(again) == hash(metric)
+    assert again.function is missed
+
+
+def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
+    metric = UserMetric("miss", missed, higher_is_better=False, range=[0, np.inf], meaning="Misses.")  # type: ignore[arg-type]
+    record = json.loads(json.dumps(metric.record(), allow_nan=False))
+    assert record == metric.record()
+    assert record["parameters"] == {"name": "miss"}
+    again = restored_metric(record)
+    assert (again.id, again.name, again.meaning, again.methods) == (metric.id, "miss", "Misses.", metric.methods)
+    assert (again.higher_is_better, again.range) == (False, (0.0, np.inf))
+    assert again.record() == record
+    assert again.parameters() == {"name": "miss"}
+    assert pickle.loads(pickle.dumps(again)) == again
+    with pytest.raises(DissensusError, match=r"miss cannot be computed here(.|\n)*known from stored results only"):
+        measured(again, BATCH, MODEL)
+
+
+def test_functions_of_the_wrong_shape_are_refused() -> None:
+    with pytest.raises(DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(12, 50\)\n.*'mine'"):
+        measured(UserMetric("mine", lambda scores, _: scores), BATCH, MODEL)
+
+
+def test_metrics_without_a_name_a_function_or_a_range_are_refused() -> None:
+    with pytest.raises(DissensusError, match="needs a name"):
+        UserMetric("", hit)
+    with pytest.raises(DissensusError, match=r"needs a function(.|\n)*'mine'"):
+        UserMetric("mine")
+    for limits in ((1, 0), (0, 0), (0, 1, 2), (0, np.nan)):
+        with pytest.raises(DissensusError, match=r"least and its greatest(.|\n)*'mine'"):
+            UserMetric("mine", hit, range=limits)  # type: ignore[arg-type]

@@ -11,8 +11,7 @@ from dissensus.cli import options
 
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
-    from dissensus.study.rankings import Annotations
-    from dissensus.study.ratings import Ratings
+    from dissensus.study.study import Study
 
 
 def aggregate(
@@ -65,8 +64,8 @@ def aggregate(
     )
     for path in (out, draws_out or out):
         table_writer(path)
-    annotations = options.opinions_for(
-        aggregation,
+    annotations = options.examine_for(
+        [chosen],
         file,
         format=format,
         conditions=conditions,
@@ -74,13 +73,13 @@ def aggregate(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
-    )
+    ).study
     _run(chosen, annotations, out, draws_out, draws=draws, seed=seed, threads=threads, precision=precision)
 
 
 def _run(
     aggregation: Aggregation,
-    annotations: Annotations | Ratings,
+    annotations: Study,
     out: Path,
     draws_out: Path | None,
     *,

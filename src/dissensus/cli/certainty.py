@@ -79,8 +79,8 @@ def certainty(
         warmup=warmup,
         thresholds=thresholds,
     )
-    said = options.opinions_for(
-        aggregation,
+    said = options.examine_for(
+        [chosen],
         file,
         format=format,
         conditions=conditions,
@@ -88,7 +88,7 @@ def certainty(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
-    )
+    ).study
     plausibilities = chosen.sample(said, draws=draws, seed=seed, threads=threads)
     _run(plausibilities, f"{chosen}", out, top=top, unmentioned=unmentioned, categories=categories, via=via)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +14,7 @@ from dissensus.core.errors import DissensusError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dissensus.core.files import Source
     from dissensus.evaluation.results import Evaluation
 
 
@@ -73,13 +73,16 @@ def evaluate(
       --categories risks.csv --out results
     """
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
+    from dissensus.core.files import open_source
+    from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.evaluator import chosen_aggregations
     from dissensus.evaluation.evaluator import evaluate as evaluated
-    from dissensus.predictions.reader import read_models
+    from dissensus.predictions.reader import examine_predictions, named_paths
 
     refuse_existing(out, overwrite=overwrite)
     chosen = chosen_aggregations(aggregation or None)
-    said = options.examine(
+    reading = options.examine_for(
+        chosen,
         file,
         format=format,
         conditions=conditions,
@@ -87,16 +90,26 @@ def evaluate(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
-    ).rankings
-    known = options.categories_from(categories, said.conditions)
-    given = predictions or []
-    models = read_models(given, conditions=said.conditions, cases=said.case_names, allow_missing=allow_missing)
-    columns = read_strata(strata, said.case_names)
+    )
+    said = reading.study
+    models = {
+        name: examine_predictions(
+            place,
+            name=name,
+            conditions=said.conditions or None,
+            cases=said.case_names,
+            allow_missing=allow_missing,
+        )
+        for name, place in named_paths(predictions or []).items()
+    }
+    beside = {path: open_source(path) for path in (categories, strata) if path is not None}
+    known = None if categories is None else Categories.from_source(beside[categories], said.conditions)
+    columns = {} if strata is None else read_strata(beside[strata], said.case_names)
     compile_on_first_use()
     with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
         result = evaluated(
             said,
-            models,
+            {name: model.predictions for name, model in models.items()},
             aggregations=chosen,
             metrics=metric or None,
             draws=draws,
@@ -109,8 +122,9 @@ def evaluate(
             allow_missing=allow_missing,
             advance=advance,
         )
-    paths = [file, *(Path(text.partition("=")[2] or text) for text in given), *(p for p in (categories, strata) if p)]
-    result = replace(result, material=replace(result.material, inputs={path.name: _hash(path) for path in paths}))
+    sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
+    inputs = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
+    result = replace(result, material=replace(result.material, inputs=inputs))
     write_results(result, out, overwrite=overwrite, report=report)
     show_results(result, out)
 
@@ -152,29 +166,19 @@ def refuse_existing(out: Path, *, overwrite: bool) -> None:
         )
 
 
-def _hash(path: Path) -> str:
-    if path.is_dir():
-        return ""
-    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def read_strata(path: Path | None, case_names: tuple[str, ...]) -> dict[str, list[str]]:
+def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[str]]:
     """Read columns that group cases, aligned to the cases by name."""
-    if path is None:
-        return {}
     from dissensus.core.errors import listing
-    from dissensus.core.files import open_source
     from dissensus.study.tables import find_columns
 
-    source = open_source(path)
     if not source.is_table:
-        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(path))
+        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(source.path))
     case = find_columns(source.table.columns, {}, required=("case",))["case"]
     rows = {str(row[case]): row for row in source.table.iter_rows(named=True)}
     missing = [name for name in case_names if name not in rows]
     if missing:
         raise DissensusError(
-            "some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}", where=str(path)
+            "some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}", where=str(source.path)
         )
     return {name: [str(rows[c][name]) for c in case_names] for name in source.table.columns if name != case}
 

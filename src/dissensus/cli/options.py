@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
 
@@ -12,8 +13,6 @@ from dissensus.core.errors import DissensusError, suggestion
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
     from dissensus.evaluation.categories import Categories
-    from dissensus.study.rankings import Annotations
-    from dissensus.study.ratings import Ratings
     from dissensus.study.reading import Reading
 
 INPUT = "What to read"
@@ -178,11 +177,13 @@ def examine(file: Path, **said: Unpack[Said]) -> Reading:
 def chosen_aggregation(name: str, **given: Any) -> Aggregation:
     """Make an aggregation with the parameters that were given."""
     from dissensus.aggregation.base import Aggregation
+    from dissensus.core.spec import one_spec
 
-    thresholds = threshold_list(given.pop("thresholds"))
-    parameters = {**given, "thresholds": thresholds}
+    spec = one_spec(Aggregation.family, name)
+    own = {part.name: getattr(spec, part.name) for part in spec.parameter_fields()}
+    parameters = {**given, "thresholds": threshold_list(given.pop("thresholds"))}
     known = {key: value for key, value in parameters.items() if value is not None}
-    return Aggregation.family.find(name).from_parameters(known)
+    return type(spec).from_parameters({**own, **known})
 
 
 def threshold_list(text: str | None) -> tuple[float, ...] | None:
@@ -201,8 +202,8 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
-def opinions_for(aggregation: str, file: Path, **said: Unpack[Said]) -> Annotations | Ratings:
-    """Read what an aggregation needs: ratings or rankings."""
-    if aggregation == "normal-inverse-gamma":
+def examine_for(aggregations: Sequence[Aggregation], file: Path, **said: Unpack[Said]) -> Reading:
+    """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
+    if all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
-    return cast("Annotations | Ratings", examine(file, **said).study)
+    return examine(file, **said)

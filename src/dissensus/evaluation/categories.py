@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.checks import check_length, equal_fields
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers
 from dissensus.core.thresholds import NEAR
+from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, expected_worth
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dissensus.core.files import Source
 
 Via: TypeAlias = Literal["top", "mass"]
 VIA: tuple[Via, ...] = ("top", "mass")
@@ -32,7 +34,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Categories:
+class Categories(Value):
     """Put every condition into one category.
 
     Build them with :meth:`from_mapping`, :meth:`from_labels` or :meth:`from_file`.
@@ -133,7 +135,13 @@ class Categories:
         """
         from dissensus.core.files import open_source
 
-        source = open_source(path)
+        return Categories.from_source(open_source(path), conditions, levels=levels)
+
+    @staticmethod
+    def from_source(
+        source: Source, conditions: Sequence[str], *, levels: Mapping[str, float] | None = None
+    ) -> Categories:
+        """Read categories from a file that is open already; see :meth:`from_file`."""
         try:
             if source.is_table:
                 return Categories.from_mapping(_table_mapping(source.table), conditions, levels=levels)
@@ -142,7 +150,7 @@ class Categories:
             lines = source.content.rstrip().splitlines()
             return Categories.from_labels([line.strip() for line in lines], conditions, levels=levels)
         except DissensusError as error:
-            raise error.at(str(FilePath(path))) from None
+            raise error.at(str(source.path)) from None
 
     @property
     def n_categories(self) -> int:
@@ -196,14 +204,6 @@ class Categories:
     def sizes(self) -> FloatArray:
         """Number of conditions of each category, shape (n_categories,)."""
         return np.asarray(self.one_hot.sum(axis=0))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Categories) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {size:.0f}" for name, size in zip(self.names, self.sizes, strict=True))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
-from dissensus.core.checks import equal_fields
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.core.value import Value
 from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
 from dissensus.evaluation.certainty import batch_certainty
@@ -20,7 +20,7 @@ SKETCHED = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Findings(Value):
     """Hold what the draws of one aggregation say about every case.
 
     Attributes
@@ -92,11 +92,6 @@ class Findings:
     def columns(self) -> IntArray:
         """Where the U + 1 numbers of each case begin when all are put side by side, shape (n_cases + 1,)."""
         return self.support_offsets + np.arange(len(self.support_sizes) + 1)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Findings) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def sketched(batch: Batch) -> SmallFloatArray:

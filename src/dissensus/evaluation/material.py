@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import join_offsets, offsets_from_lengths
+from dissensus.core.value import Value
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class Material(Value):
     """Hold what single cases look like.
 
     Attributes
@@ -51,11 +51,6 @@ class Material:
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     images: tuple[str, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Material) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def first_listed(predictions: Predictions, case_names: Sequence[str]) -> Predictions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.spec import SWEPT, distinct_names
+from dissensus.core.value import Value
 from dissensus.evaluation import case_tables
 from dissensus.evaluation.batches import EDGES, bin_of, step_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
@@ -94,7 +95,7 @@ def present_versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Value):
     """Hold every metric of every model under every aggregation.
 
     Attributes
@@ -496,9 +497,6 @@ class Evaluation:
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""
         return frame.filter(frame["run"] == self.runs[run].label)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     def __repr__(self) -> str:
         from dissensus.evaluation.sentences import headline

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import equal_fields
 from dissensus.core.names import case_keys
+from dissensus.core.value import Value
 from dissensus.study.panel import Panel
 
 CASES_AT_ONCE = 1024
@@ -19,17 +19,12 @@ CASES_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class Sums(Value):
     """Add field by field; the identity is zero."""
 
     def __add__(self, other: Self) -> Self:
         pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))
         return type(self)(*(one + another for one, another in pairs))
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)

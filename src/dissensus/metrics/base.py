@@ -94,15 +94,12 @@ class Metric(Spec, ABC):
         return "build sets with Predictions.from_sets" if self.accepts == ("set",) else "give the scores behind them"
 
     def record(self) -> dict[str, Any]:
-        """Return id, parameters and everything that tables and reports say about the metric.
-
-        A limit of the range that is infinite is missing, so that JSON can hold it.
-        """
+        """Return id, parameters and everything that tables and reports say about the metric."""
         return {
             **super().record(),
             "name": self.name,
             "higher_is_better": self.higher_is_better,
-"range": plain_value(self.range),
+            "range": plain_value(self.range),
             "meaning": self.meaning,
             "methods": self.methods,
         }

@@ -160,6 +160,17 @@ def read_models(
     ...     list(read_models([f"Aster={file}"], cases=["c1"]))
     ['Aster']
     """
+    options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
+    options |= {"kind": kind, "alpha_index": alpha_index, "allow_missing": allow_missing}
+    return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
+
+
+def named_paths(paths: Sequence[Path]) -> dict[str, FilePath]:
+    """Split several ``"name=path"``; no two models may share a name.
+
+    >>> named_paths(["A=a.npy", "b.npy"])
+    {'A': PosixPath('a.npy'), 'b': PosixPath('b.npy')}
+    """
     places: dict[str, FilePath] = {}
     for path in paths:
         name, place = named_path(path)
@@ -170,20 +181,7 @@ def read_models(
                 advice="give each a name of its own: NAME=FILE",
             )
         places[name] = place
-    return {
-        name: read_predictions(
-            place,
-            conditions=conditions,
-            cases=cases,
-            name=name,
-            format=format,
-            columns=columns,
-            kind=kind,
-            alpha_index=alpha_index,
-            allow_missing=allow_missing,
-        )
-        for name, place in places.items()
-    }
+    return places
 
 
 def examine_predictions(

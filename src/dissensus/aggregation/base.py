@@ -39,9 +39,14 @@ class Aggregation(Spec, ABC):
     """The kind of study it takes."""
 
     @property
+    def plain_name(self) -> str:
+        """What sentences call it."""
+        return self.id.replace("-", " ")
+
+    @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        return self.id.replace("-", " ")
+        return self.plain_name
 
     @property
     def limit(self) -> Aggregation | None:
@@ -199,7 +204,7 @@ class PointAggregation(Aggregation):
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        return f"{super().methods} (deterministic)"
+        return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, annotations: Annotations | Ratings, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         opinions = opinions_of(annotations)

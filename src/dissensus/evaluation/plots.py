@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,15 +12,31 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
 from dissensus.evaluation.results import Evaluation
+from dissensus.figures import case_charts, certainty_charts, comparison_charts, metric_charts, study_charts
+from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
     import polars as pl
     from plotly.graph_objects import Figure
 
-    from dissensus.figures.charts import Chart
-
 ChosenRun: TypeAlias = int | str | None
 """A run by its position or its label; nothing for the reference run."""
+
+
+class Tables:
+    """Give the tables of an evaluation, each computed once, when it is first asked for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.results = cache(evaluation.to_frame)
+        self.per_draw = cache(evaluation.per_draw)
+        self.by_category = cache(evaluation.by_category)
+        self.by_certainty = cache(evaluation.by_certainty)
+        self.certainties = cache(evaluation.certainties)
+        self.category_certainties = cache(evaluation.category_certainties)
+        self.risks = cache(evaluation.risks)
+        self.plausibilities = cache(evaluation.plausibilities)
+        self.agreement = cache(evaluation.agreement)
+        self.comparison = cache(evaluation.compare)
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,11 @@ class Plots:
     """
 
     evaluation: Evaluation
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables that figures are drawn from."""
+        return Tables(self.evaluation)
 
     def certainty(self) -> Figure:
         """Sort the cases by certainty, a line for every run."""
@@ -108,7 +130,7 @@ class Plots:
                 expected=f"an evaluation with {lacking}",
                 advice=f"its figures are {', '.join(self.names())}",
             )
-        return sort.build(Request(self.evaluation, metric, run, case))
+        return sort.build(FigureRequest(self.evaluation, self.tables, metric, run, case))
 
     def names(self) -> tuple[str, ...]:
         """Name the figures that this evaluation has."""
@@ -144,10 +166,11 @@ def _file_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Request:
+class FigureRequest:
     """Ask an evaluation for one figure, and look up what its names mean."""
 
     evaluation: Evaluation
+    tables: Tables
     metric_name: str | None
     chosen: ChosenRun
     case_name: str | None
@@ -196,7 +219,7 @@ class FigureSort:
     """Describe one sort of figure: what it shows, which options it takes, what it needs, how it is built."""
 
     shows: str
-    build: Callable[[Request], Chart]
+    build: Callable[[FigureRequest], Chart]
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
@@ -215,109 +238,79 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
 }
 
 
-def _certainty(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_curves
-
-    return certainty_curves(ask.evaluation.certainties())
+def _certainty(ask: FigureRequest) -> Chart:
+    return certainty_charts.certainty_curves(ask.tables.certainties())
 
 
-def _certainty_histogram(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_histogram
-
-    return certainty_histogram(ask.of_run(ask.evaluation.certainties()), run=ask.label)
+def _certainty_histogram(ask: FigureRequest) -> Chart:
+    return certainty_charts.certainty_histogram(ask.of_run(ask.tables.certainties()), run=ask.label)
 
 
-def _certainty_by_top(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_by_top
-
-    return certainty_by_top(ask.of_run(ask.evaluation.certainties()), run=ask.label)
+def _certainty_by_top(ask: FigureRequest) -> Chart:
+    return certainty_charts.certainty_by_top(ask.of_run(ask.tables.certainties()), run=ask.label)
 
 
-def _share_below(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import share_below
-
-    return share_below(ask.evaluation.certainties())
+def _share_below(ask: FigureRequest) -> Chart:
+    return certainty_charts.share_below(ask.tables.certainties())
 
 
-def _categories(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import categories_against_conditions
-
-    by_condition, by_category = ask.evaluation.certainties(), ask.evaluation.category_certainties()
-    return categories_against_conditions(
-        ask.of_run(by_condition), ask.of_run(by_category), run=ask.label, order=_category_names(ask.evaluation)
+def _categories(ask: FigureRequest) -> Chart:
+    of_conditions, of_categories = ask.tables.certainties(), ask.tables.category_certainties()
+    return certainty_charts.categories_against_conditions(
+        ask.of_run(of_conditions), ask.of_run(of_categories), run=ask.label, order=_category_names(ask.evaluation)
     )
 
 
-def _agreement(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import agreement_scatter
-
-    return agreement_scatter(ask.evaluation.agreement(), ask.of_run(ask.evaluation.certainties()), run=ask.label)
-
-
-def _study(ask: Request) -> Chart:
-    from dissensus.figures.study_charts import study_statistics
-
-    evaluation = ask.evaluation
-    labels = ask.of_run(evaluation.category_certainties())["category"].to_list() if evaluation.categories else []
-    return study_statistics(evaluation.study, categories=labels, order=_category_names(evaluation))
+def _agreement(ask: FigureRequest) -> Chart:
+    certainties = ask.of_run(ask.tables.certainties())
+    return certainty_charts.agreement_scatter(ask.tables.agreement(), certainties, run=ask.label)
 
 
-def _reliability(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import metric_across_reliability
-
-    return metric_across_reliability(ask.evaluation.to_frame(), ask.metric, level=ask.evaluation.level)
-
-
-def _draws(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import draws_histogram
-
-    per_draw, summary = ask.of_run(ask.evaluation.per_draw()), ask.of_run(ask.evaluation.to_frame())
-    return draws_histogram(per_draw, summary, ask.metric, run=ask.label)
+def _study(ask: FigureRequest) -> Chart:
+    labels = ask.of_run(ask.tables.category_certainties())["category"].to_list() if ask.evaluation.categories else []
+    return study_charts.study_statistics(ask.evaluation.study, categories=labels, order=_category_names(ask.evaluation))
 
 
-def _by_certainty(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import metric_by_certainty
-
-    rows = ask.of_run(ask.evaluation.by_certainty())
-    return metric_by_certainty(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
+def _reliability(ask: FigureRequest) -> Chart:
+    return metric_charts.metric_across_reliability(ask.tables.results(), ask.metric, level=ask.evaluation.level)
 
 
-def _category_metrics(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import category_metrics
-
-    rows = ask.of_run(ask.evaluation.by_category())
-    return category_metrics(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
+def _draws(ask: FigureRequest) -> Chart:
+    per_draw, summary = ask.of_run(ask.tables.per_draw()), ask.of_run(ask.tables.results())
+    return metric_charts.draws_histogram(per_draw, summary, ask.metric, run=ask.label)
 
 
-def _comparison(ask: Request) -> Chart:
-    from dissensus.figures.comparison_charts import probability_matrix
-
-    pairs = ask.of_run(ask.evaluation.compare().to_frame())
-    return probability_matrix(pairs, ask.metric, run=ask.label, models=ask.evaluation.models)
+def _by_certainty(ask: FigureRequest) -> Chart:
+    rows = ask.of_run(ask.tables.by_certainty())
+    return metric_charts.metric_by_certainty(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
 
 
-def _ranks(ask: Request) -> Chart:
-    from dissensus.figures.comparison_charts import rank_distribution
+def _category_metrics(ask: FigureRequest) -> Chart:
+    rows = ask.of_run(ask.tables.by_category())
+    return metric_charts.category_metrics(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
 
-    ranks = ask.evaluation.compare().rank_frame()
+
+def _comparison(ask: FigureRequest) -> Chart:
+    pairs = ask.of_run(ask.tables.comparison().to_frame())
+    return comparison_charts.probability_matrix(pairs, ask.metric, run=ask.label, models=ask.evaluation.models)
+
+
+def _ranks(ask: FigureRequest) -> Chart:
+    ranks = ask.tables.comparison().rank_frame()
     if ask.chosen == "all":
-        return rank_distribution(ranks, ask.metric)
-    return rank_distribution(ask.of_run(ranks), ask.metric, run=ask.label)
+        return comparison_charts.rank_distribution(ranks, ask.metric)
+    return comparison_charts.rank_distribution(ask.of_run(ranks), ask.metric, run=ask.label)
 
 
-def _risk(ask: Request) -> Chart:
-    from dissensus.figures.case_charts import risk_ranges
-
+def _risk(ask: FigureRequest) -> Chart:
     categories = ask.evaluation.categories
     assert categories is not None, "checked by the needs of the figure"
     levels = tuple(zip(categories.levels, categories.names, strict=True))
-    return risk_ranges(ask.of_run(ask.evaluation.risks()), run=ask.label, levels=levels)
+    return case_charts.risk_ranges(ask.of_run(ask.tables.risks()), run=ask.label, levels=levels)
 
 
-def _case(ask: Request) -> Chart:
-    from dissensus.figures.case_charts import case_plausibilities
-
-    return case_plausibilities(ask.of_run(ask.evaluation.plausibilities()), ask.case, run=ask.label)
+def _case(ask: FigureRequest) -> Chart:
+    return case_charts.case_plausibilities(ask.of_run(ask.tables.plausibilities()), ask.case, run=ask.label)
 
 
 def _category_names(evaluation: Evaluation) -> tuple[str, ...]:

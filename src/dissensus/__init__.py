@@ -68,6 +68,7 @@ if _TYPE_CHECKING:
     from dissensus.predictions.reader import read_models as read_models
     from dissensus.predictions.reader import read_predictions as read_predictions
     from dissensus.report.page import write_report as write_report
+    from dissensus.report.section import Section as Section
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
@@ -116,6 +117,7 @@ _HOMES = {
     "Ratings": "study.ratings",
     "Run": "evaluation.results",
     "Sampler": "draws",
+    "Section": "report.section",
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",

@@ -262,7 +262,9 @@ def certainty(evaluation: Evaluation) -> list[Statement]:
     sentences = [_open_sentence(evaluation, n_open)]
     if len(values) == 1:
         tone = "warm" if n_open else "calm"
-        return [Statement(number(values[0], 2), Markup("{} of the one case").format(term("certainty")), (*sentences,), tone)]
+        return [
+            Statement(number(values[0], 2), Markup("{} of the one case").format(term("certainty")), (*sentences,), tone)
+        ]
     sentences += [*_open_sweep(evaluation), *_open_categories(evaluation)]
     title = Markup("of cases are open: {} below {}").format(term("certainty"), CERTAIN)
     tone = "warm" if n_open > MANY * len(values) else "calm"
@@ -384,7 +386,9 @@ def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -
 
 def verdict(evaluation: Evaluation, found: Difference) -> Markup:
     """Say how two models compare, with the numbers."""
-    return Markup("{}: the difference {} minus {} is {} ({} to {}), and the probability that {} is better is {}.").format(
+    return Markup(
+        "{}: the difference {} minus {} is {} ({} to {}), and the probability that {} is better is {}."
+    ).format(
         found.verdict,
         found.first,
         found.second,

@@ -45,9 +45,7 @@ def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: floa
     panels = []
     for aggregation, runs in by_aggregation(rows):
         has_points = any(part["point_estimate"].is_not_null().any() for _, part in runs)
-        marks = [
-            mark for place, model in enumerate(models) for mark in _model_marks(runs, model, place, models)
-        ]
+        marks = [mark for place, model in enumerate(models) for mark in _model_marks(runs, model, place, models)]
         axis = reliabilities([reliability for reliability, _ in runs])
         axis = _with_point_place(axis, len(runs)) if has_points else axis
         panels.append(Panel(tuple(marks), axis, Axis(metric, span), aggregation))
@@ -160,8 +158,8 @@ def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level:
     marks = _grouped_intervals(rows, found["category"].to_list(), "category", lambda row: f"category {row['category']}")
     panel = Panel(marks, named_places(names, "category of the most plausible condition"), Axis(metric))
     caption = (
-        f"Mean over draws and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; n is "
-        "the expected number."
+        f"Mean over draws and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
+        "n is the expected number."
     )
     return Chart(f"{metric} by category under {run}", (panel,), caption, height=360)
 

@@ -7,11 +7,20 @@ from functools import cache
 
 import numpy as np
 
-from dissensus import Annotations, MajorityVote, PlackettLuce, ProbabilisticInverseRank, Ratings, evaluate
-from dissensus import Aggregation, NormalInverseGamma
+from dissensus import (
+    Aggregation,
+    Annotations,
+    MajorityVote,
+    Metric,
+    NormalInverseGamma,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+    Ratings,
+    TopKAccuracy,
+    evaluate,
+)
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.results import Evaluation
-from dissensus import Metric, TopKAccuracy
 
 SCRIPT = "<script>alert(1)</script>"
 MODEL = '<b>A</b> & "B"'

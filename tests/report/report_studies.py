@@ -9,10 +9,18 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, Route
 
-from dissensus import Annotations, Evaluation, PlackettLuce, ProbabilisticInverseRank, evaluate, simulate_study
+from dissensus import (
+    Annotations,
+    Evaluation,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+    SetAccuracy,
+    TopKAccuracy,
+    evaluate,
+    simulate_study,
+)
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.categories import Categories
-from dissensus import SetAccuracy, TopKAccuracy
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SCRIPT = "<script>alert(1)</script>"

@@ -401,7 +401,7 @@ def verdict(evaluation: Evaluation, found: Difference) -> Markup:
 def flips(comparison: Comparison) -> list[Markup]:
     """Say which models change order between metrics or aggregations."""
     return [
-        Markup("{first} leads {second} in {first_better}; {second} leads in {second_better}.").format(
+        Markup("{first} leads {second} in {first_better}. {second} leads in {second_better}.").format(
             **{**row, "first": strong(row["first"]), "second": strong(row["second"])}
         )
         for row in comparison.flips().iter_rows(named=True)

@@ -55,8 +55,8 @@ def probability(chance: float, n_draws: int) -> str:
 def number(value: float | None, digits: int = 3) -> str:
     """Write a number, or a dash where there is none.
 
-    >>> number(0.5), number(float("nan"))
-    ('0.500', '–')
+    >>> number(0.5), number(None) == NOTHING
+    ('0.500', True)
     """
     return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}f}".replace("-", MINUS)
 

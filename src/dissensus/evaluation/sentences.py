@@ -44,13 +44,27 @@ class Statement:
 
 
 def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
-    """Compare with usual practice, say how certain the annotations are, and which model leads."""
+    r"""Compare with usual practice, say how certain the annotations are, and which model leads.
+
+    >>> from dissensus import Annotations, evaluate
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> [one.figure for one in statements(evaluate(said, {}, aggregations=["majority-vote"]))]
+    ['0\xa0%', '0']
+    """
     results = evaluation.to_frame()
     return (*practice(evaluation, results), *certainty(evaluation), *contest(evaluation, results))
 
 
 def headline(evaluation: Evaluation) -> str:
-    """Say the same in plain lines, after what was evaluated."""
+    """Say the same in plain lines, after what was evaluated.
+
+    >>> from dissensus import Annotations, evaluate
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> print(headline(evaluate(said, {}, aggregations=["majority-vote"])))
+    Evaluation: 0 models, 2 cases, 1 aggregation, 0 metrics
+      In all 2 cases the draws of majority-vote agree on the most plausible condition at least 99 % of the time. ...
+      No predictions were given, so nothing is said about models.
+    """
     counts = {
         "model": len(evaluation.models),
         "case": evaluation.n_cases,

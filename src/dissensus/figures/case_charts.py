@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Band, Bars, Chart, Labels, Line, Mark, Panel, Points, named_places, shortened
+from dissensus.figures.charts import Axis, Band, Bars, Chart, Labels, Line, Mark, Pane, Points, named_places, shortened
 from dissensus.figures.samples import kept_places, sampled_places, sampling_note
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def risk_ranges(risks: pl.DataFrame, *, run: str, levels: Sequence[tuple[float, 
         Line(x, mean, "expected risk", colour, texts=texts),
     )
     ticks = tuple((level, f"{shortened(name, 16)} ({level:g})") for level, name in levels)
-    panel = Panel(marks, Axis("share of cases, least risk first", (0, 1), form=".1%"), Axis("risk level", None, ticks))
+    panel = Pane(marks, Axis("share of cases, least risk first", (0, 1), form=".1%"), Axis("risk level", None, ticks))
     caption = (
         "The risk level of a case, averaged over its plausible conditions in each draw: mean over draws, and the least "
         "and the greatest value of any draw."
@@ -64,7 +64,7 @@ def case_plausibilities(plausibilities: pl.DataFrame, case: str, *, run: str) ->
         for name, (mean, top) in zip(names, kept.select("mean", "top").iter_rows(), strict=True)
     )
     bars = Bars(places, kept["mean"].to_numpy(), 0.7, "mean", theme.hue(4), across=True, texts=texts)
-    panel = Panel(
+    panel = Pane(
         (bars, _dots(kept["draws"].to_list(), names)),
         Axis("plausibility", (0.0, 1.02)),
         named_places([shortened(name) for name in names]),
@@ -119,7 +119,7 @@ def simplex(points: ArrayLike, labels: Sequence[str], *, title: str = "Draws of 
     cloud = Points(x, y, "", theme.hue(0), size=6, opacity=0.5, texts=texts)
     names = Labels(CORNERS[:, 0], np.array([-0.07, -0.07, 0.94]), tuple(shortened(label, 24) for label in labels))
     axes = Axis(span=(-0.2, 1.2), is_shown=False), Axis(span=(-0.13, 1.0), is_shown=False)
-    panel = Panel((*_triangle(), cloud, names), *axes, is_square=True)
+    panel = Pane((*_triangle(), cloud, names), *axes, is_square=True)
     return Chart(title, (panel,), "Each point is one draw." + sampling_note(len(shares)), height=380)
 
 

@@ -17,7 +17,7 @@ from dissensus.figures.charts import (
     Bars,
     Chart,
     Line,
-    Panel,
+    Pane,
     Points,
     in_order,
     named_places,
@@ -50,7 +50,7 @@ def certainty_curves(certainties: pl.DataFrame, *, top: int = 1) -> Chart:
         for place, (_, rows) in enumerate(runs):
             x, y = quantile_curve(rows["certainty"].to_numpy())
             lines.append(Line(x, y, run_of(rows), theme.shade(place, len(runs)), dash=place, steps=True))
-        panels.append(Panel(tuple(lines), SHARE_OF_CASES, CERTAINTY, aggregation))
+        panels.append(Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY, aggregation))
     caption = (
         "Certainty is the share of draws that agree on the most plausible condition. Read: at 25 % on the horizontal "
         "axis, a quarter of the cases are at most as certain as the curve says."
@@ -68,7 +68,7 @@ def certainty_histogram(certainties: pl.DataFrame, *, run: str, top: int = 1) ->
     )
     bars = Bars((edges[:-1] + edges[1:]) / 2, counts.astype(np.float64), 0.9 / BINS, colour=theme.hue(0), texts=texts)
     below = float(np.mean(is_uncertain(values)))
-    panel = Panel((bars,), CERTAINTY, Axis("cases", form=",.0f"), f"{below:.1%} of {len(values)} cases below {CERTAIN}")
+    panel = Pane((bars,), CERTAINTY, Axis("cases", form=",.0f"), f"{below:.1%} of {len(values)} cases below {CERTAIN}")
     return Chart(f"Certainty under {run}", (panel,), "How many cases have which certainty.")
 
 
@@ -84,7 +84,7 @@ def certainty_by_top(certainties: pl.DataFrame, *, run: str) -> Chart:
         "each curve sorted by itself."
     )
     return Chart(
-        f"Certainty of the first conditions under {run}", (Panel(tuple(lines), SHARE_OF_CASES, CERTAINTY),), caption
+        f"Certainty of the first conditions under {run}", (Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY),), caption
     )
 
 
@@ -103,7 +103,7 @@ def share_below(certainties: pl.DataFrame, *, threshold: float = CERTAIN) -> Cha
             )
             x, y = np.arange(len(runs), dtype=np.float64), np.array(shares)
             lines.append(Line(x, y, f"top {top}", theme.hue(place), place, symbol=place, texts=texts))
-        panels.append(Panel(tuple(lines), reliabilities([run for run, _ in runs]), title, aggregation))
+        panels.append(Pane(tuple(lines), reliabilities([run for run, _ in runs]), title, aggregation))
     caption = f"Share of cases in which fewer than {threshold:.0%} of the draws agree on the first conditions."
     return Chart("Cases that are not certain", tuple(panels), caption, columns=min(len(panels), 2))
 
@@ -134,7 +134,7 @@ def categories_against_conditions(
         )
         x, y = rows["certainty"].to_numpy(), rows["of_category"].to_numpy()
         marks.append(Points(x, y, category, theme.hue(place), place, 6, opacity=0.55, texts=texts))
-    panel = Panel(
+    panel = Pane(
         tuple(marks), Axis("certainty of the condition", (0, 1.02)), Axis("certainty of the category", (0, 1.02))
     )
     below = [_share_below(frame, CERTAIN) for frame in (first, by_category)]
@@ -160,7 +160,7 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
     )
     points = Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)
     title, line = _regression(x, y)
-    panel = Panel(
+    panel = Pane(
         (points, *line), Axis("certainty", (0, 1.02)), Axis("agreement of the annotators", (-0.03, 1.03)), title
     )
     caption = (

@@ -115,7 +115,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Pane:
     """Hold the marks between one pair of axes."""
 
     marks: tuple[Mark, ...]
@@ -140,7 +140,7 @@ class Chart:
     """
 
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Pane, ...]
     caption: str = ""
     columns: int = 1
     height: int = 320
@@ -151,7 +151,7 @@ class Chart:
         """Number of rows of panels."""
         return -(-len(self.panels) // self.columns)
 
-    def places(self) -> Iterator[tuple[int, int, Panel]]:
+    def places(self) -> Iterator[tuple[int, int, Pane]]:
         """Give every panel with its row and column, from 0."""
         for number, panel in enumerate(self.panels):
             yield number // self.columns, number % self.columns, panel

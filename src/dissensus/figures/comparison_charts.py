@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
 from dissensus.figures.certainty_charts import by_aggregation, reliabilities, run_of
-from dissensus.figures.charts import Axis, Bars, Cells, Chart, Panel, named_places, shortened
+from dissensus.figures.charts import Axis, Bars, Cells, Chart, Pane, named_places, shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     )
     names = [shortened(name, 18) for name in models]
     rows, columns = named_places(names, "this model ...", margin=0.5), named_places(names, margin=0.5)
-    panel = Panel((Cells(values, labels, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
+    panel = Pane((Cells(values, labels, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
     caption = (
         "Share of draws, with cases resampled, in which the model of the row is better; ties count half. Around 0.5 "
         "the models cannot be told apart."
@@ -71,7 +71,7 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
     caption = "Probability of each rank over draws with cases resampled; rank 1 is best, ties share ranks."
     if run is not None:
         bars = _stacked([(model, rows.filter(rows["model"] == model)) for model in models], len(models))
-        panel = Panel(bars, named_places([shortened(model, 22) for model in models]), PROBABILITY)
+        panel = Pane(bars, named_places([shortened(model, 22) for model in models]), PROBABILITY)
         return Chart(f"Ranks by {metric} under {run}", (panel,), caption, height=280)
     aggregations = list(by_aggregation(rows))
     panels = []
@@ -83,10 +83,10 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
     return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120, gap=84)
 
 
-def _across_runs(runs: list[tuple[float | None, pl.DataFrame]], aggregation: str, model: str, n_models: int) -> Panel:
+def _across_runs(runs: list[tuple[float | None, pl.DataFrame]], aggregation: str, model: str, n_models: int) -> Pane:
     columns = [(f"{model}, {run_of(part)}", part) for _, part in runs]
     axis = reliabilities([reliability for reliability, _ in runs])
-    return Panel(_stacked(columns, n_models), axis, PROBABILITY, f"{shortened(model, 18)}: {aggregation}")
+    return Pane(_stacked(columns, n_models), axis, PROBABILITY, f"{shortened(model, 18)}: {aggregation}")
 
 
 def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Bars, ...]:

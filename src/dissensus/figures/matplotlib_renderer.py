@@ -12,7 +12,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, MissingExtraError
 from dissensus.core.files import directory_written_whole, written_whole
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Panel, Points
+from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +127,7 @@ def drawn(chart: Chart) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, handles: dict[str, Any]) -> None:
+def _draw_panel(axes: Axes, panel: Pane, handles: dict[str, Any]) -> None:
     for mark in panel.marks:
         handle = _draw(axes, mark)
         name = getattr(mark, "name", "")

@@ -16,7 +16,7 @@ from dissensus.figures.charts import (
     Chart,
     Line,
     Mark,
-    Panel,
+    Pane,
     Points,
     bands,
     dodged,
@@ -48,7 +48,7 @@ def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: floa
         marks = [mark for place, model in enumerate(models) for mark in _model_marks(runs, model, place, models)]
         axis = reliabilities([reliability for reliability, _ in runs])
         axis = _with_point_place(axis, len(runs)) if has_points else axis
-        panels.append(Panel(tuple(marks), axis, Axis(metric, span), aggregation))
+        panels.append(Pane(tuple(marks), axis, Axis(metric, span), aggregation))
     caption = (
         f"Lines: mean over draws. Strong bands: {100 * level:g} % interval of the annotations alone; pale bands: of "
         "cases like these, annotated likewise. Crosses: the point estimate, against the one answer per case of the "
@@ -112,7 +112,7 @@ def draws_histogram(per_draw: pl.DataFrame, summary: pl.DataFrame, metric: str, 
         mine = draws.filter(draws["model"] == row["model"])
         last = place == len(rows) - 1
         x = Axis(metric if last else "", span)
-        panels.append(Panel(_draw_marks(mine, row, place), x, Axis("draws", form=".1%"), row["model"]))
+        panels.append(Pane(_draw_marks(mine, row, place), x, Axis("draws", form=".1%"), row["model"]))
     caption = (
         "Solid: the metric over all cases in each draw, so its spread is due to the annotations alone. Pale: cases "
         "resampled as well. The dashed line marks the point estimate."
@@ -143,7 +143,7 @@ def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: f
     bins = rows.unique("bin", keep="first", maintain_order=True)
     names = [f"{name}\nn = {number:g}" for name, number in bins.select("bin", "n_cases").iter_rows()]
     marks = _grouped_intervals(rows, bins["bin"].to_list(), "bin", lambda row: f"certainty {row['bin']}")
-    panel = Panel(marks, named_places(names, "certainty of the case"), Axis(metric))
+    panel = Pane(marks, named_places(names, "certainty of the case"), Axis(metric))
     caption = f"Mean over draws and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
     return Chart(f"{metric} by certainty under {run}", (panel,), caption, height=360)
 
@@ -156,7 +156,7 @@ def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level:
         f"{shortened(name, 24)}\nn ≈ {number:.4g}" for name, number in found.select("category", "n_cases").iter_rows()
     ]
     marks = _grouped_intervals(rows, found["category"].to_list(), "category", lambda row: f"category {row['category']}")
-    panel = Panel(marks, named_places(names, "category of the most plausible condition"), Axis(metric))
+    panel = Pane(marks, named_places(names, "category of the most plausible condition"), Axis(metric))
     caption = (
         f"Mean over draws and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
         "n is the expected number."

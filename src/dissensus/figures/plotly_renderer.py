@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Panel, Points
+from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -151,7 +151,7 @@ def _axis(axis: Axis, *, turned: bool = False) -> dict[str, Any]:
     return drawn | ({"tickformat": ".0%"} if axis.form.endswith("%") else {})
 
 
-def _is_turned(panel: Panel) -> bool:
+def _is_turned(panel: Pane) -> bool:
     """Tell whether the first place belongs on top, as in lists and tables."""
     return any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in panel.marks)
 
@@ -159,7 +159,7 @@ def _is_turned(panel: Panel) -> bool:
 # Marks ----------------------------------------------------------------------------------------------------
 
 
-def _traces(mark: Mark, panel: Panel, known: set[str]) -> list[Any]:
+def _traces(mark: Mark, panel: Pane, known: set[str]) -> list[Any]:
     """Draw one mark; a name enters the legend when it is met for the first time."""
     match mark:
         case Line():
@@ -182,7 +182,7 @@ def _entry(name: str, known: set[str]) -> dict[str, Any]:
     return {"name": safe(name), "legendgroup": safe(name), "showlegend": is_new}
 
 
-def _hover(mark: Line | Points | Bars, panel: Panel) -> dict[str, Any]:
+def _hover(mark: Line | Points | Bars, panel: Pane) -> dict[str, Any]:
     """Say what a mark shows: its own words, or the axes with their numbers; lines without a name say nothing."""
     if mark.texts:
         return {"hovertext": [safe(text) for text in mark.texts], "hoverinfo": "text"}
@@ -195,7 +195,7 @@ def _hover(mark: Line | Points | Bars, panel: Panel) -> dict[str, Any]:
     return {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
 
 
-def _line(mark: Line, panel: Panel, known: set[str]) -> Any:
+def _line(mark: Line, panel: Pane, known: set[str]) -> Any:
     from plotly.graph_objects import Scatter
 
     symbol = {} if mark.symbol is None else {"marker": {"symbol": _symbol(mark.symbol), "size": 8}}
@@ -230,7 +230,7 @@ def _band(mark: Band, known: set[str]) -> Any:
     )
 
 
-def _points(mark: Points, panel: Panel, known: set[str]) -> Any:
+def _points(mark: Points, panel: Pane, known: set[str]) -> Any:
     from plotly.graph_objects import Scatter
 
     look = {"color": mark.colour, "size": mark.size, "opacity": mark.opacity, "symbol": _symbol(mark.symbol)}
@@ -252,7 +252,7 @@ def _whiskers(mark: Points) -> dict[str, Any] | None:
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5, "width": 5}
 
 
-def _bars(mark: Bars, panel: Panel, known: set[str]) -> Any:
+def _bars(mark: Bars, panel: Pane, known: set[str]) -> Any:
     from plotly.graph_objects import Bar
 
     places, lengths = _numbers(mark.positions), _numbers(mark.lengths)

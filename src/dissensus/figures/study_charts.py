@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Bars, Chart, Panel, dodged, in_order, named_places
+from dissensus.figures.charts import Axis, Bars, Chart, Pane, dodged, in_order, named_places
 from dissensus.figures.samples import even_edges
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -42,7 +42,7 @@ def study_statistics(
     per_case, groups = np.array(labels, dtype=object), in_order(labels, order)
     annotators = _counts("annotators per case", study.panel.opinions_per_case, per_case, groups)
     if isinstance(study, Ratings):
-        panels: tuple[Panel, ...] = (annotators, _scores(study.scores))
+        panels: tuple[Pane, ...] = (annotators, _scores(study.scores))
     else:
         per_ranking = per_case[study.panel.case_of_opinion]
         panels = (
@@ -72,7 +72,7 @@ def _largest_ties(study: Annotations) -> IntArray:
     return largest
 
 
-def _counts(title: str, numbers: IntArray, labels: ObjectArray, groups: list[str]) -> Panel:
+def _counts(title: str, numbers: IntArray, labels: ObjectArray, groups: list[str]) -> Pane:
     """Draw how often each number occurs, side by side for each label."""
     capped = np.minimum(numbers, MOST + 1)
     shown = np.arange(int(capped.min(initial=MOST + 1)), int(capped.max(initial=0)) + 1)
@@ -86,7 +86,7 @@ def _counts(title: str, numbers: IntArray, labels: ObjectArray, groups: list[str
         at = np.arange(len(shown), dtype=np.float64) + dodged(place, len(groups), room=0.8)
         bars.append(Bars(at, shares, 0.8 / len(groups), name, theme.hue(place), pattern=place, texts=texts))
     names = [f"{number}" if number <= MOST else f"{MOST + 1}+" for number in shown]
-    return Panel(tuple(bars), named_places(names, title), Axis(f"share of {what}", form=".1%"))
+    return Pane(tuple(bars), named_places(names, title), Axis(f"share of {what}", form=".1%"))
 
 
 def _told(number: int, share: float, group: str, title: str, what: str) -> str:
@@ -94,8 +94,8 @@ def _told(number: int, share: float, group: str, title: str, what: str) -> str:
     return f"{share:.1%} of {what}{f' ({group})' if group else ''}\n{title}: {many}"
 
 
-def _scores(scores: FloatArray) -> Panel:
+def _scores(scores: FloatArray) -> Pane:
     edges = even_edges(scores, number=20)
     shares = np.histogram(scores, edges)[0] / max(len(scores), 1)
     bars = Bars((edges[:-1] + edges[1:]) / 2, shares, 0.9 * float(edges[1] - edges[0]), colour=theme.hue(0))
-    return Panel((bars,), Axis("score", form=".2f"), Axis("share of ratings", form=".1%"))
+    return Pane((bars,), Axis("score", form=".2f"), Axis("share of ratings", form=".1%"))

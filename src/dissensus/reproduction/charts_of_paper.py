@@ -14,7 +14,7 @@ from dissensus.core.files import directory_written_whole
 from dissensus.figures import theme
 from dissensus.figures.case_charts import CORNERS, risk_ranges, simplex
 from dissensus.figures.certainty_charts import certainty_curves
-from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Chart, Line, Panel, Points
+from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Chart, Line, Pane, Points
 from dissensus.figures.metric_charts import draws_histogram, metric_across_reliability
 from dissensus.figures.samples import quantile_curve
 from dissensus.reproduction.models_experiment import SET3, TOP3
@@ -73,8 +73,8 @@ def _toy_line(frames: Frames) -> Chart:
         colour = theme.shade(place, len(gammas))
         curves.append(Line(rows["x"].to_numpy(), rows["certainty"].to_numpy(), f"reliability {gamma:g}", colour, place))
     panels = (
-        Panel(tuple(lines), Axis("x"), Axis("p(y|x)", (0.0, 1.02)), "the truth"),
-        Panel(tuple(curves), Axis("x"), CERTAINTY, "certainty of the annotations"),
+        Pane(tuple(lines), Axis("x"), Axis("p(y|x)", (0.0, 1.02)), "the truth"),
+        Pane(tuple(curves), Axis("x"), CERTAINTY, "certainty of the annotations"),
     )
     return Chart("The toy problem", panels, "Certainty is lowest where classes compete.", columns=2)
 
@@ -107,14 +107,14 @@ def _cifar10h(frames: Frames) -> Chart:
         accuracy = found["accuracy"].to_numpy()
         marks.append(Points(x, accuracy, "adjusted accuracy of the original labels", theme.hue(1), size=4, opacity=0.5))
     marks.append(Line(x, found["certainty"].to_numpy(), "certainty", theme.hue(0)))
-    panel = Panel(tuple(marks), Axis("images, least certain first", form=",.0f"), Axis("", (-0.03, 1.03)))
+    panel = Pane(tuple(marks), Axis("images, least certain first", form=",.0f"), Axis("", (-0.03, 1.03)))
     return Chart("CIFAR-10H: the least certain images", (panel,), "One point per image.")
 
 
 def _ratings(name: str, title: str) -> Callable[[Frames], Chart]:
     def draw(frames: Frames) -> Chart:
         x, y = quantile_curve(frames[name]["certainty"].to_numpy())
-        panel = Panel((Line(x, y, "certainty", theme.hue(0), steps=True),), SHARE_OF_CASES, CERTAINTY)
+        panel = Pane((Line(x, y, "certainty", theme.hue(0), steps=True),), SHARE_OF_CASES, CERTAINTY)
         return Chart(title, (panel,), "Certainty of the side of the threshold.")
 
     return draw
@@ -128,7 +128,7 @@ def _risk_certainty(frames: Frames) -> Chart:
         x, y = quantile_curve(rows["certainty"].to_numpy())
         marks.append(Line(x, y, str(what), theme.hue(place), place, steps=True))
     caption = "Certainty of the first one, two and three conditions, and of the risk of the first one."
-    return Chart("Dermatology: certainty", (Panel(tuple(marks), SHARE_OF_CASES, CERTAINTY),), caption)
+    return Chart("Dermatology: certainty", (Pane(tuple(marks), SHARE_OF_CASES, CERTAINTY),), caption)
 
 
 def _histogram(frames: Frames) -> Chart:

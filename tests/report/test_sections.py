@@ -10,13 +10,14 @@ import pytest
 from dissensus import Annotations, Evaluation, PlackettLuce, TopKAccuracy, evaluate
 from dissensus.core.errors import DissensusWarning
 from dissensus.report.page import report_html
-from dissensus.report.section import Section, sections
+from dissensus.report.section import ReportSection, sections
 
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
 PLUG_IN = """
-from dissensus import Section
+from dissensus import ReportSection
 
 
-class Funding(Section):
+class Funding(ReportSection):
     id = "funding"
     title = "Who paid for <this>"
     place = 75
@@ -52,10 +53,10 @@ def installed(folder: Path, name: str, source: str) -> None:
 @pytest.fixture
 def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for packages, and a family that has not looked for any yet and forgets them afterwards."""
-    known = Section.family.known()
+    known = ReportSection.family.known()
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(Section.family, "_declared", known)
-    monkeypatch.setattr(Section.family, "_is_loaded", False)
+    monkeypatch.setattr(ReportSection.family, "_declared", known)
+    monkeypatch.setattr(ReportSection.family, "_is_loaded", False)
     return tmp_path
 
 
@@ -72,6 +73,14 @@ def test_a_section_of_an_installed_package_is_in_the_contents_and_in_the_page(pl
     assert '<p>2 models: A, &lt;script&gt;alert(1)&lt;/script&gt; <a class="term"' in section
     assert 'data-figure="certainty"' in section
     assert '"funding":{"cases":2}' in page
+
+
+def test_the_section_of_the_documentation_appears_in_the_page(plug_ins: Path) -> None:
+    shown = DOCUMENTATION.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    installed(plug_ins, "documented_report", shown)
+    page = report_html(evaluated("A"))
+    assert '<a href="#funding">Who paid</a></li><li><a href="#methods">' in page
+    assert '<p>A, by their <a class="term"' in page
 
 
 def test_a_section_that_has_nothing_to_say_is_left_out(plug_ins: Path) -> None:

@@ -38,7 +38,7 @@ from dissensus.report import page as page_module
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
 from dissensus.report.explorer import explored, kept_cases, listed
 from dissensus.report.page import content_policy, report_html, write_report
-from dissensus.report.section import Subject
+from dissensus.report.section import ReportSubject
 from dissensus.report.sections import methods
 from dissensus.report.sections.data import Data
 from report.report_studies import SCRIPT, demo_study, nasty_study
@@ -156,7 +156,7 @@ def test_the_script_never_reads_markup() -> None:
 
 
 def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluation) -> None:
-    data = explored(Subject(evaluation, 100))
+    data = explored(ReportSubject(evaluation, 100))
     names, said = data["conditions"], evaluation.study
     assert isinstance(said, Annotations)
     for i, rankings in enumerate(said.to_rankings()):
@@ -183,9 +183,9 @@ def unfolded(flat: list[int], names: list[str]) -> list[list[str]]:
 
 
 def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation) -> None:
-    kept = kept_cases(Subject(evaluation, 7))
+    kept = kept_cases(ReportSubject(evaluation, 7))
     assert list(kept) == sorted(kept)
-    certainty = np.array(explored(Subject(evaluation, 100))["runs"][0]["certainty"])
+    certainty = np.array(explored(ReportSubject(evaluation, 100))["runs"][0]["certainty"])
     assert certainty[kept].max() <= np.delete(certainty, kept).min()
 
 
@@ -337,7 +337,7 @@ def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: 
 
 
 def test_statistics_count_all_cases_and_each_category(evaluation: Evaluation) -> None:
-    table = Data().words(Subject(evaluation))
+    table = Data().words(ReportSubject(evaluation))
     assert table["columns"] == ["all cases", "low", "medium", "high"]
     counts = {re.sub(r"<[^>]*>", "", label): cells for label, cells in table["rows"]}
     assert int(counts["Cases"][0]) == 30 == sum(int(cell) for cell in counts["Cases"][1:])

@@ -86,7 +86,7 @@ def figure(
         name, shows = build.__name__, (inspect.getdoc(build) or "").rstrip(".")
         sort = FIGURES[name] = FigureSort(name, shows, build, tuple(inspect.signature(build).parameters)[1:], needs)
 
-        def drawn(plots: Plots, *values: Options.args, **options: Options.kwargs) -> Figure:
+        def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
             from dissensus.figures.plotly_renderer import interactive
 
             return interactive(sort.chart(plots, *values, **options))

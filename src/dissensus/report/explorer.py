@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dissensus.evaluation.results import Evaluation
     from dissensus.predictions.lists import Predictions
-    from dissensus.report.section import Subject
+    from dissensus.report.section import ReportSubject
     from dissensus.study.rankings import Annotations
     from dissensus.study.ratings import Ratings
 
@@ -62,7 +62,7 @@ class Vocabulary:
         return list(self.codes)
 
 
-def explored(subject: Subject) -> dict[str, Any]:
+def explored(subject: ReportSubject) -> dict[str, Any]:
     """Describe the cases of an evaluation, at most so many and then the most uncertain ones.
 
     Conditions are codes into ``conditions``. A list of codes with ties is flat: a condition that is tied with the one
@@ -94,7 +94,7 @@ def explored(subject: Subject) -> dict[str, Any]:
     }
 
 
-def kept_cases(subject: Subject) -> IntArray:
+def kept_cases(subject: ReportSubject) -> IntArray:
     """Return the positions of the cases to show, in their order."""
     evaluation = subject.evaluation
     certainty = evaluation.findings[evaluation.reference].certainties[0]
@@ -162,7 +162,7 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
 # What follows -------------------------------------------------------------------------------------------
 
 
-def _run(subject: Subject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
+def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
     """Describe every case under one run."""
     evaluation, tables = subject.evaluation, subject.tables
     rows = evaluation.of_run(tables.certainties(), run)
@@ -191,7 +191,7 @@ def _has_levels(evaluation: Evaluation) -> bool:
     return evaluation.categories is not None and bool(evaluation.categories.levels)
 
 
-def _plausibilities(subject: Subject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
     """Return the conditions of each case, most plausible first, with mean, top share and a few draws."""
     import polars as pl
 
@@ -216,7 +216,7 @@ def _plausibilities(subject: Subject, run: int, chosen: IntArray, vocabulary: Vo
 # What is known about cases and conditions ---------------------------------------------------------------
 
 
-def _disagreement(subject: Subject, chosen: IntArray) -> list[int | None]:
+def _disagreement(subject: ReportSubject, chosen: IntArray) -> list[int | None]:
     agreement = subject.tables.agreement()
     if not len(agreement):
         return []

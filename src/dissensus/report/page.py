@@ -18,7 +18,7 @@ from dissensus.core.files import written_whole
 from dissensus.evaluation import glossary, words
 from dissensus.report.encoding import script_json
 from dissensus.report.pictures import Picture
-from dissensus.report.section import EXPLORER_CASES, Section, Subject, sections
+from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -67,7 +67,7 @@ def report_html(evaluation: Evaluation, *, title: str | None = None, explorer_ca
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """
-    subject = Subject(evaluation, explorer_cases)
+    subject = ReportSubject(evaluation, explorer_cases)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
     scripts = [_plotly_script(), _own("report.js")]
     page = _environment().get_template("page.html.jinja")
@@ -87,13 +87,13 @@ def report_html(evaluation: Evaluation, *, title: str | None = None, explorer_ca
 class Part:
     """A section as it stands in the page: its words, its pictures, and what the script works on."""
 
-    section: Section
+    section: ReportSection
     body: Markup
     pictures: tuple[Picture, ...]
     data: dict[str, Any]
 
 
-def part_of(section: Section, subject: Subject) -> Part:
+def part_of(section: ReportSection, subject: ReportSubject) -> Part:
     """Render a section."""
     pictures = tuple(section.pictures(subject))
     evaluation = subject.evaluation

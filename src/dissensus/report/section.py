@@ -20,7 +20,7 @@ EXPLORER_CASES = 2000
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSubject:
     """What a page is about: an evaluation, its figures, and its tables, each computed once."""
 
     evaluation: Evaluation
@@ -39,7 +39,7 @@ class Subject:
         return self.plots.tables
 
 
-class Section(Registered):
+class ReportSection(Registered):
     """Write one section of the report.
 
     A new section is a class with an ``id``, a :attr:`title` and a template, in a file of its own in
@@ -67,11 +67,13 @@ class Section(Registered):
     --------
     >>> [section.id for section in sections()][:3]
     ['summary', 'data', 'certainty']
-    >>> Section.family.find("risk").shows
+    >>> ReportSection.family.find("risk").shows
     ('risk', 'category_metrics')
     """
 
-    family: ClassVar[Family[Section]] = Family("report section", "dissensus.report.sections", "dissensus.sections")
+    family: ClassVar[Family[ReportSection]] = Family(
+        "report section", "dissensus.report.sections", "dissensus.sections"
+    )
 
     title: ClassVar[str] = ""
     place: ClassVar[float] = 75
@@ -83,16 +85,16 @@ class Section(Registered):
         """Tell whether there is something to say: by default, whether any of the figures can be drawn."""
         return not self.shows or bool(set(self.shows) & set(evaluation.plot.names()))
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that have something to say
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that have something to say
         """Return what the template says, by name."""
         return {}
 
-    def pictures(self, subject: Subject) -> Iterable[Picture]:
+    def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
         """Draw the figures, for every metric and run that can be chosen."""
         known = subject.plots.names()
         return [picture(name, subject.plots) for name in self.shows if name in known]
 
-    def data(self, subject: Subject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that the script works on
+    def data(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that the script works on
         """Return what the script of the page works on, by name."""
         return {}
 
@@ -104,10 +106,10 @@ class Section(Registered):
         return files(package).joinpath(f"{stem}.html.jinja").read_text(encoding="utf-8")
 
 
-def sections() -> list[Section]:
+def sections() -> list[ReportSection]:
     """Return all sections in the order of the page, those of installed packages among them.
 
     >>> sections()[-1].title
     'Glossary'
     """
-    return [kind() for kind in sorted(Section.family.known().values(), key=lambda kind: (kind.place, kind.id))]
+    return [kind() for kind in sorted(ReportSection.family.known().values(), key=lambda kind: (kind.place, kind.id))]

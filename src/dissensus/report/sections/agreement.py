@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dissensus.report.section import Section
+from dissensus.report.section import ReportSection
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
-class AgreementSection(Section):
+class AgreementSection(ReportSection):
     """Show agreement and certainty together."""
 
     id = "agreement"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissensus.report.explorer import explored
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 
-class Cases(Section):
+class Cases(ReportSection):
     """Let single cases be looked at."""
 
     id = "cases"
@@ -17,11 +17,11 @@ class Cases(Section):
     place = 80
     is_wide = True
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return how many cases there are, and how many of them are shown."""
         total = subject.evaluation.n_cases
         return {"shown": min(subject.explorer_cases, total), "total": total}
 
-    def data(self, subject: Subject) -> Mapping[str, Any]:
+    def data(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return all that the explorer shows."""
         return {"explorer": explored(subject)}

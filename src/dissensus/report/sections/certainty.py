@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 
-class CertaintySection(Section):
+class CertaintySection(ReportSection):
     """Show how certain the annotations are."""
 
     id = "certainty"
@@ -16,6 +16,6 @@ class CertaintySection(Section):
     place = 30
     shows = ("certainty", "certainty_histogram", "certainty_by_top", "share_below", "categories")
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return what the aggregations do."""
         return {"aggregations": {run.aggregation: run.spec.meaning for run in subject.evaluation.runs}}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissensus.evaluation.sentences import flips, probability_better, verdict
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 
-class ComparisonSection(Section):
+class ComparisonSection(ReportSection):
     """Compare all pairs of models."""
 
     id = "comparison"
@@ -17,7 +17,7 @@ class ComparisonSection(Section):
     place = 50
     shows = ("comparison", "ranks")
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return all differences in the reference run, with their sentences, and where orders flip."""
         evaluation, comparison = subject.evaluation, subject.tables.comparison()
         label = evaluation.runs[evaluation.reference].label

@@ -12,13 +12,13 @@ from dissensus.core.aliases import IntArray
 from dissensus.evaluation.sentences import joined
 from dissensus.evaluation.words import counted
 from dissensus.report._study import facts, opinion_noun
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
-class Data(Section):
+class Data(ReportSection):
     """Count what annotators said."""
 
     id = "data"
@@ -26,7 +26,7 @@ class Data(Section):
     place = 20
     shows = ("study",)
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the introduction, and a table: what is counted, for all cases and for every group of them."""
         groups = {"all cases": np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
         counts = [facts(subject.evaluation.study.select(cases)) for cases in groups.values()]
@@ -34,7 +34,7 @@ class Data(Section):
         return {"introduction": introduction(subject.evaluation), "columns": list(groups), "rows": rows}
 
 
-def cases_by_category(subject: Subject) -> Mapping[str, IntArray]:
+def cases_by_category(subject: ReportSubject) -> Mapping[str, IntArray]:
     """Return the positions of the cases of each category: that of most draws in the reference run."""
     categories, evaluation = subject.evaluation.categories, subject.evaluation
     rows = evaluation.of_run(subject.tables.category_certainties(), evaluation.reference)

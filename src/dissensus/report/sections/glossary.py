@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissensus.evaluation.glossary import GLOSSARY
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 
-class GlossarySection(Section):
+class GlossarySection(ReportSection):
     """Explain the words."""
 
     id = "glossary"
@@ -26,12 +26,12 @@ class GlossarySection(Section):
   </dl>
 """
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the terms, and what metrics and aggregations say about themselves."""
         evaluation = subject.evaluation
         metrics = {metric.name: metric.meaning for metric in evaluation.metrics}
         return {"terms": GLOSSARY, "specs": {**metrics, **{run.spec.id: run.spec.meaning for run in evaluation.runs}}}
 
-    def data(self, subject: Subject) -> Mapping[str, Any]:  # noqa: ARG002 - the same for every evaluation
+    def data(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - the same for every evaluation
         """Return what is shown beside a term."""
         return {"glossary": GLOSSARY}

@@ -14,7 +14,7 @@ from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.sentences import ROUGH, joined, plain, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.report import _study
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
@@ -23,14 +23,14 @@ AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
 
 
-class Methods(Section):
+class Methods(ReportSection):
     """Say how the numbers were made."""
 
     id = "methods"
     title = "Methods and provenance"
     place = 90
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return diagnostics, paragraph, guideline items and provenance."""
         evaluation = subject.evaluation
         return {
@@ -184,7 +184,7 @@ def _performance_items(evaluation: Evaluation) -> list[Item]:
 # Where the numbers come from ----------------------------------------------------------------------------
 
 
-def run_rows(subject: Subject) -> list[tuple[str, str, str, str, str]]:
+def run_rows(subject: ReportSubject) -> list[tuple[str, str, str, str, str]]:
     """Describe every run: label, parameters, draws, chains, and the largest Monte Carlo error of any result."""
     results, evaluation = subject.tables.results(), subject.evaluation
     rows = []

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.pictures import Picture, picture
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.figures.charts import Chart
 
 
-class Models(Section):
+class Models(ReportSection):
     """Follow the models across reliabilities."""
 
     id = "models"
@@ -21,7 +21,7 @@ class Models(Section):
     place = 40
     shows = ("reliability", "draws", "by_certainty")
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return what the metrics measure, those that measure alike together, and all results."""
         meanings: dict[str, list[str]] = {}
         for metric in subject.evaluation.metrics:
@@ -31,7 +31,7 @@ class Models(Section):
             "results": subject.tables.results().to_dicts(),
         }
 
-    def pictures(self, subject: Subject) -> Iterator[Picture]:
+    def pictures(self, subject: ReportSubject) -> Iterator[Picture]:
         """Draw one picture across reliabilities for each metric, and the draws of every run."""
         evaluation, plots = subject.evaluation, subject.plots
         for place, metric in enumerate(evaluation.metrics):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dissensus.report.section import Section
+from dissensus.report.section import ReportSection
 
 
-class Risk(Section):
+class Risk(ReportSection):
     """Show the expected risk of the cases, and the metrics within categories."""
 
     id = "risk"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dissensus.evaluation.sentences import best_first, gap_of, practice_name, reads, statements
-from dissensus.report.section import Section, Subject
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
@@ -19,14 +19,14 @@ NAMES = {"point": "point_estimate", "adjusted": "mean", "low": "low", "high": "h
 """What the scoreboard draws, and the columns that hold it."""
 
 
-class Summary(Section):
+class Summary(ReportSection):
     """Say what came out in a few sentences."""
 
     id = "summary"
     title = "In short"
     place = 10
 
-    def words(self, subject: Subject) -> Mapping[str, Any]:
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the statements, and the first metric of all models."""
         evaluation = subject.evaluation
         return {
@@ -56,7 +56,7 @@ class Score:
     verdict: str
 
 
-def scores(subject: Subject) -> tuple[Score, ...]:
+def scores(subject: ReportSubject) -> tuple[Score, ...]:
     """Put the point estimates and the adjusted values of the first metric side by side, the best model first."""
     metric = subject.evaluation.metrics[0]
     rows = best_first(subject.evaluation, subject.tables.results(), metric)

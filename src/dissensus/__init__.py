@@ -71,6 +71,7 @@ if _TYPE_CHECKING:
     from dissensus.predictions.reader import read_models as read_models
     from dissensus.predictions.reader import read_predictions as read_predictions
     from dissensus.report.page import write_report as write_report
+    from dissensus.report.section import ReportSection as ReportSection
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
@@ -121,6 +122,7 @@ _HOMES = {
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RankBiasedOverlap": "metrics.overlap",
     "Ratings": "study.ratings",
+    "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",
     "SetAccuracy": "metrics.sets",

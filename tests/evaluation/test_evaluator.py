@@ -347,4 +347,5 @@ def test_case_weights_count_in_every_average() -> None:
 def test_the_repr_tells_the_story(result: Evaluation) -> None:
     text = repr(result)
     assert "3 models, 90 cases" in text
-    assert "usual practice overstates" in text or "not distinguishable" in text
+    assert "against the draws of" in text
+    assert "the probability that" in text

@@ -94,7 +94,13 @@ def test_the_triangle_takes_three_conditions_only(shape: tuple[int, ...], labels
 
 def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:
     numbers = dict.fromkeys(("mean", "low", "high", "annotation_low", "annotation_high"), values)
-    labels = {"aggregation": ["x"] * len(values), "model": ["A"] * len(values), "metric": ["m"] * len(values)}
+    runs = [f"x {reliability:g}" if reliability else "x" for reliability in reliabilities]
+    labels = {
+        "run": runs,
+        "aggregation": ["x"] * len(values),
+        "model": ["A"] * len(values),
+        "metric": ["m"] * len(values),
+    }
     column = pl.Series(reliabilities, dtype=pl.Float64)
     points = pl.Series([None] * len(values), dtype=pl.Float64)
     return pl.DataFrame({**labels, **numbers, "reliability": column, "point_estimate": points})

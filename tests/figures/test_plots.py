@@ -17,11 +17,12 @@ from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.evaluation.results import Evaluation
 from dissensus.figures import certainty_charts as certainty_figures
+from dissensus.figures import comparison_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
 from dissensus.figures.matplotlib_renderer import drawn
 from dissensus.figures.plotly_renderer import interactive, page
 from dissensus.figures.theme import themed
-from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
+from figures.figure_studies import CATEGORIES, CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
 
 EDGES = list(edges())
 
@@ -120,7 +121,6 @@ def test_share_below_agrees_with_the_frame() -> None:
     lines = chart_marks("share_below", Line)
     rows = of_run(usual().certainties(), top=2)
     assert lines[1].y[1] == pytest.approx((rows["certainty"] < CERTAIN).mean())
-    assert certainty_figures.CERTAIN == CERTAIN
 
 
 def test_the_histogram_counts_every_case() -> None:
@@ -285,11 +285,55 @@ def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
     found = Plots(evaluated(study(), 2, runs))
     chart = found.chart("certainty")
     assert [len(panel.marks) for panel in chart.panels] == [2, 2]
-    labels = [found.evaluation.run_label(place) for place in range(4)]
+    labels = [run.label for run in found.evaluation.runs]
     (bars,) = found.chart("certainty_histogram", run=labels[3]).panels[0].marks
     assert isinstance(bars, Bars)
     assert bars.lengths.sum() == 12
     assert "alpha=0.1" in found.chart("certainty_histogram", run=3).title
+
+
+def three_priors() -> Evaluation:
+    """Evaluate under three runs of one aggregation and one reliability: only their priors differ."""
+    runs = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.1)]
+    return evaluated(study(), 2, runs, categories=CATEGORIES)
+
+
+def test_runs_that_differ_in_their_prior_alone_are_three_lines_with_three_names() -> None:
+    found = Plots(three_priors())
+    labels = [run.label for run in found.evaluation.runs]
+    assert len(set(labels)) == 3
+    for name in ("certainty", "share_below", "reliability"):
+        panels = found.chart(name).panels
+        assert [panel.title for panel in panels] == [run.aggregation for run in found.evaluation.runs]
+    lines = [mark for panel in found.chart("certainty").panels for mark in panel.marks]
+    assert [mark.name for mark in lines if isinstance(mark, Line)] == labels
+    values = {label: found.evaluation.certainties().filter(run=label, top=1) for label in labels}
+    for line in lines:
+        assert isinstance(line, Line)
+        np.testing.assert_allclose(line.y[1:], np.sort(values[line.name]["certainty"]))
+
+
+@pytest.mark.parametrize("name", [name for name, sort in FIGURES.items() if "run" in sort.options])
+def test_a_figure_of_each_of_three_priors_names_its_run(name: str) -> None:
+    found = Plots(three_priors())
+    for run in found.evaluation.runs:
+        chart = found.chart(name, run=run.label, case=case_of(found.evaluation, name))
+        assert run.label in chart.title
+        assert interactive(chart).data
+
+
+def test_ranks_under_every_run_name_all_three_priors() -> None:
+    found = Plots(three_priors())
+    texts = str(interactive(found.chart("ranks", run="all")).to_json())
+    assert all(run.label in texts for run in found.evaluation.runs)
+
+
+def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:
+    pairs = pl.DataFrame({"metric": ["m"], "first": ["A"], "second": ["B"], "probability_better": [1.0]})
+    (cells,) = comparison_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
+    assert isinstance(cells, Cells)
+    assert cells.labels == (("", "> 0.99"), ("< 0.01", ""))
+    assert "1.000" not in str(cells.texts)
 
 
 # Names from files are text ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.core.errors import FormatError, MissingExtraError
-from dissensus.evaluation.plots import FIGURES, Plots, write_static
+from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures.matplotlib_renderer import write_chart, write_charts
 from figures.figure_studies import SCRIPT, case_about, edges, usual
 
@@ -24,7 +24,7 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str, star
 
 
 def test_all_figures_are_written(tmp_path: Path) -> None:
-    paths = write_static(usual(), tmp_path / "figures")
+    paths = Plots(usual()).write(tmp_path / "figures")
     assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / "figures").iterdir())
     names = {path.stem for path in paths}
     assert "certainty" in names
@@ -49,7 +49,7 @@ def test_names_are_text_in_svg(tmp_path: Path) -> None:
 @pytest.mark.parametrize("edge", ["no models", "one case"])
 def test_what_applies_is_written(tmp_path: Path, edge: str) -> None:
     plots = Plots(edges()[edge])
-    paths = write_static(plots, tmp_path / "figures", ending=".png")
+    paths = plots.write(tmp_path / "figures", ending=".png")
     assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
 
 

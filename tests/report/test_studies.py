@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,10 +20,10 @@ from dissensus import (
     PlackettLuce,
     ProbabilisticInverseRank,
     evaluate,
-    load_evaluation,
     simulate_study,
 )
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.sentences import statements
 from dissensus.report.page import report_html, write_report
 from dissensus.study.ratings import Ratings
 from report.report_studies import Opened, simulated_models
@@ -51,12 +53,12 @@ def ratings() -> Evaluation:
     return evaluate(scores, models, aggregations=[NormalInverseGamma(thresholds=(0.5,))], draws=40)
 
 
-def runs_that_differ_in_their_prior() -> Evaluation:
+def three_priors() -> Evaluation:
     study = simulate_study(n_cases=12, n_conditions=6, seed=1)
     generator = np.random.default_rng(1)
     models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
-    aggregations = [PlackettLuce(1), PlackettLuce(1, alpha=2.0)]
-    return evaluate(study.annotations, models, aggregations=aggregations, metrics=[LogScore(), BrierScore()], draws=40)
+    runs = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5)]
+    return evaluate(study.annotations, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
 
 
 EDGES: dict[Callable[[], Evaluation], tuple[str, set[str]]] = {
@@ -64,7 +66,7 @@ EDGES: dict[Callable[[], Evaluation], tuple[str, set[str]]] = {
     without_models: ("How certain the annotations are", {"models", "comparison", "risk"}),
     categories_without_levels: ("How certain the annotations are", {"models", "comparison", "risk"}),
     ratings: ("1 model evaluated", {"comparison", "risk", "agreement"}),
-    runs_that_differ_in_their_prior: ("2 models evaluated", {"risk"}),
+    three_priors: ("2 models evaluated", {"risk"}),
 }
 """What the page is called, and which sections have nothing to show."""
 
@@ -128,6 +130,8 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
 
 
 def test_what_was_stored_gives_the_same_page(tmp_path: Path) -> None:
+    from dissensus import load_evaluation
+
     evaluation = without_models()
     evaluation.save(tmp_path / "results")
     assert report_html(load_evaluation(tmp_path / "results")) == report_html(evaluation)
@@ -143,10 +147,23 @@ def test_fewer_cases_can_be_asked_for() -> None:
 
 
 def test_every_study_has_a_headline() -> None:
-    from dissensus.evaluation.plots import told_apart
-    from dissensus.report.sentences import headline
-
     for study in EDGES:
-        found = headline(told_apart(study()))
+        found = statements(study())
         assert 2 <= len(found) <= 3
-        assert all(finding.sentences and finding.figure for finding in found), study.__name__
+        assert all(statement.sentences and statement.figure for statement in found), study.__name__
+
+
+def test_runs_that_differ_in_their_prior_alone_are_three_everywhere() -> None:
+    evaluation = three_priors()
+    labels = [run.label for run in evaluation.runs]
+    own = "".join(text for text in report_html(evaluation).split("<script>") if "plotly.js v" not in text)
+    choosers = re.findall('data-choose="run">(.*?)</select>', own, flags=re.DOTALL)
+    assert choosers
+    for label in labels:
+        assert all(f">{label}</option>" in chooser for chooser in choosers), label
+        assert f"<tr><td>{label}</td><td>log score</td>" in own
+        assert f'<tr><th scope="row">{label}</th>' in own
+    data = json.loads(own.split('id="page-data">')[1].split("</script>")[0])
+    assert sorted(run["label"] for run in data["explorer"]["runs"]) == sorted(labels)
+    for name in ("certainty", "draws", "comparison"):
+        assert all(label in json.dumps(data["figures"][name]) for label in labels), name

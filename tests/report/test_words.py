@@ -6,26 +6,44 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
-from dissensus import Annotations, Evaluation, InverseRank, PlackettLuce, TopKAccuracy, evaluate, simulate_study
+from dissensus import (
+    Annotations,
+    Evaluation,
+    InverseRank,
+    Metric,
+    PlackettLuce,
+    TopKAccuracy,
+    UserMetric,
+    evaluate,
+    simulate_study,
+)
+from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import FormatError
+from dissensus.evaluation import sentences
+from dissensus.evaluation.glossary import GLOSSARY
+from dissensus.evaluation.words import probability
 from dissensus.figures.charts import Mark
-from dissensus.metrics import METRICS, named_metric
-from dissensus.report import glossary, methods, sentences
-from dissensus.report.description import statistics
+from dissensus.report import page as page_module
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
-from dissensus.report.explorer import explored, kept_cases
+from dissensus.report.explorer import explored, kept_cases, listed
 from dissensus.report.page import content_policy, report_html, write_report
+from dissensus.report.section import ReportSubject
+from dissensus.report.sections import methods
+from dissensus.report.sections.data import Data
 from report.report_studies import SCRIPT, demo_study, nasty_study
 
-TEMPLATES = Path(glossary.__file__).parent / "templates"
+TEMPLATES = Path(page_module.__file__).parent / "templates"
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +56,8 @@ def page(evaluation: Evaluation) -> str:
     return report_html(evaluation)
 
 
-def plain(sentences: Iterator[object]) -> str:
-    return re.sub(r"<[^>]*>", "", " ".join(map(str, sentences))).replace("\xa0", " ")
+def said_by(found: Sequence[sentences.Statement]) -> str:
+    return " ".join(sentences.plain(one) for statement in found for one in statement.sentences)
 
 
 def two_models(certain: float, other: float) -> Evaluation:
@@ -138,7 +156,7 @@ def test_the_script_never_reads_markup() -> None:
 
 
 def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluation) -> None:
-    data = explored(evaluation, 100)
+    data = explored(ReportSubject(evaluation, 100))
     names, said = data["conditions"], evaluation.study
     assert isinstance(said, Annotations)
     for i, rankings in enumerate(said.to_rankings()):
@@ -146,11 +164,7 @@ def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluatio
         assert told == sorted([sorted(block) for block in ranking] for ranking in rankings)
     certainties = evaluation.certainties()
     run = evaluation.runs[evaluation.reference]
-    wanted = certainties.filter(
-        (certainties["top"] == 1)
-        & (certainties["aggregation"] == run.aggregation)
-        & (certainties["reliability"] == run.reliability)
-    )
+    wanted = certainties.filter(top=1, run=run.label)
     np.testing.assert_allclose(np.array(data["runs"][0]["certainty"]) / 1000, wanted["certainty"], atol=0.0005)
     scores = np.array(data["runs"][0]["scores"], dtype=float) / 1000
     np.testing.assert_allclose(scores, evaluation.case_means[evaluation.reference], atol=0.0005)
@@ -169,48 +183,131 @@ def unfolded(flat: list[int], names: list[str]) -> list[list[str]]:
 
 
 def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation) -> None:
-    kept = kept_cases(evaluation, 7)
+    kept = kept_cases(ReportSubject(evaluation, 7))
     assert list(kept) == sorted(kept)
-    certainty = np.array(explored(evaluation, 100)["runs"][0]["certainty"])
+    certainty = np.array(explored(ReportSubject(evaluation, 100))["runs"][0]["certainty"])
     assert certainty[kept].max() <= np.delete(certainty, kept).min()
+
+
+def test_as_many_conditions_of_a_model_are_listed_as_the_deepest_metric_compares() -> None:
+    said = Annotations.from_counts(np.ones((2, 14), dtype=int), [f"c{k}" for k in range(14)])
+
+    def depth(*metrics: str) -> int:
+        return listed(evaluate(said, {"A": np.ones((2, 14))}, aggregations=[InverseRank()], metrics=metrics, draws=1))
+
+    assert depth("top-k-accuracy:1") == 3
+    assert depth("top-k-accuracy:1", "top-k-accuracy:5") == 5
+    assert depth("average-overlap:12") == 10
 
 
 # Words --------------------------------------------------------------------------------------------------
 
 
+def contest(evaluation: Evaluation) -> str:
+    return said_by(sentences.contest(evaluation, evaluation.to_frame()))
+
+
+def practice(evaluation: Evaluation) -> str:
+    return said_by(sentences.practice(evaluation, evaluation.to_frame()))
+
+
 def test_the_leader_is_the_best_or_not_distinguishable() -> None:
-    clear = plain(iter(sentences.contest(two_models(1.0, 0.2)).sentences))  # type: ignore[union-attr]
+    clear = contest(two_models(1.0, 0.2))
     assert "sure has the best adjusted top-1 accuracy" in clear
-    assert "The difference is real" in clear
-    close = plain(iter(sentences.contest(two_models(0.5, 0.5)).sentences))  # type: ignore[union-attr]
-    assert "not distinguishable" in close
+    assert "The interval of their difference leaves zero out" in clear
+    close = contest(two_models(0.5, 0.5))
+    assert "The two are not distinguishable" in close
+
+
+def test_draws_that_all_agree_are_not_called_certain() -> None:
+    (found,) = sentences.contest(two_models(1.0, 0.2), two_models(1.0, 0.2).to_frame())
+    assert found.figure == "over 99\xa0%"
+    assert probability(1.0, 5000) == "over 99.9\xa0%"
+    assert probability(0.0, 5000) == "under 0.1\xa0%"
 
 
 def test_certain_annotations_are_called_so() -> None:
-    found = sentences.openness(two_models(1.0, 0.2))
+    (found,) = sentences.certainty(two_models(1.0, 0.2))
     assert found.figure == "0\xa0%"
-    assert "settle the most plausible condition of all 40 cases" in plain(iter(found.sentences))
+    assert "In all 40 cases the draws of plackett-luce 10 agree" in said_by([found])
 
 
-def test_optimism_is_told_with_its_sign_and_size() -> None:
+def leaning(metric: Metric) -> Evaluation:
+    """Evaluate a model that always names what three of five annotators say."""
     said = Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
-    result = evaluate(
-        said, {"A": [[1.0, 0.0]] * 30}, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=300
+    return evaluate(said, {"A": [[1.0, 0.0]] * 30}, aggregations=[PlackettLuce(1)], metrics=[metric], draws=300)
+
+
+def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
+    result = leaning(TopKAccuracy(1))
+    mean = result.to_frame()["mean"][0]
+    (found,) = sentences.practice(result, result.to_frame())
+    assert found.figure == f"+{100 * (1 - mean):.1f}\xa0points"
+    assert said_by([found]) == (
+        f"The top-1 accuracy against Plackett-Luce maximum likelihood reads {100 * (1 - mean):.1f} points higher than "
+        f"against the draws of plackett-luce 1 (1.000 against {mean:.3f}, model A)."
     )
-    row = result.to_frame().row(0, named=True)
-    found = sentences.overstatement(result)
-    assert found is not None
-    assert found.figure == f"+{100 * (1 - row['mean']):.1f}\xa0points"
-    assert "Standard evaluation overstates the top-1 accuracy by" in plain(iter(found.sentences))
+
+
+def test_a_point_estimate_of_a_loss_reads_lower_where_it_is_lower() -> None:
+    loss = UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
+    result = leaning(loss)
+    text = practice(result)
+    assert f"reads {result.to_frame()['mean'][0]:.3f} lower than against the draws" in text
+    assert "point" not in text
+
+
+def hits(scores: FloatArray, draws: FloatArray) -> FloatArray:
+    return np.asarray(scores.argmax(axis=1)[:, None] == draws.argmax(axis=2), dtype=float)
+
+
+def test_a_deterministic_run_reads_the_same_as_itself() -> None:
+    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    result = evaluate(said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40)
+    assert "The top-1 accuracy against inverse rank reads the same as against the draws of inverse-rank" in practice(
+        result
+    )
+    assert "deterministic" in methods.methods_paragraph(result)
+    assert sentences.certainty(result)[0].figure == "0\xa0%"
 
 
 def test_a_study_without_models_says_so() -> None:
     said = simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
     result = evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40)
-    figures = [finding.figure for finding in sentences.headline(result)]
+    figures = [statement.figure for statement in sentences.statements(result)]
     assert len(figures) == 2
     assert figures[-1] == "0"
-    assert sentences.overstatement(result) is None
+    assert sentences.practice(result, result.to_frame()) == []
+
+
+UNTRUE = ("overstat", "understat", "too high", "too optimistic", "optimism", "real difference", "difference is real")
+
+
+def test_no_sentence_claims_to_know_the_truth(
+    evaluation: Evaluation, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dissensus.cli.evaluate import show_results
+
+    show_results(evaluation, Path("results"))
+    places = {"terminal": capsys.readouterr().out, "repr": repr(evaluation), "notebook": evaluation._repr_html_()}
+    own = "".join(text for text in page.split("<script>") if "plotly.js v" not in text)
+    for place, text in {**places, "report": own}.items():
+        assert "higher than" in text, place
+        assert [word for word in UNTRUE if word in text.lower()] == [], place
+
+
+def test_terminal_notebook_and_report_say_the_same(evaluation: Evaluation, page: str) -> None:
+    for statement in sentences.statements(evaluation):
+        for sentence in statement.sentences:
+            assert str(sentence) in page
+            assert sentences.plain(sentence) in repr(evaluation)
+
+
+def test_a_terminal_shows_names_as_they_are() -> None:
+    text = repr(nasty_study())
+    assert "<b>x</b> has the best adjusted top-1 accuracy" in text
+    assert "&lt;" not in text
+    assert "term-" not in text
 
 
 def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
@@ -240,39 +337,46 @@ def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: 
 
 
 def test_statistics_count_all_cases_and_each_category(evaluation: Evaluation) -> None:
-    table = statistics(evaluation)
-    assert table.columns == ("all cases", "low", "medium", "high")
-    counts = {re.sub(r"<[^>]*>", "", label): cells for label, cells in table.rows}
+    table = Data().words(ReportSubject(evaluation))
+    assert table["columns"] == ["all cases", "low", "medium", "high"]
+    counts = {re.sub(r"<[^>]*>", "", label): cells for label, cells in table["rows"]}
     assert int(counts["Cases"][0]) == 30 == sum(int(cell) for cell in counts["Cases"][1:])
     assert int(counts["Rankings"][0]) == evaluation.study.panel.n_opinions
 
 
-def test_every_metric_and_aggregation_has_an_explanation() -> None:
-    from dissensus.aggregation.naming import AGGREGATIONS
+def test_metrics_and_aggregations_explain_themselves(evaluation: Evaluation, page: str) -> None:
+    for metric in evaluation.metrics:
+        assert f"<dt>{metric.name}</dt><dd>{escape(metric.meaning)}</dd>" in page
+        assert metric.methods in methods.methods_paragraph(evaluation)
+    for run in evaluation.runs:
+        assert f"<dt>{run.spec.id}</dt><dd>{escape(run.spec.meaning)}</dd>" in page
+        assert run.spec.methods in methods.methods_paragraph(evaluation)
 
-    assert set(AGGREGATIONS) <= set(glossary.AGGREGATIONS)
-    for metric in [*DEEP, *(f"{name}:3" for name in SHALLOW)]:
-        assert glossary.metric_meaning(named_metric(metric).name), metric
-    assert {metric.partition(":")[0] for metric in [*DEEP, *SHALLOW]} == set(METRICS) - {"category-accuracy"}
+
+def test_a_metric_is_explained_by_its_own_words_whatever_its_name() -> None:
+    metric = UserMetric("balanced accuracy", hits, meaning="What the user says it is.")
+    page = report_html(leaning(metric))
+    assert "<dt>balanced accuracy</dt><dd>What the user says it is.</dd>" in page
+    assert TopKAccuracy.meaning not in page
 
 
-DEEP = ("rank-biased-overlap", "log-score", "brier-score", "coverage", "expected-coverage", "set-size")
-SHALLOW = (
-    "top-k-accuracy",
-    "set-accuracy",
-    "overlap",
-    "average-overlap",
-    "kendall-tau",
-    "spearman-footrule",
-    "expected-accuracy",
-)
+def test_every_term_of_the_page_is_explained(page: str) -> None:
+    assert set(re.findall('data-term="([^"]*)"', page)) <= set(GLOSSARY)
+
+
+def test_the_page_says_which_version_computed_the_results(evaluation: Evaluation) -> None:
+    older = replace(evaluation, versions={"dissensus": "0.0.7", "numpy": "2.1.0"})
+    text = report_html(older)
+    assert "computed with Dissensus 0.0.7" in text
+    assert "dissensus 0.0.7, numpy 2.1.0" in text
+    assert f"page written by Dissensus {version('dissensus')}" in text
 
 
 def test_provenance_and_warnings_are_on_the_page(evaluation: Evaluation, page: str) -> None:
     for warning in evaluation.warnings:
         assert warning.replace("'", "&#39;") in page
-    for name, version in evaluation.versions.items():
-        assert f"{name} {version}" in page
+    for name, number in evaluation.versions.items():
+        assert f"{name} {number}" in page
 
 
 def test_the_title_is_text(evaluation: Evaluation) -> None:
@@ -289,10 +393,3 @@ def test_a_report_is_written_whole_or_not_at_all(evaluation: Evaluation, tmp_pat
     write_report(evaluation, tmp_path / "report.html", title="T")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
-
-
-def test_deterministic_aggregations_leave_nothing_open() -> None:
-    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
-    result = evaluate(said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40)
-    assert "deterministic" in methods.methods_paragraph(result)
-    assert sentences.openness(result).figure == "0\xa0%"

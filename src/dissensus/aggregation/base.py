@@ -38,9 +38,14 @@ class Aggregation(Spec, ABC):
     """The kind of study it takes."""
 
     @property
+    def plain_name(self) -> str:
+        """What sentences call it."""
+        return self.id.replace("-", " ")
+
+    @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        return self.id.replace("-", " ")
+        return self.plain_name
 
     @property
     def limit(self) -> Aggregation | None:
@@ -201,7 +206,7 @@ class PointAggregation(Aggregation):
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        return f"{super().methods} (deterministic)"
+        return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)

@@ -40,6 +40,7 @@ class PlackettLuceML(PointAggregation):
 
     id = "plackett-luce-ml"
     meaning = "Takes the single best fit of the race model; nothing stays open."
+    plain_name = "Plackett-Luce maximum likelihood"
 
     def point(self, opinions: Opinions) -> FloatArray:
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from dissensus.evaluation.comparison import Difference
+    from dissensus.evaluation.results import Evaluation
 
 
 def compare(
@@ -30,31 +33,34 @@ def compare(
     from rich.console import Console
 
     from dissensus.core.files import write_table
+    from dissensus.evaluation.sentences import flips, plain
     from dissensus.evaluation.store import load_evaluation
 
     result = load_evaluation(results)
     if metric is not None:
         result.metric(metric)
     comparison = result.compare()
-    table = comparison.to_frame()
-    chosen = table.filter(table["metric"] == metric) if metric is not None else table
     if out is not None:
-        write_table(chosen, out)
+        table = comparison.to_frame()
+        write_table(table.filter(table["metric"] == metric) if metric is not None else table, out)
     console = Console(soft_wrap=True)
-    console.print(_comparison_table(chosen.iter_rows(named=True)))
-    for row in comparison.flips().iter_rows(named=True):
-        text = f"the order of {row['first']} and {row['second']} flips: {row['first']} leads in {row['first_better']}"
-        console.print(f"  ! {text}; {row['second']} in {row['second_better']}", markup=False, highlight=False)
+    console.print(comparison_table(result, [d for d in comparison.differences if metric in (None, d.metric)]))
+    for sentence in flips(comparison):
+        console.print(f"  ! the order flips: {plain(sentence)}", markup=False, highlight=False)
 
 
-def _comparison_table(rows: Iterable[dict[str, Any]]) -> Table:
+def comparison_table(result: Evaluation, differences: Iterable[Difference]) -> Table:
+    """Show how pairs of models compare."""
     from rich.table import Table
     from rich.text import Text
 
+    from dissensus.evaluation.sentences import probability_better
+
     table = Table("run", "metric", "difference", "interval", "P(first better)", "verdict")
-    for row in rows:
-        difference = f"{row['first']} - {row['second']}: {row['difference']:+.3f}"
-        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
-        cells = (row["run"], row["metric"], difference, interval, f"{row['probability_better']:.2f}", row["verdict"])
+    for found in differences:
+        difference = f"{found.first} - {found.second}: {found.difference:+.3f}"
+        interval = f"{found.low:+.3f} to {found.high:+.3f}"
+        chance = probability_better(result, found)
+        cells = (found.run, found.metric, difference, interval, chance, found.verdict)
         table.add_row(*(Text(cell) for cell in cells))
     return table

@@ -103,10 +103,12 @@ def evaluated(study: Study, *, draws: int, seed: int, origin: str) -> Evaluation
 
 
 def lesson(result: Evaluation) -> str:
-    """Say which model usual practice would choose, and whether it is also the best at whole differential diagnoses."""
+    """Say which model the majority vote would choose, and whether it is also best at whole differential diagnoses."""
     from dissensus.aggregation.majority_vote import MajorityVote
+    from dissensus.metrics.accuracy import TopKAccuracy
+    from dissensus.metrics.sets import SetAccuracy
 
-    usual, sets = "top-1 accuracy", "top-2 set accuracy"
+    usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
     run = result.runs[result.reference]
     points, rows = result.point_estimates(), result.to_frame()
     counted = points.filter((points["aggregation"] == MajorityVote.id) & (points["metric"] == usual))

@@ -103,6 +103,6 @@ def _listing(plots: Plots) -> Table:
 def _known_names(plots: Plots) -> dict[str, list[str]]:
     evaluation = plots.evaluation
     return {
-        "metrics": [measure.name for measure in evaluation.metrics],
-        "runs": [evaluation.run_label(place) for place in range(len(evaluation.runs))],
+        "metrics": [metric.name for metric in evaluation.metrics],
+        "runs": [run.label for run in evaluation.runs],
     }

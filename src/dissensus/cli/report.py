@@ -35,9 +35,7 @@ def report(
     evaluation = load_evaluation(results)
     page = results / "report.html" if out is None else out
     if static is not None:
-        from dissensus.evaluation.plots import write_static
-
-        written = write_static(evaluation, static)
+        written = evaluation.plot.write(static)
         _say(f"-> {static} ({len(written)} figures)")
     write_report(evaluation, page, title=title)
     _say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")

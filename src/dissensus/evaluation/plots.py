@@ -2,24 +2,115 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
 from dissensus.evaluation.results import Evaluation
+from dissensus.figures import case_charts, certainty_charts, comparison_charts, metric_charts, study_charts
+from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
     import polars as pl
     from plotly.graph_objects import Figure
 
-    from dissensus.figures.charts import Chart
-
 ChosenRun: TypeAlias = int | str | None
 """A run by its position or its label; nothing for the reference run."""
+
+Options = ParamSpec("Options")
+
+NEEDS: dict[str, Callable[[Evaluation], bool]] = {
+    "models": lambda evaluation: bool(evaluation.models),
+    "two models": lambda evaluation: len(evaluation.models) > 1,
+    "categories": lambda evaluation: evaluation.categories is not None,
+    "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
+    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
+    "rankings": lambda evaluation: evaluation.study.kind == "rankings",
+}
+"""What figures may need, and how to tell whether an evaluation has it."""
+
+
+@dataclass(frozen=True)
+class FigureSort:
+    """Describe one sort of figure: what it shows, which options it takes, what it needs, how it is built."""
+
+    name: str
+    shows: str
+    build: Callable[..., Chart]
+    options: tuple[str, ...]
+    needs: tuple[str, ...]
+
+    def lacking(self, evaluation: Evaluation) -> str:
+        """Name what the figure needs and the evaluation does not have, or nothing."""
+        return next((need for need in self.needs if not NEEDS[need](evaluation)), "")
+
+    def chart(self, plots: Plots, *values: Any, **options: Any) -> Chart:
+        """Build the figure, or say what it lacks."""
+        lacking = self.lacking(plots.evaluation)
+        if lacking:
+            raise DissensusError(
+                f"this evaluation has no figure {self.name!r}",
+                expected=f"an evaluation with {lacking}",
+                advice=f"its figures are {', '.join(plots.names())}",
+            )
+        return self.build(plots, *values, **options)
+
+
+FIGURES: dict[str, FigureSort] = {}
+"""All figures by name: those that the methods of :class:`Plots` draw."""
+
+
+def found_figure(name: str) -> FigureSort:
+    """Return the sort of figure of this name, or say which there are.
+
+    >>> found_figure("draws").options
+    ('metric', 'run')
+    """
+    return FIGURES[known_name("figure", name, list(FIGURES))]
+
+
+def figure(
+    *needs: str,
+) -> Callable[[Callable[Concatenate[Plots, Options], Chart]], Callable[Concatenate[Plots, Options], Figure]]:
+    """Make a method that builds a chart one that draws it with plotly, and make the figure known by its name."""
+
+    def declared(
+        build: Callable[Concatenate[Plots, Options], Chart],
+    ) -> Callable[Concatenate[Plots, Options], Figure]:
+        name, shows = build.__name__, (inspect.getdoc(build) or "").rstrip(".")
+        sort = FIGURES[name] = FigureSort(name, shows, build, tuple(inspect.signature(build).parameters)[1:], needs)
+
+        def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
+            from dissensus.figures.plotly_renderer import interactive
+
+            return interactive(sort.chart(plots, *values, **options))
+
+        update_wrapper(drawn, build)
+        return drawn
+
+    return declared
+
+
+class Tables:
+    """Give the tables of an evaluation, each computed once, when it is first asked for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.results = cache(evaluation.to_frame)
+        self.per_draw = cache(evaluation.per_draw)
+        self.by_category = cache(evaluation.by_category)
+        self.by_certainty = cache(evaluation.by_certainty)
+        self.certainties = cache(evaluation.certainties)
+        self.category_certainties = cache(evaluation.category_certainties)
+        self.risks = cache(evaluation.risks)
+        self.plausibilities = cache(evaluation.plausibilities)
+        self.agreement = cache(evaluation.agreement)
+        self.comparison = cache(evaluation.compare)
 
 
 @dataclass(frozen=True)
@@ -28,69 +119,126 @@ class Plots:
 
     A ``run`` is a position in ``evaluation.runs`` or a label such as ``"plackett-luce 3"``, by default the reference
     run; a ``metric`` is a name, by default that of the first.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, evaluate
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> plots = evaluate(said, {}, aggregations=["plackett-luce:1,3"], draws=40).plot
+    >>> plots.names()
+    ('certainty', 'certainty_histogram', 'certainty_by_top', 'share_below', 'agreement', 'study', 'case')
+    >>> plots.chart("certainty_histogram", run="plackett-luce 1").title
+    'Certainty under plackett-luce 1'
     """
 
     evaluation: Evaluation
 
-    def certainty(self) -> Figure:
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables that figures are drawn from."""
+        return Tables(self.evaluation)
+
+    # Figures ----------------------------------------------------------------------------------------------
+
+    @figure()
+    def certainty(self) -> Chart:
         """Sort the cases by certainty, a line for every run."""
-        return self.figure("certainty")
+        return certainty_charts.certainty_curves(self.tables.certainties())
 
-    def certainty_histogram(self, run: ChosenRun = None) -> Figure:
+    @figure()
+    def certainty_histogram(self, run: ChosenRun = None) -> Chart:
         """Count the cases by certainty."""
-        return self.figure("certainty_histogram", run=run)
+        return certainty_charts.certainty_histogram(self._rows(self.tables.certainties(), run), run=self._label(run))
 
-    def certainty_by_top(self, run: ChosenRun = None) -> Figure:
+    @figure()
+    def certainty_by_top(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by the certainty of the first one, two and three conditions."""
-        return self.figure("certainty_by_top", run=run)
+        return certainty_charts.certainty_by_top(self._rows(self.tables.certainties(), run), run=self._label(run))
 
-    def share_below(self) -> Figure:
+    @figure()
+    def share_below(self) -> Chart:
         """Tell the share of uncertain cases for every run."""
-        return self.figure("share_below")
+        return certainty_charts.share_below(self.tables.certainties())
 
-    def categories(self, run: ChosenRun = None) -> Figure:
+    @figure("categories")
+    def categories(self, run: ChosenRun = None) -> Chart:
         """Plot the certainty of categories against that of conditions."""
-        return self.figure("categories", run=run)
+        of_conditions, of_categories = self.tables.certainties(), self.tables.category_certainties()
+        return certainty_charts.categories_against_conditions(
+            self._rows(of_conditions, run),
+            self._rows(of_categories, run),
+            run=self._label(run),
+            order=self._category_names,
+        )
 
-    def reliability(self, metric: str | None = None) -> Figure:
+    @figure("models")
+    def reliability(self, metric: str | None = None) -> Chart:
         """Follow a metric of every model across reliabilities, with intervals and point estimates."""
-        return self.figure("reliability", metric=metric)
+        results, level = self.tables.results(), self.evaluation.level
+        return metric_charts.metric_across_reliability(results, self._metric(metric), level=level)
 
-    def draws(self, metric: str | None = None, run: ChosenRun = None) -> Figure:
+    @figure("models")
+    def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how a metric spreads over draws."""
-        return self.figure("draws", metric=metric, run=run)
+        per_draw, results = self._rows(self.tables.per_draw(), run), self._rows(self.tables.results(), run)
+        return metric_charts.draws_histogram(per_draw, results, self._metric(metric), run=self._label(run))
 
-    def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Figure:
+    @figure("models")
+    def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        return self.figure("by_certainty", metric=metric, run=run)
+        rows, level = self._rows(self.tables.by_certainty(), run), self.evaluation.level
+        return metric_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
 
-    def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Figure:
+    @figure("two models")
+    def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Tabulate the probability that one model is better than another."""
-        return self.figure("comparison", metric=metric, run=run)
+        pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
+        return comparison_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
 
-    def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Figure:
+    @figure("two models")
+    def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how often each model has each rank; the run ``"all"`` shows all runs."""
-        return self.figure("ranks", metric=metric, run=run)
+        ranks = self.tables.comparison().rank_frame()
+        if run == "all":
+            return comparison_charts.rank_distribution(ranks, self._metric(metric))
+        return comparison_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
 
-    def risk(self, run: ChosenRun = None) -> Figure:
+    @figure("levels of risk")
+    def risk(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by expected risk, with the range over draws."""
-        return self.figure("risk", run=run)
+        categories = self.evaluation.categories
+        assert categories is not None, "checked by the needs of the figure"
+        levels = tuple(zip(categories.levels, categories.names, strict=True))
+        return case_charts.risk_ranges(self._rows(self.tables.risks(), run), run=self._label(run), levels=levels)
 
-    def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Figure:
+    @figure("models", "categories")
+    def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        return self.figure("category_metrics", metric=metric, run=run)
+        rows, level = self._rows(self.tables.by_category(), run), self.evaluation.level
+        return metric_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
 
-    def agreement(self, run: ChosenRun = None) -> Figure:
+    @figure("rankings", "cases with two annotators")
+    def agreement(self, run: ChosenRun = None) -> Chart:
         """Plot the agreement of annotators against certainty."""
-        return self.figure("agreement", run=run)
+        certainties = self._rows(self.tables.certainties(), run)
+        return certainty_charts.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
 
-    def study(self) -> Figure:
+    @figure()
+    def study(self) -> Chart:
         """Count annotators, conditions and ties."""
-        return self.figure("study")
+        labels = self._rows(self.tables.category_certainties(), None)["category"].to_list()
+        return study_charts.study_statistics(self.evaluation.study, categories=labels, order=self._category_names)
 
-    def case(self, name: str, run: ChosenRun = None) -> Figure:
+    @figure()
+    def case(self, case: str | None = None, run: ChosenRun = None) -> Chart:
         """Show the plausibilities of one case."""
-        return self.figure("case", run=run, case=name)
+        names = self.evaluation.case_names
+        if case is None:
+            raise DissensusError("this figure shows one case", expected=f"its name, such as {names[0]!r}")
+        rows = self._rows(self.tables.plausibilities(), run)
+        return case_charts.case_plausibilities(rows, known_name("case", case, names), run=self._label(run))
+
+    # By name ----------------------------------------------------------------------------------------------
 
     def figure(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Figure:
         """Draw a figure by its name, one of :data:`FIGURES`, with plotly."""
@@ -99,16 +247,9 @@ class Plots:
         return interactive(self.chart(name, metric=metric, run=run, case=case))
 
     def chart(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Chart:
-        """Return what a figure shows, for plotly and matplotlib alike."""
-        sort = found_figure(name)
-        lacking = sort.lacking(self.evaluation)
-        if lacking:
-            raise DissensusError(
-                f"this evaluation has no figure {name!r}",
-                expected=f"an evaluation with {lacking}",
-                advice=f"its figures are {', '.join(self.names())}",
-            )
-        return sort.build(Request(self.evaluation, metric, run, case))
+        """Return what a figure shows, for plotly and matplotlib alike; options that it does not take are ignored."""
+        sort, given = found_figure(name), {"metric": metric, "run": run, "case": case}
+        return sort.chart(self, **{option: given[option] for option in sort.options})
 
     def names(self) -> tuple[str, ...]:
         """Name the figures that this evaluation has."""
@@ -130,225 +271,34 @@ class Plots:
                 charts[name] = self.chart(name)
         return write_charts(charts, directory, ending=ending)
 
+    # What names mean --------------------------------------------------------------------------------------
 
-def write_static(source: Evaluation | Plots, directory: Path, *, ending: str = ".svg") -> tuple[FilePath, ...]:
-    """Write all figures of an evaluation for a paper into a new directory; see :meth:`Plots.write`."""
-    plots = source if isinstance(source, Plots) else Plots(source)
-    return plots.write(directory, ending=ending)
+    def _metric(self, name: str | None) -> str:
+        """Return the name of the metric: the one asked for, or the first."""
+        return self.evaluation.metrics[0].name if name is None else self.evaluation.metric(name).name
+
+    def _run(self, chosen: ChosenRun) -> int:
+        """Return the position of the run: the one asked for, or the reference."""
+        labels = [run.label for run in self.evaluation.runs]
+        if isinstance(chosen, str):
+            return labels.index(known_name("run", chosen, labels))
+        place = self.evaluation.reference if chosen is None else chosen
+        if not 0 <= place < len(labels):
+            raise DissensusError(f"there is no run {place}", expected=f"0 to {len(labels) - 1}, or a label")
+        return place
+
+    def _label(self, chosen: ChosenRun) -> str:
+        return self.evaluation.runs[self._run(chosen)].label
+
+    def _rows(self, frame: pl.DataFrame, chosen: ChosenRun) -> pl.DataFrame:
+        return self.evaluation.of_run(frame, self._run(chosen))
+
+    @property
+    def _category_names(self) -> tuple[str, ...]:
+        return () if self.evaluation.categories is None else self.evaluation.categories.names
 
 
 def _file_name(name: str) -> str:
     """Keep of a name what every file system takes; names that become the same are told apart by a number before."""
     kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else " " for letter in name)
     return "-".join(kept.split()) or "metric"
-
-
-@dataclass(frozen=True)
-class Request:
-    """Ask an evaluation for one figure, and look up what its names mean."""
-
-    evaluation: Evaluation
-    metric_name: str | None
-    chosen: ChosenRun
-    case_name: str | None
-
-    @property
-    def metric(self) -> str:
-        """The name of the metric: the one asked for, or the first."""
-        if self.metric_name is None:
-            return self.evaluation.metrics[0].name
-        return self.evaluation.metric(self.metric_name).name
-
-    @property
-    def case(self) -> str:
-        """The name of the case, which has to be given."""
-        names = self.evaluation.case_names
-        if self.case_name is None:
-            raise DissensusError("this figure shows one case", expected=f"its name, such as {names[0]!r}")
-        return known_name("case", self.case_name, names)
-
-    @property
-    def run(self) -> int:
-        """The position of the run: the one asked for, or the reference."""
-        labels = [run.label for run in self.evaluation.runs]
-        if isinstance(self.chosen, str):
-            return labels.index(known_name("run", self.chosen, labels))
-        place = self.evaluation.reference if self.chosen is None else self.chosen
-        if not 0 <= place < len(labels):
-            raise DissensusError(f"there is no run {place}", expected=f"0 to {len(labels) - 1}, or a label")
-        return place
-
-    @property
-    def label(self) -> str:
-        """The label of the run."""
-        return self.evaluation.runs[self.run].label
-
-    def of_run(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Keep the rows of the run."""
-        return self.evaluation.of_run(frame, self.run)
-
-
-# The figures ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FigureSort:
-    """Describe one sort of figure: what it shows, which options it takes, what it needs, how it is built."""
-
-    shows: str
-    build: Callable[[Request], Chart]
-    options: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-
-    def lacking(self, evaluation: Evaluation) -> str:
-        """Name what the figure needs and the evaluation does not have, or nothing."""
-        return next((need for need in self.needs if not NEEDS[need](evaluation)), "")
-
-
-NEEDS: dict[str, Callable[[Evaluation], bool]] = {
-    "models": lambda evaluation: bool(evaluation.models),
-    "two models": lambda evaluation: len(evaluation.models) > 1,
-    "categories": lambda evaluation: evaluation.categories is not None,
-    "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
-    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
-    "rankings": lambda evaluation: evaluation.study.has_agreement,
-}
-
-
-def _certainty(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_curves
-
-    return certainty_curves(ask.evaluation.certainties())
-
-
-def _certainty_histogram(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_histogram
-
-    return certainty_histogram(ask.of_run(ask.evaluation.certainties()), run=ask.label)
-
-
-def _certainty_by_top(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import certainty_by_top
-
-    return certainty_by_top(ask.of_run(ask.evaluation.certainties()), run=ask.label)
-
-
-def _share_below(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import share_below
-
-    return share_below(ask.evaluation.certainties())
-
-
-def _categories(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import categories_against_conditions
-
-    by_condition, by_category = ask.evaluation.certainties(), ask.evaluation.category_certainties()
-    return categories_against_conditions(
-        ask.of_run(by_condition), ask.of_run(by_category), run=ask.label, order=_category_names(ask.evaluation)
-    )
-
-
-def _agreement(ask: Request) -> Chart:
-    from dissensus.figures.certainty_charts import agreement_scatter
-
-    return agreement_scatter(ask.evaluation.agreement(), ask.of_run(ask.evaluation.certainties()), run=ask.label)
-
-
-def _study(ask: Request) -> Chart:
-    from dissensus.figures.study_charts import study_statistics
-
-    evaluation = ask.evaluation
-    labels = ask.of_run(evaluation.category_certainties())["category"].to_list() if evaluation.categories else []
-    return study_statistics(evaluation.study, categories=labels, order=_category_names(evaluation))
-
-
-def _reliability(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import metric_across_reliability
-
-    return metric_across_reliability(ask.evaluation.to_frame(), ask.metric, level=ask.evaluation.level)
-
-
-def _draws(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import draws_histogram
-
-    per_draw, summary = ask.of_run(ask.evaluation.per_draw()), ask.of_run(ask.evaluation.to_frame())
-    return draws_histogram(per_draw, summary, ask.metric, run=ask.label)
-
-
-def _by_certainty(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import metric_by_certainty
-
-    rows = ask.of_run(ask.evaluation.by_certainty())
-    return metric_by_certainty(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
-
-
-def _category_metrics(ask: Request) -> Chart:
-    from dissensus.figures.metric_charts import category_metrics
-
-    rows = ask.of_run(ask.evaluation.by_category())
-    return category_metrics(rows, ask.metric, run=ask.label, level=ask.evaluation.level)
-
-
-def _comparison(ask: Request) -> Chart:
-    from dissensus.figures.comparison_charts import probability_matrix
-
-    pairs = ask.of_run(ask.evaluation.compare().to_frame())
-    return probability_matrix(pairs, ask.metric, run=ask.label, models=ask.evaluation.models)
-
-
-def _ranks(ask: Request) -> Chart:
-    from dissensus.figures.comparison_charts import rank_distribution
-
-    ranks = ask.evaluation.compare().rank_frame()
-    if ask.chosen == "all":
-        return rank_distribution(ranks, ask.metric)
-    return rank_distribution(ask.of_run(ranks), ask.metric, run=ask.label)
-
-
-def _risk(ask: Request) -> Chart:
-    from dissensus.figures.case_charts import risk_ranges
-
-    categories = ask.evaluation.categories
-    assert categories is not None, "checked by the needs of the figure"
-    levels = tuple(zip(categories.levels, categories.names, strict=True))
-    return risk_ranges(ask.of_run(ask.evaluation.risks()), run=ask.label, levels=levels)
-
-
-def _case(ask: Request) -> Chart:
-    from dissensus.figures.case_charts import case_plausibilities
-
-    return case_plausibilities(ask.of_run(ask.evaluation.plausibilities()), ask.case, run=ask.label)
-
-
-def _category_names(evaluation: Evaluation) -> tuple[str, ...]:
-    return () if evaluation.categories is None else evaluation.categories.names
-
-
-MODELS, PAIRS = ("models",), ("two models",)
-AGREEING = ("rankings", "cases with two annotators")
-OF_METRIC = ("metric", "run")
-FIGURES: dict[str, FigureSort] = {
-    "certainty": FigureSort("certainty of every case, a line for every run", _certainty),
-    "certainty_histogram": FigureSort("number of cases by certainty", _certainty_histogram, ("run",)),
-    "certainty_by_top": FigureSort("certainty of the first 1, 2, 3 conditions", _certainty_by_top, ("run",)),
-    "share_below": FigureSort("share of uncertain cases for every run", _share_below),
-    "categories": FigureSort("certainty of categories and conditions", _categories, ("run",), ("categories",)),
-    "reliability": FigureSort("a metric across reliabilities", _reliability, ("metric",), MODELS),
-    "draws": FigureSort("how a metric spreads over draws", _draws, OF_METRIC, MODELS),
-    "by_certainty": FigureSort("a metric among cases of like certainty", _by_certainty, OF_METRIC, MODELS),
-    "comparison": FigureSort("probability that a model is better", _comparison, OF_METRIC, PAIRS),
-    "ranks": FigureSort('how often each model has each rank (run "all": all runs)', _ranks, OF_METRIC, PAIRS),
-    "risk": FigureSort("expected risk of every case, with its range", _risk, ("run",), ("levels of risk",)),
-    "category_metrics": FigureSort(
-        "a metric within each category", _category_metrics, OF_METRIC, ("models", "categories")
-    ),
-    "agreement": FigureSort("agreement of annotators and certainty", _agreement, ("run",), AGREEING),
-    "study": FigureSort("numbers of annotators, conditions and ties", _study),
-    "case": FigureSort("plausibilities of one case", _case, ("run", "case")),
-}
-"""All figures by name."""
-
-
-def found_figure(name: str) -> FigureSort:
-    """Return the sort of figure of this name, or say which there are."""
-    return FIGURES[known_name("figure", name, list(FIGURES))]

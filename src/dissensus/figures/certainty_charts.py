@@ -30,13 +30,9 @@ if TYPE_CHECKING:
 BINS = 25
 
 
-def run_label(aggregation: str, reliability: float | None) -> str:
-    """Name a run.
-
-    >>> run_label("plackett-luce", 3.0), run_label("majority-vote", None)
-    ('plackett-luce 3', 'majority-vote')
-    """
-    return aggregation if reliability is None else f"{aggregation} {reliability:g}"
+def run_of(rows: pl.DataFrame) -> str:
+    """Return the label of the run that some rows belong to."""
+    return str(rows["run"][0])
 
 
 def by_aggregation(frame: pl.DataFrame) -> Iterator[tuple[str, list[tuple[float | None, pl.DataFrame]]]]:
@@ -51,10 +47,9 @@ def certainty_curves(certainties: pl.DataFrame, *, top: int = 1) -> Chart:
     panels = []
     for aggregation, runs in by_aggregation(certainties.filter(certainties["top"] == top)):
         lines = []
-        for place, (reliability, rows) in enumerate(runs):
+        for place, (_, rows) in enumerate(runs):
             x, y = quantile_curve(rows["certainty"].to_numpy())
-            name = run_label(aggregation, reliability)
-            lines.append(Line(x, y, name, theme.shade(place, len(runs)), dash=place, steps=True))
+            lines.append(Line(x, y, run_of(rows), theme.shade(place, len(runs)), dash=place, steps=True))
         panels.append(Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY, aggregation))
     caption = (
         "Certainty is the share of draws that agree on the most plausible condition. Read: at 25 % on the horizontal "
@@ -103,8 +98,8 @@ def share_below(certainties: pl.DataFrame, *, threshold: float = CERTAIN) -> Cha
         for place, top in enumerate(tops):
             shares = [_share_below(rows.filter(rows["top"] == top), threshold) for _, rows in runs]
             texts = tuple(
-                f"{run_label(aggregation, reliability)}, top {top}: {share:.1%} of cases below {threshold:g}"
-                for (reliability, _), share in zip(runs, shares, strict=True)
+                f"{run_of(rows)}, top {top}: {share:.1%} of cases below {threshold:g}"
+                for (_, rows), share in zip(runs, shares, strict=True)
             )
             x, y = np.arange(len(runs), dtype=np.float64), np.array(shares)
             lines.append(Line(x, y, f"top {top}", theme.hue(place), place, symbol=place, texts=texts))

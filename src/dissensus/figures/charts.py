@@ -84,9 +84,10 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Colour a table of shares between 0 and 1, first row on top; nan stays empty."""
+    """Colour a table of shares between 0 and 1, first row on top, and write a label on each; nan stays empty."""
 
     values: FloatArray
+    labels: tuple[tuple[str, ...], ...]
     texts: tuple[tuple[str, ...], ...]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
-from dissensus.figures.certainty_charts import by_aggregation, reliabilities, run_label
+from dissensus.figures.certainty_charts import by_aggregation, reliabilities, run_of
 from dissensus.figures.charts import Axis, Bars, Cells, Chart, Pane, named_places, shortened
 
 if TYPE_CHECKING:
@@ -21,16 +21,17 @@ PROBABILITY = Axis("probability", (0, 1), form=".0%")
 def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, models: Sequence[str]) -> Chart:
     """Tabulate the probability that the model of a row is better than the model of a column."""
     values = _probabilities(differences.filter(differences["metric"] == metric), models)
+    labels = tuple(tuple(chance(value, 2) for value in line) for line in values)
     texts = tuple(
         tuple(
-            "" if row == column else f"{row} is better than {column}\nwith probability {value:.3f}"
+            "" if row == column else f"{row} is better than {column}\nwith probability {chance(value, 3)}"
             for column, value in zip(models, line, strict=True)
         )
         for row, line in zip(models, values, strict=True)
     )
     names = [shortened(name, 18) for name in models]
     rows, columns = named_places(names, "this model ...", margin=0.5), named_places(names, margin=0.5)
-    panel = Pane((Cells(values, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
+    panel = Pane((Cells(values, labels, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
     caption = (
         "Share of draws, with cases resampled, in which the model of the row is better; ties count half. Around 0.5 "
         "the models cannot be told apart."
@@ -38,6 +39,20 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     return Chart(
         f"Probability of being better: {metric} under {run}", (panel,), caption, height=max(180, 46 * len(models))
     )
+
+
+def chance(value: float, digits: int) -> str:
+    """Write a probability that was counted in draws, never as certain; nothing if it is undefined.
+
+    >>> chance(0.591, 2), chance(1.0, 2), chance(0.0004, 3)
+    ('0.59', '> 0.99', '< 0.001')
+    """
+    least = 10.0**-digits
+    if np.isnan(value):
+        return ""
+    if value > 1 - least / 2:
+        return f"> {1 - least:.{digits}f}"
+    return f"< {least:.{digits}f}" if value < least / 2 else f"{value:.{digits}f}"
 
 
 def _probabilities(pairs: pl.DataFrame, models: Sequence[str]) -> FloatArray:
@@ -69,7 +84,7 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
 
 
 def _across_runs(runs: list[tuple[float | None, pl.DataFrame]], aggregation: str, model: str, n_models: int) -> Pane:
-    columns = [(f"{model}, {run_label(aggregation, reliability)}", part) for reliability, part in runs]
+    columns = [(f"{model}, {run_of(part)}", part) for _, part in runs]
     axis = reliabilities([reliability for reliability, _ in runs])
     return Pane(_stacked(columns, n_models), axis, PROBABILITY, f"{shortened(model, 18)}: {aggregation}")
 
@@ -82,7 +97,7 @@ def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Ba
     for rank in range(1, n_models + 1):
         shares = np.array([_probability(part, rank) for _, part in columns])
         texts = tuple(
-            f"{name}: rank {rank} with probability {share:.3f}"
+            f"{name}: rank {rank} with probability {chance(share, 3)}"
             for (name, _), share in zip(columns, shares, strict=True)
         )
         colour = theme.shade(rank - 1, n_models)

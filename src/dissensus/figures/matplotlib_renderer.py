@@ -242,5 +242,5 @@ def _cells(axes: Axes, mark: Cells) -> Any:
     for (row, column), value in np.ndenumerate(mark.values):
         if np.isfinite(value):
             ink = "white" if abs(value - 0.5) > 0.3 else "black"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink)
+            axes.text(column, row, mark.labels[row][column], ha="center", va="center", color=ink)
     return image

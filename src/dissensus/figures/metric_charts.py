@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
-from dissensus.figures.certainty_charts import by_aggregation, reliabilities, run_label
+from dissensus.figures.certainty_charts import by_aggregation, reliabilities
 from dissensus.figures.charts import (
     Axis,
     Bars,
@@ -45,16 +45,14 @@ def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: floa
     panels = []
     for aggregation, runs in by_aggregation(rows):
         has_points = any(part["point_estimate"].is_not_null().any() for _, part in runs)
-        marks = [
-            mark for place, model in enumerate(models) for mark in _model_marks(aggregation, runs, model, place, models)
-        ]
+        marks = [mark for place, model in enumerate(models) for mark in _model_marks(runs, model, place, models)]
         axis = reliabilities([reliability for reliability, _ in runs])
         axis = _with_point_place(axis, len(runs)) if has_points else axis
         panels.append(Pane(tuple(marks), axis, Axis(metric, span), aggregation))
     caption = (
-        f"Lines: mean over draws. Strong bands: {level:.0%} interval of the annotations alone; pale bands: of "
-        "cases like these, annotated likewise. Crosses: the point estimate against one aggregated label, which "
-        "standard evaluation reports."
+        f"Lines: mean over draws. Strong bands: {100 * level:g} % interval of the annotations alone; pale bands: of "
+        "cases like these, annotated likewise. Crosses: the point estimate, against the one answer per case of the "
+        "deterministic aggregation that the runs tend to."
     )
     return Chart(f"{metric} across reliabilities", tuple(panels), caption, columns=min(len(panels), 2), height=360)
 
@@ -64,7 +62,7 @@ def _with_point_place(axis: Axis, place: int) -> Axis:
 
 
 def _model_marks(
-    aggregation: str, runs: list[tuple[float | None, pl.DataFrame]], model: str, place: int, models: list[str]
+    runs: list[tuple[float | None, pl.DataFrame]], model: str, place: int, models: list[str]
 ) -> list[Mark]:
     """Draw one model: bands below, the line, and the cross of the point estimate behind the last reliability."""
     import polars as pl
@@ -74,7 +72,7 @@ def _model_marks(
     marks: list[Mark] = []
     for low, high, opacity in BANDS[::-1]:
         marks += bands(x, _numbers(chosen, low), _numbers(chosen, high), colour=colour, opacity=opacity)
-    texts = tuple(f"{run_label(aggregation, row['reliability'])}\n{_told(row)}" for row in chosen.iter_rows(named=True))
+    texts = tuple(f"{row['run']}\n{_told(row)}" for row in chosen.iter_rows(named=True))
     marks.append(Line(x, _numbers(chosen, "mean"), model, colour, place, symbol=place, texts=texts))
     points = _numbers(chosen, "point_estimate")
     known = points[np.isfinite(points)][-1:]
@@ -117,7 +115,7 @@ def draws_histogram(per_draw: pl.DataFrame, summary: pl.DataFrame, metric: str, 
         panels.append(Pane(_draw_marks(mine, row, place), x, Axis("draws", form=".1%"), row["model"]))
     caption = (
         "Solid: the metric over all cases in each draw, so its spread is due to the annotations alone. Pale: cases "
-        "resampled as well. The dashed line marks the point estimate of usual practice."
+        "resampled as well. The dashed line marks the point estimate."
     )
     return Chart(f"{metric} over the draws of {run}", tuple(panels), caption, height=130, gap=64)
 
@@ -146,7 +144,7 @@ def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: f
     names = [f"{name}\nn = {number:g}" for name, number in bins.select("bin", "n_cases").iter_rows()]
     marks = _grouped_intervals(rows, bins["bin"].to_list(), "bin", lambda row: f"certainty {row['bin']}")
     panel = Pane(marks, named_places(names, "certainty of the case"), Axis(metric))
-    caption = f"Mean over draws and {level:.0%} interval among the cases of each certainty; n: number of cases."
+    caption = f"Mean over draws and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
     return Chart(f"{metric} by certainty under {run}", (panel,), caption, height=360)
 
 
@@ -160,8 +158,8 @@ def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level:
     marks = _grouped_intervals(rows, found["category"].to_list(), "category", lambda row: f"category {row['category']}")
     panel = Pane(marks, named_places(names, "category of the most plausible condition"), Axis(metric))
     caption = (
-        f"Mean over draws and {level:.0%} interval. Which cases belong to a category differs from draw to draw; n is "
-        "the expected number."
+        f"Mean over draws and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
+        "n is the expected number."
     )
     return Chart(f"{metric} by category under {run}", (panel,), caption, height=360)
 

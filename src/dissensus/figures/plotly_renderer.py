@@ -286,7 +286,8 @@ def _cells(mark: Cells) -> Any:
         xgap=2,
         ygap=2,
         hoverongaps=False,
-        texttemplate="%{z:.2f}",
+        text=[[safe(label) for label in row] for row in mark.labels],
+        texttemplate="%{text}",
         hovertext=[[safe(text) for text in row] for row in mark.texts],
         hoverinfo="text",
     )

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.core.aliases import IntArray
+from dissensus.report._study import said, scale
 from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
-from dissensus.report.selection import run_frame, shown_runs
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+from dissensus.report.pictures import shown_runs
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dissensus.evaluation.results import Evaluation
     from dissensus.predictions.lists import Predictions
+    from dissensus.report.section import ReportSubject
+    from dissensus.study.rankings import Annotations
+    from dissensus.study.ratings import Ratings
 
 MOST_CONDITIONS = 15
 """How many conditions of a case are shown; the most plausible ones."""
@@ -61,23 +62,23 @@ class Vocabulary:
         return list(self.codes)
 
 
-def explored(evaluation: Evaluation, most: int) -> dict[str, Any]:
+def explored(subject: ReportSubject) -> dict[str, Any]:
     """Describe the cases of an evaluation, at most so many and then the most uncertain ones.
 
     Conditions are codes into ``conditions``. A list of codes with ties is flat: a condition that is tied with the one
     before it is written as minus its code minus one. Numbers are thousandths.
     """
-    chosen = kept_cases(evaluation, most)
+    evaluation, chosen = subject.evaluation, kept_cases(subject)
     vocabulary = Vocabulary(evaluation.conditions)
     opinions = _opinions(evaluation.study, chosen, vocabulary)
     depth = listed(evaluation)
     lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
-    runs = [_run(evaluation, run, chosen, vocabulary) for run in shown_runs(evaluation)]
+    runs = [_run(subject, run, chosen, vocabulary) for run in shown_runs(evaluation)]
     return {
         "cases": [evaluation.case_names[i] for i in chosen],
         "total": len(evaluation.case_names),
-        "kind": "ratings" if isinstance(evaluation.study, Ratings) else "rankings",
-        "scale": _scale(evaluation.study),
+        "kind": evaluation.study.kind,
+        "scale": scale(evaluation.study),
         "alphabet": ALPHABET,
         "models": list(evaluation.models),
         "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.metrics],
@@ -85,7 +86,7 @@ def explored(evaluation: Evaluation, most: int) -> dict[str, Any]:
         "annotators": list(evaluation.study.panel.annotator_names),
         "lists": lists,
         "runs": runs,
-        "disagreement": _disagreement(evaluation, chosen),
+        "disagreement": _disagreement(subject, chosen),
         "strata": [_stratum(column, labels, chosen) for column, labels in evaluation.strata.items()],
         "images": [evaluation.images[i] or "" for i in chosen] if evaluation.images else None,
         "conditions": [vocabulary.names[i] for i in vocabulary.used],
@@ -93,21 +94,18 @@ def explored(evaluation: Evaluation, most: int) -> dict[str, Any]:
     }
 
 
-def kept_cases(evaluation: Evaluation, most: int) -> IntArray:
+def kept_cases(subject: ReportSubject) -> IntArray:
     """Return the positions of the cases to show, in their order."""
-    everything = np.arange(len(evaluation.case_names))
-    if len(everything) <= most:
-        return everything
-    rows = run_frame(evaluation, evaluation.certainties(), evaluation.reference)
-    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1))["certainty"].to_numpy()
-    return np.sort(np.argsort(certainty, kind="stable")[:most])
+    evaluation = subject.evaluation
+    certainty = evaluation.findings[evaluation.reference].certainties[0]
+    return np.sort(np.argsort(certainty, kind="stable")[: subject.explorer_cases])
 
 
-def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: Iterable[int] | None = None) -> pl.DataFrame:
+def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl.DataFrame:
     """Put one row per case into the order of cases; a case without a row has nulls."""
     import polars as pl
 
-    names = [evaluation.case_names[i] for i in cases] if cases is not None else list(evaluation.case_names)
+    names = [evaluation.case_names[i] for i in cases]
     wanted = pl.DataFrame({"case": pl.Series(names, dtype=pl.String)})
     return wanted.join(frame, on="case", how="left", maintain_order="left")
 
@@ -125,23 +123,10 @@ def _shared(study: Annotations | Ratings, opinions: range, vocabulary: Vocabular
     groups: dict[tuple[float, ...], list[Any]] = {}
     for opinion in opinions:
         weight = float(study.panel.weights[opinion])
-        said = _said(study, opinion, vocabulary)
-        group = groups.setdefault((*said, weight), [said, [], weight])
+        numbers = said(study, opinion, vocabulary.code)
+        group = groups.setdefault((*numbers, weight), [numbers, [], weight])
         group[1].append(int(study.panel.annotators[opinion]))
     return [group if group[2] != 1 else group[:2] for group in groups.values()]
-
-
-def _scale(study: Annotations | Ratings) -> list[float]:
-    """Return the lowest and the highest rating of the study."""
-    has_scores = isinstance(study, Ratings) and len(study.scores)
-    return [float(study.scores.min()), float(study.scores.max())] if has_scores else []  # type: ignore[union-attr]
-
-
-def _said(study: Annotations | Ratings, opinion: int, vocabulary: Vocabulary) -> list[Any]:
-    if isinstance(study, Ratings):
-        return [round(float(study.scores[opinion]), 6)]
-    blocks = study.code_offsets[study.block_offsets[opinion] : study.block_offsets[opinion + 1] + 1]
-    return flat_ties((study.codes[start:stop].tolist() for start, stop in pairwise(blocks.tolist())), vocabulary)
 
 
 def flat_ties(blocks: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[int]:
@@ -158,17 +143,17 @@ def flat_ties(blocks: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[i
 
 
 def listed(evaluation: Evaluation) -> int:
-    """Return how many of a model's conditions to show: as many as the deepest metric compares."""
-    places = [int(digits) for one in evaluation.metrics for digits in re.findall(r"(?:top-|at )(\d+)", one.name)]
-    return min(max(places, default=LISTED[0]), LISTED[1]) if places else LISTED[0]
+    """Return how many of a model's conditions to show: as many as the deepest metric compares, within limits."""
+    least, most = LISTED
+    return min(max(least, *(metric.depth for metric in evaluation.metrics)), most) if evaluation.metrics else least
 
 
-def _lists(said: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[list[int]]:
+def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[list[int]]:
     """Return the first conditions that a model names on each case, ties marked."""
     result = []
     for i in chosen.tolist():
-        entries = slice(said.offsets[i], min(said.offsets[i] + depth, said.offsets[i + 1]))
-        pairs = zip(said.codes[entries].tolist(), said.values[entries].tolist(), strict=True)
+        entries = slice(predicted.offsets[i], min(predicted.offsets[i] + depth, predicted.offsets[i + 1]))
+        pairs = zip(predicted.codes[entries].tolist(), predicted.values[entries].tolist(), strict=True)
         blocks = [[code for code, _ in tied] for _, tied in groupby(pairs, key=itemgetter(1))]
         result.append(flat_ties(blocks, vocabulary))
     return result
@@ -177,22 +162,23 @@ def _lists(said: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabula
 # What follows -------------------------------------------------------------------------------------------
 
 
-def _run(evaluation: Evaluation, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Describe every case under one aggregation and reliability."""
-    rows = run_frame(evaluation, evaluation.certainties(), run)
+def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Describe every case under one run."""
+    evaluation, tables = subject.evaluation, subject.tables
+    rows = evaluation.of_run(tables.certainties(), run)
     certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
-    category = _by_case(evaluation, run_frame(evaluation, evaluation.category_certainties(), run), chosen)
-    risk = _by_case(evaluation, run_frame(evaluation, evaluation.risks(), run), chosen)
+    category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
+    risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
     means = evaluation.case_means[run][:, :, chosen]
     return {
-        "label": evaluation.run_label(run),
+        "label": evaluation.runs[run].label,
         "certainty": thousandths(certainty["certainty"]),
         "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
         "category": _codes(category["category"], evaluation.categories.names) if evaluation.categories else [],
         "categoryCertainty": thousandths(category["certainty"]) if evaluation.categories else [],
         "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if _has_levels(evaluation) else [],
         "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
-        **_plausibilities(evaluation, run, chosen, vocabulary),
+        **_plausibilities(subject, run, chosen, vocabulary),
     }
 
 
@@ -205,12 +191,13 @@ def _has_levels(evaluation: Evaluation) -> bool:
     return evaluation.categories is not None and bool(evaluation.categories.levels)
 
 
-def _plausibilities(evaluation: Evaluation, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
     """Return the conditions of each case, most plausible first, with mean, top share and a few draws."""
     import polars as pl
 
+    evaluation = subject.evaluation
     names = pl.DataFrame({"case": pl.Series([evaluation.case_names[i] for i in chosen], dtype=pl.String)})
-    frame = run_frame(evaluation, evaluation.plausibilities(), run)
+    frame = evaluation.of_run(subject.tables.plausibilities(), run)
     rows = names.with_row_index("position").join(frame, on="case", maintain_order="left")
     rows = rows.sort("position", "mean", descending=[False, True], maintain_order=True)
     is_shown = (pl.int_range(pl.len()) < MOST_CONDITIONS) | pl.col("condition").is_null()
@@ -229,11 +216,11 @@ def _plausibilities(evaluation: Evaluation, run: int, chosen: IntArray, vocabula
 # What is known about cases and conditions ---------------------------------------------------------------
 
 
-def _disagreement(evaluation: Evaluation, chosen: IntArray) -> list[int | None]:
-    agreement = evaluation.agreement()
+def _disagreement(subject: ReportSubject, chosen: IntArray) -> list[int | None]:
+    agreement = subject.tables.agreement()
     if not len(agreement):
         return []
-    known = _by_case(evaluation, agreement, chosen)["agreement"]
+    known = _by_case(subject.evaluation, agreement, chosen)["agreement"]
     return thousandths((1 - known).to_list())
 
 

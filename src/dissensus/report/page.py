@@ -1,10 +1,13 @@
-"""Put the page together, and write it whole."""
+"""Put the sections together, and write the page whole."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +15,15 @@ from markupsafe import Markup
 
 from dissensus.core.aliases import Path
 from dissensus.core.files import written_whole
-from dissensus.report import description, explorer, glossary, methods, sentences
+from dissensus.evaluation import glossary, words
 from dissensus.report.encoding import script_json
-from dissensus.report.pictures import Picture, pictures
-from dissensus.report.scoreboard import scoreboard
-from dissensus.report.selection import remembered, run_frame
-from dissensus.study.rankings import Annotations
+from dissensus.report.pictures import Picture
+from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from dissensus.evaluation.results import Evaluation
-
-EXPLORER_CASES = 2000
-"""How many cases the explorer holds; of larger studies, the most uncertain ones."""
 
 
 def write_report(
@@ -43,6 +41,18 @@ def write_report(
         Heading of the page.
     explorer_cases
         How many cases can be looked at one by one; of more, the most uncertain ones are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dissensus import Annotations, evaluate, write_report
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> result = evaluate(said, {"A": [[0.9, 0.1], [0.4, 0.6]]}, aggregations=["plackett-luce:3"], draws=40)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(result, Path(folder) / "report.html", title="Two cases")
+    ...     "<h1>Two cases</h1>" in (Path(folder) / "report.html").read_text(encoding="utf-8")
+    True
     """
     page = report_html(evaluation, title=title, explorer_cases=explorer_cases)
     with written_whole(path) as temporary:
@@ -50,28 +60,55 @@ def write_report(
 
 
 def report_html(evaluation: Evaluation, *, title: str | None = None, explorer_cases: int = EXPLORER_CASES) -> str:
-    """Return the report as text; see :func:`write_report`."""
-    from dissensus.evaluation.plots import told_apart
+    """Return the report as text; see :func:`write_report`.
 
-    evaluation = remembered(told_apart(evaluation))
-    drawn = pictures(evaluation)
-    cases = explorer.explored(evaluation, explorer_cases)
+    >>> from dissensus import Annotations, evaluate
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
+    1
+    """
+    subject = ReportSubject(evaluation, explorer_cases)
+    parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
     scripts = [_plotly_script(), _own("report.js")]
-    return (
+    page = _environment().get_template("page.html.jinja")
+    return page.render(
+        title=title or default_title(evaluation),
+        policy=content_policy(scripts),
+        style=Markup(_own("report.css")),
+        scripts=[Markup(script) for script in scripts],
+        page_data=script_json(page_data(parts)),
+        evaluation=evaluation,
+        parts=parts,
+        writer=version("dissensus"),
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section as it stands in the page: its words, its pictures, and what the script works on."""
+
+    section: ReportSection
+    body: Markup
+    pictures: tuple[Picture, ...]
+    data: dict[str, Any]
+
+
+def part_of(section: ReportSection, subject: ReportSubject) -> Part:
+    """Render a section."""
+    pictures = tuple(section.pictures(subject))
+    evaluation = subject.evaluation
+    figures = _environment().get_template("figures.html.jinja").render(pictures=pictures, evaluation=evaluation)
+    body = (
         _environment()
-        .get_template("report.html.jinja")
+        .from_string(section.source())
         .render(
-            title=title or default_title(evaluation),
-            policy=content_policy(scripts),
-            style=Markup(_own("report.css")),
-            scripts=[Markup(script) for script in scripts],
-            page_data=script_json(page_data(drawn, cases)),
             evaluation=evaluation,
-            pictures=drawn,
-            explorer={"shown": len(cases["cases"]), "total": cases["total"]},
-            **_sections(evaluation),
+            reference=evaluation.runs[evaluation.reference].label,
+            figures=Markup(figures),
+            **section.words(subject),
         )
     )
+    return Part(section, Markup(body), pictures, dict(section.data(subject)))
 
 
 def default_title(evaluation: Evaluation) -> str:
@@ -79,15 +116,16 @@ def default_title(evaluation: Evaluation) -> str:
     n_models = len(evaluation.models)
     if not n_models:
         return "How certain the annotations are"
-    return f"{sentences.counted(n_models, 'model')} evaluated against uncertain annotations"
+    return f"{words.counted(n_models, 'model')} evaluated against uncertain annotations"
 
 
-def page_data(drawn: dict[str, list[Picture]], cases: dict[str, Any]) -> dict[str, Any]:
+def page_data(parts: Sequence[Part]) -> dict[str, Any]:
     """Gather what the script of the page works on."""
     from dissensus.figures import theme
 
     return {
-        "figures": {one.name: one.data() for section in drawn.values() for one in section},
+        **{name: value for part in parts for name, value in part.data.items()},
+        "figures": {one.name: one.data() for part in parts for one in part.pictures},
         "templates": {"light": theme.template(dark=False), "dark": theme.template(dark=True)},
         "hues": theme.HUES,
         "dashes": theme.DASHES,
@@ -95,8 +133,6 @@ def page_data(drawn: dict[str, list[Picture]], cases: dict[str, Any]) -> dict[st
         "patterns": theme.PATTERNS,
         "cross": theme.CROSS,
         "diverging": theme.DIVERGING,
-        "glossary": glossary.GLOSSARY,
-        "explorer": cases,
     }
 
 
@@ -136,42 +172,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"term": glossary.term, "anchor": glossary.anchor, "counted": sentences.counted}
-    environment.filters |= {"number": sentences.number, "percent": sentences.percent}
+    environment.globals |= {"term": glossary.term, "anchor": glossary.anchor, "counted": words.counted}
+    environment.filters |= {"number": words.number, "percent": words.percent}
     return environment
-
-
-def _sections(evaluation: Evaluation) -> dict[str, Any]:
-    """Gather the words and tables of all sections."""
-    return {
-        "headline": sentences.headline(evaluation),
-        "scoreboard": scoreboard(evaluation),
-        "introduction": description.introduction(evaluation),
-        "statistics": description.statistics(evaluation),
-        "is_ranked": isinstance(evaluation.study, Annotations),
-        "results": _results(evaluation),
-        "verdicts": _verdicts(evaluation),
-        "flips": evaluation.compare().flips().to_dicts() if len(evaluation.models) > 1 else [],
-        "paragraph": methods.methods_paragraph(evaluation),
-        "items": methods.guideline_items(evaluation),
-        "runs": methods.run_rows(evaluation),
-        "provenance": methods.provenance(evaluation),
-        "excluded": methods.excluded_sentence(evaluation.excluded) if evaluation.excluded else None,
-        "glossary": glossary.GLOSSARY,
-        "metric_meanings": glossary.metric_meanings(one.name for one in evaluation.metrics),
-        "aggregations": {
-            run.aggregation: glossary.AGGREGATIONS.get(methods.kind_of(run), "") for run in evaluation.runs
-        },
-        "reference_label": evaluation.run_label(evaluation.reference),
-    }
-
-
-def _results(evaluation: Evaluation) -> list[dict[str, Any]]:
-    return evaluation.to_frame().to_dicts() if evaluation.models else []
-
-
-def _verdicts(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return the comparisons of all pairs of models in the reference run, in words."""
-    if len(evaluation.models) < 2:
-        return []
-    return run_frame(evaluation, evaluation.compare().to_frame(), evaluation.reference).to_dicts()

@@ -6,14 +6,12 @@ and only the page knows how wide it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dissensus.report.encoding import compact
-from dissensus.report.selection import shown_runs
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plots import Plots
@@ -58,80 +56,23 @@ class Picture:
         return [{"metric": one.metric, "run": one.run, "chart": compact(one.chart)} for one in self.variants]
 
 
-def pictures(evaluation: Evaluation) -> dict[str, list[Picture]]:
-    """Draw all figures that an evaluation has something to show in, by section."""
-    from dissensus.evaluation.plots import Plots
-
-    plots = Plots(evaluation)
-    sections = {
-        "data": _data(plots),
-        "certainty": _certainty(evaluation, plots),
-        "models": _models(evaluation, plots) if evaluation.models else (),
-        "comparison": _comparison(evaluation, plots) if len(evaluation.models) > 1 else (),
-        "risk": _risk(evaluation, plots) if evaluation.categories is not None else (),
-        "agreement": _agreement(evaluation, plots),
-    }
-    return {name: list(found) for name, found in sections.items()}
+def shown_runs(evaluation: Evaluation) -> list[int]:
+    """Choose the runs whose cases can be looked at: the reference, and the middle run of every other aggregation."""
+    own = evaluation.runs[evaluation.reference].aggregation
+    sweeps: dict[str, list[int]] = {}
+    for run, one in enumerate(evaluation.runs):
+        sweeps.setdefault(one.aggregation, []).append(run)
+    return [evaluation.reference, *(runs[len(runs) // 2] for name, runs in sweeps.items() if name != own)]
 
 
-def _data(plots: Plots) -> Iterator[Picture]:
-    yield picture("study", plots)
+def picture(
+    name: str, plots: Plots, *, metrics: Sequence[str] | None = None, runs: Sequence[int] | None = None
+) -> Picture:
+    """Make the chart of this name for every choice of metric and run that it takes; by default all of them."""
+    from dissensus.evaluation.plots import found_figure
 
-
-def _certainty(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    runs = shown_runs(evaluation)
-    yield picture("certainty", plots)
-    yield picture("certainty_histogram", plots, runs=runs)
-    yield picture("certainty_by_top", plots, runs=runs)
-    yield picture("share_below", plots)
-    if evaluation.categories is not None:
-        yield picture("categories", plots)
-
-
-def _models(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics = [one.name for one in evaluation.metrics]
-    for place, metric in enumerate(metrics):
-        yield replace(picture("reliability", plots, metrics=[metric]), name=f"reliability-{place}")
-    drawn = [run for run, one in enumerate(evaluation.runs) if one.n_draws > 1] or [evaluation.reference]
-    every = sorted(drawn, key=lambda run: run != evaluation.reference)
-    draws = picture("draws", plots, metrics=metrics, runs=every)
-    yield replace(draws, variants=tuple(replace(one, chart=_without_texts(one.chart)) for one in draws.variants))
-    yield picture("by_certainty", plots, metrics=metrics, runs=shown_runs(evaluation))
-
-
-def _without_texts(chart: Chart) -> Chart:
-    """Leave out what is said about every bar: it would weigh a megabyte, and the axes tell the same."""
-    from dissensus.figures.charts import Bars
-
-    panels = tuple(
-        replace(panel, marks=tuple(replace(mark, texts=()) if isinstance(mark, Bars) else mark for mark in panel.marks))
-        for panel in chart.panels
-    )
-    return replace(chart, panels=panels)
-
-
-def _comparison(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics, runs = [one.name for one in evaluation.metrics], shown_runs(evaluation)
-    yield picture("comparison", plots, metrics=metrics, runs=runs)
-    yield picture("ranks", plots, metrics=metrics, runs=runs)
-
-
-def _risk(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    metrics, runs = [one.name for one in evaluation.metrics], shown_runs(evaluation)
-    if len(evaluation.risks()):
-        yield picture("risk", plots, runs=runs)
-    if evaluation.models and len(evaluation.by_category()):
-        yield picture("category_metrics", plots, metrics=metrics, runs=runs)
-
-
-def _agreement(evaluation: Evaluation, plots: Plots) -> Iterator[Picture]:
-    if not isinstance(evaluation.study, Annotations):
-        return
-    if evaluation.agreement()["agreement"].is_not_null().any():
-        yield picture("agreement", plots)
-
-
-def picture(name: str, plots: Plots, *, metrics: Sequence[str] = (), runs: Sequence[int] = ()) -> Picture:
-    """Make the chart of this name for every choice of metric and run."""
-    choices = product(metrics or (None,), runs or (None,))
+    options = found_figure(name).options
+    every = [one.name for one in plots.evaluation.metrics] if metrics is None else metrics
+    shown = shown_runs(plots.evaluation) if runs is None else runs
+    choices = product(every if "metric" in options else (None,), shown if "run" in options else (None,))
     return Picture(name, tuple(Variant(m, run, plots.chart(name, metric=m, run=run)) for m, run in choices))

@@ -201,15 +201,16 @@ def _certainties(said: Annotations, settings: Settings) -> pl.DataFrame:
     """Return the certainty of every case at every reliability, for the first one, two and three conditions."""
     import polars as pl
 
+    from dissensus.evaluation.results import Run
+
     parts = []
     sweep: tuple[PlackettLuce | ProbabilisticInverseRank, ...] = (*RACES, *INVERSES)
     for aggregation in sweep:
         drawn = aggregation.sample(said, draws=settings.sweep_draws, seed=settings.seed, threads=settings.threads)
         for one in certainty_profile(drawn, tops=(1, 2, 3)):
             columns = {"case": one.case_names, "top": one.top, "certainty": one.values}
+            run = Run(aggregation, aggregation.id, drawn.n_draws, drawn.n_chains)
             parts.append(
-                pl.DataFrame(columns).with_columns(
-                    aggregation=pl.lit(aggregation.id), reliability=pl.lit(float(aggregation.reliability))
-                )
+                pl.DataFrame(columns).with_columns(**{name: pl.lit(value) for name, value in run.identity.items()})
             )
     return pl.concat(parts)

@@ -135,7 +135,7 @@
     },
     Cells: (mark) => ({
       type: "heatmap", z: mark.values.map(numbers), zmin: 0, zmax: 1, colorscale: page.diverging, showscale: false, xgap: 2, ygap: 2,
-      hoverongaps: false, texttemplate: "%{z:.2f}", hovertext: mark.texts.map((row) => row.map(safe)), hoverinfo: "text",
+      hoverongaps: false, text: mark.labels.map((row) => row.map(safe)), texttemplate: "%{text}", hovertext: mark.texts.map((row) => row.map(safe)), hoverinfo: "text",
     }),
     Labels: (mark) => ({
       type: "scatter", x: numbers(mark.x), y: numbers(mark.y), mode: "text", text: mark.texts.map(safe), hoverinfo: "skip",

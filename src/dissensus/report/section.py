@@ -1,0 +1,115 @@
+"""What a section of the report is: an id, a title, a place among the others, words, pictures and a template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dissensus.core.registry import Family, Registered
+from dissensus.report.pictures import Picture, picture
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.plots import Plots, Tables
+    from dissensus.evaluation.results import Evaluation
+
+EXPLORER_CASES = 2000
+"""How many cases the explorer holds; of larger studies, the most uncertain ones."""
+
+
+@dataclass(frozen=True)
+class ReportSubject:
+    """What a page is about: an evaluation, its figures, and its tables, each computed once."""
+
+    evaluation: Evaluation
+    explorer_cases: int = EXPLORER_CASES
+
+    @cached_property
+    def plots(self) -> Plots:
+        """The figures."""
+        from dissensus.evaluation.plots import Plots
+
+        return Plots(self.evaluation)
+
+    @property
+    def tables(self) -> Tables:
+        """The tables."""
+        return self.plots.tables
+
+
+class ReportSection(Registered):
+    """Write one section of the report.
+
+    A new section is a class with an ``id``, a :attr:`title` and a template, in a file of its own in
+    ``report/sections``, or in an installed package that names it as an entry point of the group
+    ``dissensus.sections``. Everything else has a default.
+
+    Attributes
+    ----------
+    id
+        Its anchor in the page.
+    title
+        Its heading.
+    place
+        Sections are in ascending order of this number; those of Dissensus are 10, 20 and so on.
+    shows
+        The figures that it shows, of those in :data:`dissensus.evaluation.plots.FIGURES`.
+    template
+        A Jinja template: it knows the :meth:`words`, ``figures`` (all pictures, drawn), ``evaluation``, ``reference``
+        (the label of the reference run), ``term(word)`` and ``counted(number, noun)``, and names in it are escaped.
+        If there is none, it is the file beside the module that is called like it and ends in ``.html.jinja``.
+    is_wide
+        Whether it takes the whole width of the page.
+
+    Examples
+    --------
+    >>> [section.id for section in sections()][:3]
+    ['summary', 'data', 'certainty']
+    >>> ReportSection.family.find("risk").shows
+    ('risk', 'category_metrics')
+    """
+
+    family: ClassVar[Family[ReportSection]] = Family(
+        "report section", "dissensus.report.sections", "dissensus.sections"
+    )
+
+    title: ClassVar[str] = ""
+    place: ClassVar[float] = 75
+    shows: ClassVar[tuple[str, ...]] = ()
+    template: ClassVar[str] = ""
+    is_wide: ClassVar[bool] = False
+
+    def has(self, evaluation: Evaluation) -> bool:
+        """Tell whether there is something to say: by default, whether any of the figures can be drawn."""
+        return not self.shows or bool(set(self.shows) & set(evaluation.plot.names()))
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that have something to say
+        """Return what the template says, by name."""
+        return {}
+
+    def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
+        """Draw the figures, for every metric and run that can be chosen."""
+        known = subject.plots.names()
+        return [picture(name, subject.plots) for name in self.shows if name in known]
+
+    def data(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that the script works on
+        """Return what the script of the page works on, by name."""
+        return {}
+
+    def source(self) -> str:
+        """Return the template."""
+        if self.template:
+            return self.template
+        package, _, stem = type(self).__module__.rpartition(".")
+        return files(package).joinpath(f"{stem}.html.jinja").read_text(encoding="utf-8")
+
+
+def sections() -> list[ReportSection]:
+    """Return all sections in the order of the page, those of installed packages among them.
+
+    >>> sections()[-1].title
+    'Glossary'
+    """
+    return [kind() for kind in sorted(ReportSection.family.known().values(), key=lambda kind: (kind.place, kind.id))]

@@ -1,0 +1,27 @@
+"""Cases: a table that can be searched, sorted and filtered, and every case one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissensus.report.explorer import explored
+from dissensus.report.section import ReportSection, ReportSubject
+
+
+class Cases(ReportSection):
+    """Let single cases be looked at."""
+
+    id = "cases"
+    title = "Case explorer"
+    place = 80
+    is_wide = True
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return how many cases there are, and how many of them are shown."""
+        total = subject.evaluation.n_cases
+        return {"shown": min(subject.explorer_cases, total), "total": total}
+
+    def data(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return all that the explorer shows."""
+        return {"explorer": explored(subject)}

@@ -1,0 +1,217 @@
+"""Methods: a paragraph that a paper can use, what reporting guidelines ask, and where the numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from dissensus.core.spec import written
+from dissensus.core.thresholds import CERTAIN
+from dissensus.evaluation.sentences import ROUGH, joined, plain, uncertain_shares
+from dissensus.evaluation.words import counted, number, percent
+from dissensus.report import _study
+from dissensus.report.section import ReportSection, ReportSubject
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.results import Evaluation, Run
+
+AUTHORS = "to be filled in by the authors."
+CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
+
+
+class Methods(ReportSection):
+    """Say how the numbers were made."""
+
+    id = "methods"
+    title = "Methods and provenance"
+    place = 90
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return diagnostics, paragraph, guideline items and provenance."""
+        evaluation = subject.evaluation
+        return {
+            "runs": run_rows(subject),
+            "paragraph": methods_paragraph(evaluation),
+            "items": guideline_items(evaluation),
+            "provenance": provenance(evaluation),
+            "excluded": excluded_sentence(evaluation.excluded) if evaluation.excluded else None,
+            "rough": ROUGH,
+        }
+
+
+# The paragraph ------------------------------------------------------------------------------------------
+
+
+def methods_paragraph(evaluation: Evaluation) -> str:
+    """Write the methods as a paper would, filled in from the evaluation."""
+    return " ".join(
+        [
+            _study.methods(evaluation.study),
+            *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
+            *model_sentences(evaluation),
+            certainty_sentence(evaluation),
+            f"The analysis follows {CITATION}, and was run with Dissensus {evaluation.versions.get('dissensus', '')} "
+            f"(seed {evaluation.seed}).",
+        ]
+    )
+
+
+def aggregation_sentence(runs: Sequence[Run]) -> str:
+    """Describe one aggregation and the reliabilities that were tried."""
+    one = runs[0]
+    reliabilities = [f"{run.reliability:g}" for run in runs if run.reliability is not None]
+    noun = "reliability" if len(reliabilities) == 1 else "reliabilities"
+    trust = f" at {noun} {joined(reliabilities)}" if reliabilities else ""
+    draws = f", {counted(one.n_draws, 'draw')} per case" if one.n_draws > 1 else ""
+    return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{_chains(one)}."
+
+
+def _chains(run: Run) -> str:
+    if run.n_chains < 2:
+        return ""
+    warmup = run.spec.parameters().get("warmup")
+    return f" in {run.n_chains} chains" + (f" after {warmup} warm-up iterations each" if warmup is not None else "")
+
+
+def model_sentences(evaluation: Evaluation) -> Iterable[str]:
+    """Say how the models were evaluated and compared, and what the metrics are."""
+    if not evaluation.models:
+        return
+    models = counted(len(evaluation.models), "model was", "models were")
+    yield (
+        f"{models} evaluated with {metric_names(evaluation)} against every draw; we report averages over draws with "
+        f"{100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise (Bayesian "
+        "bootstrap of the cases), and the same metrics against deterministic aggregation."
+    )
+    yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
+    if len(evaluation.models) > 1:
+        yield (
+            "Models were compared on the same draws and the same resampled cases; two models whose interval of the "
+            "difference includes zero are called not distinguishable."
+        )
+
+
+def metric_names(evaluation: Evaluation) -> str:
+    """List the metrics in a sentence."""
+    return plain(joined([one.name for one in evaluation.metrics]))
+
+
+def certainty_sentence(evaluation: Evaluation) -> str:
+    """Say what certainty is, and how large it was."""
+    mean = float(evaluation.findings[evaluation.reference].certainties[0].mean())
+    return (
+        "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
+        f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the cases "
+        f"({evaluation.runs[evaluation.reference].label})."
+    )
+
+
+def uncertain_share(evaluation: Evaluation) -> str:
+    """Write the share of uncertain cases in the reference run."""
+    return percent(uncertain_shares(evaluation)[evaluation.reference])
+
+
+# What guidelines ask ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that a guideline asks for, and the answer as far as the data know it."""
+
+    code: str
+    asks: str
+    answer: str
+    is_known: bool = True
+
+
+def guideline_items(evaluation: Evaluation) -> list[Item]:
+    """Answer what the CLAIM checklist asks about the reference standard and its uncertainty.
+
+    The questions are in our own words; the numbers are those of the 2020 list.
+    """
+    kind, runs = _study.described(evaluation.study), ", ".join(run.label for run in evaluation.runs)
+    reference = f"Not one label per case, but draws of plausibilities inferred from {kind} ({runs})."
+    why = (
+        "No certain answer is available; the opinions disagree, and the disagreement is kept instead of resolved. "
+        f"Why opinions serve as the reference: {AUTHORS}"
+    )
+    return [
+        Item("14", "How is the reference standard defined?", reference),
+        Item("15", "Why was this reference standard chosen?", why, is_known=False),
+        Item("16", "Who made the annotations, and how qualified were they?", _who(evaluation), is_known=False),
+        Item("17", "Which tools were used to annotate?", AUTHORS.capitalize(), is_known=False),
+        Item("18", "How much do annotators vary, and what was done about it?", _variability(evaluation)),
+        *(_performance_items(evaluation) if evaluation.models else ()),
+    ]
+
+
+def _who(evaluation: Evaluation) -> str:
+    panel = evaluation.study.panel
+    people = counted(len(panel.annotator_names), "named annotator") if panel.annotator_names else "Anonymous annotators"
+    return f"{people}, {_study.spread(panel.opinions_per_case)} per case. Qualifications and training: {AUTHORS}"
+
+
+def _variability(evaluation: Evaluation) -> str:
+    label = evaluation.runs[evaluation.reference].label
+    text = f"Share of cases with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
+    known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
+    if len(known):
+        average, cases = number(float(known.mean()), 2), counted(len(known), "case")
+        text += f" Agreement of one annotator with the others: {average} on average over {cases}."
+    return text + " Disagreement was not resolved; it is carried into every result."
+
+
+def _performance_items(evaluation: Evaluation) -> list[Item]:
+    names = metric_names(evaluation)
+    uncertainty = (
+        f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; the spread over draws alone "
+        "and the Monte Carlo error are given apart."
+    )
+    sweep = f"Results are shown for {counted(len(evaluation.runs), 'combination')} of aggregation and reliability."
+    failures = "Cases can be sorted by their score and looked at one by one in the case explorer."
+    return [
+        Item("28", "Which metrics measure performance?", f"{names[:1].upper()}{names[1:]}."),
+        Item("29", "How is statistical uncertainty measured?", uncertainty),
+        Item("30", "How robust are the results?", sweep, is_known=len(evaluation.runs) > 1),
+        Item("37", "Which cases fail?", failures),
+    ]
+
+
+# Where the numbers come from ----------------------------------------------------------------------------
+
+
+def run_rows(subject: ReportSubject) -> list[tuple[str, str, str, str, str]]:
+    """Describe every run: label, parameters, draws, chains, and the largest Monte Carlo error of any result."""
+    results, evaluation = subject.tables.results(), subject.evaluation
+    rows = []
+    for place, run in enumerate(evaluation.runs):
+        error: Any = evaluation.of_run(results, place)["mc_error"].max()
+        parameters = ", ".join(f"{name}={written(value)}" for name, value in run.spec.parameters().items())
+        rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
+    return rows
+
+
+def provenance(evaluation: Evaluation) -> list[tuple[str, Markup]]:
+    """List the versions that computed the results, seed, options and the hashes of the input files."""
+    versions = ", ".join(f"{name} {version}" for name, version in evaluation.versions.items())
+    rows = {
+        "Computed with": versions or "unknown versions",
+        "Seed": str(evaluation.seed),
+        "Options": f"level {evaluation.level:g}, {counted(len(evaluation.runs), 'run')}",
+    }
+    inputs = [Markup("{} <code>{}</code>").format(name, mark or "no hash") for name, mark in evaluation.inputs.items()]
+    return [*((label, Markup.escape(text)) for label, text in rows.items()), *(("Input", one) for one in inputs)]
+
+
+def excluded_sentence(names: Sequence[str], most: int = 10) -> Markup:
+    """Name cases that were left out, and count the rest.
+
+    >>> excluded_sentence(["a", "b", "c"], most=2)
+    Markup('Without any opinion, left out: a, b and 1 more.')
+    """
+    rest = [f"{len(names) - most:,} more"] if len(names) > most else []
+    return Markup("Without any opinion, left out: {}.").format(joined([*names[:most], *rest]))

@@ -1,0 +1,107 @@
+"""A section of an installed package appears in the page like those of Dissensus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dissensus import Annotations, Evaluation, PlackettLuce, TopKAccuracy, evaluate
+from dissensus.core.errors import DissensusWarning
+from dissensus.report.page import report_html
+from dissensus.report.section import ReportSection, sections
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
+PLUG_IN = """
+from dissensus import ReportSection
+
+
+class Funding(ReportSection):
+    id = "funding"
+    title = "Who paid for <this>"
+    place = 75
+    shows = ("certainty",)
+    template = "<p>{{ counted(models | length, 'model') }}: {{ models | join(', ') }} {{ term('draw') }}</p>{{figures}}"
+
+    def has(self, evaluation):
+        return bool(evaluation.models)
+
+    def words(self, subject):
+        return {"models": subject.evaluation.models}
+
+    def data(self, subject):
+        return {"funding": {"cases": subject.evaluation.n_cases}}
+"""
+
+
+def evaluated(*models: str) -> Evaluation:
+    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    scores = {name: [[0.9, 0.1], [0.4, 0.6]] for name in models}
+    return evaluate(said, scores, aggregations=[PlackettLuce(3)], metrics=[TopKAccuracy(1)], draws=40)
+
+
+def installed(folder: Path, name: str, source: str) -> None:
+    """Write a package as an installer would: a module, and the entry point that names it."""
+    (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    told = folder / f"{name}-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (told / "entry_points.txt").write_text(f"[dissensus.sections]\nthe-section = {name}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for packages, and a family that has not looked for any yet and forgets them afterwards."""
+    known = ReportSection.family.known()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(ReportSection.family, "_declared", known)
+    monkeypatch.setattr(ReportSection.family, "_is_loaded", False)
+    return tmp_path
+
+
+def test_a_section_of_an_installed_package_is_in_the_contents_and_in_the_page(plug_ins: Path) -> None:
+    installed(plug_ins, "funded_report", PLUG_IN)
+    page = report_html(evaluated("A", "<script>alert(1)</script>"))
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    order = re.findall('href="#([^"]*)"', contents)
+    assert order.index("funding") == order.index("cases") - 1
+    assert '<a href="#funding">Who paid for &lt;this&gt;</a>' in contents
+    section = page[page.index('<section id="funding"') :]
+    section = section[: section.index("</section>")]
+    assert '<h2 id="funding-title">Who paid for &lt;this&gt;</h2>' in section
+    assert '<p>2 models: A, &lt;script&gt;alert(1)&lt;/script&gt; <a class="term"' in section
+    assert 'data-figure="certainty"' in section
+    assert '"funding":{"cases":2}' in page
+
+
+def test_the_section_of_the_documentation_appears_in_the_page(plug_ins: Path) -> None:
+    shown = DOCUMENTATION.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    installed(plug_ins, "documented_report", shown)
+    page = report_html(evaluated("A"))
+    assert '<a href="#funding">Who paid</a></li><li><a href="#methods">' in page
+    assert '<p>A, by their <a class="term"' in page
+
+
+def test_a_section_that_has_nothing_to_say_is_left_out(plug_ins: Path) -> None:
+    installed(plug_ins, "silent_report", PLUG_IN)
+    page = report_html(evaluated())
+    assert "funding" not in page[: page.index('id="page-data"')]
+
+
+def test_a_section_that_cannot_be_loaded_does_not_stop_the_others(plug_ins: Path) -> None:
+    installed(plug_ins, "broken_report", "raise RuntimeError('no')")
+    with pytest.warns(DissensusWarning, match="broken_report"):
+        found = [section.id for section in sections()]
+    assert found == [
+        *("summary", "data", "certainty", "models", "comparison"),
+        *("risk", "agreement", "cases", "methods", "glossary"),
+    ]
+
+
+def test_every_section_has_a_title_a_place_and_a_template() -> None:
+    found = sections()
+    assert len({section.place for section in found}) == len(found)
+    for section in found:
+        assert section.title, section.id
+        assert section.source().strip(), section.id

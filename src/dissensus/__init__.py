@@ -6,9 +6,9 @@ metrics of installed packages are here too, by the names of their classes.
 """
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
     from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
     from dissensus.aggregation.base import Aggregation as Aggregation
     from dissensus.aggregation.base import PointAggregation as PointAggregation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dissensus import Annotations, Dirichlet, InverseRank, MajorityVote, annotation_certainty
-from dissensus.aggregation.inverse_rank import TIES, Ties
+from dissensus.study.opinions import TIES, Ties
 
 
 @pytest.mark.parametrize("ties", TIES)

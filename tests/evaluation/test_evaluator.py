@@ -294,7 +294,7 @@ def test_specs_may_be_given_as_text() -> None:
         draws=20,
     )
     assert by_text == by_objects
-    assert evaluate(SAID, MODELS, aggregations="dirichlet", metrics="overlap:2", draws=5).metrics[0].name  # type: ignore[arg-type]
+    assert evaluate(SAID, MODELS, aggregations="dirichlet", metrics="overlap:2", draws=5).metrics[0].name
 
 
 def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_table() -> None:

@@ -16,6 +16,7 @@ from dissensus import (
     NormalInverseGammaPrior,
     PlackettLuce,
     PlackettLuceML,
+    Study,
 )
 from dissensus import draws as flow
 from dissensus.datasets.simulation import simulate_study
@@ -66,8 +67,11 @@ def _ratings() -> Ratings:
 RANKINGS, RATINGS = _rankings(), _ratings()
 
 
-def study_for(aggregation: Aggregation) -> Annotations | Ratings:
-    return {"rankings": RANKINGS, "ratings": RATINGS}[aggregation.needs]
+STUDIES: dict[str, Study] = {"rankings": RANKINGS, "ratings": RATINGS}
+
+
+def study_for(aggregation: Aggregation) -> Study:
+    return STUDIES[aggregation.needs]
 
 
 def every_aggregation() -> list[Aggregation]:

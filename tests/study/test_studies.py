@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus import Annotations, DissensusError, Ratings, diagnose
-from dissensus.study.opinions import PARTS, TIES, Ties, opinions_of
+from dissensus.study.opinions import PARTS, TIES, Ties
 from dissensus.study.panel import Panel
 from dissensus.study.study import Study, restored_study
 from strategies import studies
@@ -268,7 +268,7 @@ def test_inverse_ranks_are_exact_for_weights_of_one(said: Annotations, ties: Tie
     said = Annotations.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names)
     if said.n_conditions < 2 or not len(said.codes):
         return
-    found = opinions_of(said)
+    found = said.opinions
     sums = found.inverse_ranks(ties)
     rankings = dict(zip(said.case_names, said.to_rankings(), strict=True))
     for position, name in enumerate(found.case_names):

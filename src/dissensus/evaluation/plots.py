@@ -31,7 +31,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
-    "rankings": lambda evaluation: evaluation.study.kind == "rankings",
+    "rankings": lambda evaluation: evaluation.study.has_agreement,
 }
 """What figures may need, and how to tell whether an evaluation has it."""
 

@@ -482,7 +482,7 @@ class Evaluation(Value):
         metrics: Any = tuple(metric.record() for metric in self.metrics)
         return replace(self, metrics=metrics)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _repr_html_(self) -> str:
         from dissensus.evaluation.sentences import headline_html

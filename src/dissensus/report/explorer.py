@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import IntArray
-from dissensus.report._study import said, scale
 from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
 from dissensus.report.pictures import shown_runs
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
     from dissensus.predictions.lists import Predictions
     from dissensus.report.section import ReportSubject
-    from dissensus.study.rankings import Annotations
-    from dissensus.study.ratings import Ratings
+    from dissensus.study.study import Study
 
 MOST_CONDITIONS = 15
 """How many conditions of a case are shown; the most plausible ones."""
@@ -78,7 +76,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
         "cases": [evaluation.case_names[i] for i in chosen],
         "total": len(evaluation.case_names),
         "kind": evaluation.study.kind,
-        "scale": scale(evaluation.study),
+        "scale": list(evaluation.study.scale or ()),
         "alphabet": ALPHABET,
         "models": list(evaluation.models),
         "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.metrics],
@@ -113,17 +111,17 @@ def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl
 # What was said ------------------------------------------------------------------------------------------
 
 
-def _opinions(study: Annotations | Ratings, chosen: IntArray, vocabulary: Vocabulary) -> list[list[list[Any]]]:
+def _opinions(study: Study, chosen: IntArray, vocabulary: Vocabulary) -> list[list[list[Any]]]:
     """Return, for each case, who said what: pairs of an opinion and the annotators who share it."""
     offsets = study.panel.opinion_offsets
     return [_shared(study, range(offsets[i], offsets[i + 1]), vocabulary) for i in chosen.tolist()]
 
 
-def _shared(study: Annotations | Ratings, opinions: range, vocabulary: Vocabulary) -> list[list[Any]]:
+def _shared(study: Study, opinions: range, vocabulary: Vocabulary) -> list[list[Any]]:
     groups: dict[tuple[float, ...], list[Any]] = {}
     for opinion in opinions:
         weight = float(study.panel.weights[opinion])
-        numbers = said(study, opinion, vocabulary.code)
+        numbers = study.said(opinion, vocabulary.code)
         group = groups.setdefault((*numbers, weight), [numbers, [], weight])
         group[1].append(int(study.panel.annotators[opinion]))
     return [group if group[2] != 1 else group[:2] for group in groups.values()]

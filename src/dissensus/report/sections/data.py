@@ -9,10 +9,11 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.aliases import IntArray
+from dissensus.evaluation.glossary import term
 from dissensus.evaluation.sentences import joined
 from dissensus.evaluation.words import counted
-from dissensus.report._study import facts, opinion_noun
 from dissensus.report.section import ReportSection, ReportSubject
+from dissensus.study.study import Fact
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
@@ -29,9 +30,17 @@ class Data(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the introduction, and a table: what is counted, for all cases and for every group of them."""
         groups = {"all cases": np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
-        counts = [facts(subject.evaluation.study.select(cases)) for cases in groups.values()]
-        rows = [(label, [one[label] for one in counts]) for label in counts[0]]
+        counts = [subject.evaluation.study.select(cases).facts() for cases in groups.values()]
+        rows = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
         return {"introduction": introduction(subject.evaluation), "columns": list(groups), "rows": rows}
+
+
+def _linked(fact: Fact) -> Markup:
+    """Write the label of a fact; the word that needs an explanation leads to it."""
+    if not fact.term:
+        return Markup.escape(fact.label)
+    before, _, after = fact.label.partition(fact.word)
+    return Markup("{}{}{}").format(before, term(fact.term, fact.word), after)
 
 
 def cases_by_category(subject: ReportSubject) -> Mapping[str, IntArray]:
@@ -49,7 +58,7 @@ def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel = evaluation.study.panel
     people = len(panel.annotator_names)
-    opinions = counted(panel.n_opinions, opinion_noun(evaluation.study))
+    opinions = counted(panel.n_opinions, evaluation.study.opinion)
     who = f"by {counted(people, 'named annotator')}" if people else "by anonymous annotators"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),

@@ -13,8 +13,8 @@ from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.sentences import ROUGH, joined, plain, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
-from dissensus.report import _study
 from dissensus.report.section import ReportSection, ReportSubject
+from dissensus.study.diagnosis import spread
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
@@ -50,7 +50,7 @@ def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
     return " ".join(
         [
-            _study.methods(evaluation.study),
+            evaluation.study.methods(),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
             *model_sentences(evaluation),
             certainty_sentence(evaluation),
@@ -133,7 +133,7 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 
     The questions are in our own words; the numbers are those of the 2020 list.
     """
-    kind, runs = _study.described(evaluation.study), ", ".join(run.label for run in evaluation.runs)
+    kind, runs = evaluation.study.described, ", ".join(run.label for run in evaluation.runs)
     reference = f"Not one label per case, but draws of plausibilities inferred from {kind} ({runs})."
     why = (
         "No certain answer is available; the opinions disagree, and the disagreement is kept instead of resolved. "
@@ -152,7 +152,7 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 def _who(evaluation: Evaluation) -> str:
     panel = evaluation.study.panel
     people = counted(len(panel.annotator_names), "named annotator") if panel.annotator_names else "Anonymous annotators"
-    return f"{people}, {_study.spread(panel.opinions_per_case)} per case. Qualifications and training: {AUTHORS}"
+    return f"{people}, {spread(panel.opinions_per_case)} per case. Qualifications and training: {AUTHORS}"
 
 
 def _variability(evaluation: Evaluation) -> str:

@@ -4,15 +4,15 @@ Numba keeps what it compiles in the folder that ``numba.config.CACHE_DIR`` names
 itself it would notice changes in the file of a kernel only, not in those of the functions that the kernel includes, and
 it would fail on a damaged file. So every kernel has a folder of its own, ``<place>/<name>/<kernel>``:
 
-- ``name`` is a hash of all that the machine code depends on: the sources of all kernels, the versions of Numba, llvmlite,
-  NumPy and Python, the processor, and settings of Numba. When any of these changes, another folder is used, so nothing
-  can be stale; the older ones are removed when all kernels are in the new one.
+- ``name`` is a hash of all that the machine code depends on: the sources of all kernels, the versions of Numba,
+  llvmlite, NumPy and Python, the processor, and settings of Numba. When any of these changes, another folder is used,
+  so nothing can be stale; the older ones are removed when all kernels are in the new one.
 - ``place`` is the first of three that can be used: the folder that the user gave Numba (``NUMBA_CACHE_DIR``), the
-  ``__pycache__`` of this package, and the user's own cache folder. Numba reads its files with pickle, which runs what it
-  reads; therefore the folder has to belong to the user, and nobody else may write to it.
-- In the folder of a kernel is a *seal*, the SHA-256 of each of its files, written when they were. Before a process uses a
-  kernel it compares the two; where anything differs, is missing or cannot be read, the files are removed and the kernel
-  is compiled anew. Processes that compile the same kernel at once can break the seal at worst.
+  ``__pycache__`` of this package, and the user's own cache folder. Numba reads its files with pickle, which runs what
+  it reads; therefore the folder has to belong to the user, and nobody else may write to it.
+- In the folder of a kernel is a *seal*, the SHA-256 of each of its files, written when they were. Before a process uses
+  a kernel it compares the two; where anything differs, is missing or cannot be read, the files are removed and the
+  kernel is compiled anew. Processes that compile the same kernel at once can break the seal at worst.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
@@ -56,6 +57,11 @@ SETTINGS = (
 _declaring = threading.Lock()
 
 
+def numba_setting(name: str) -> Any:
+    """Return what Numba was told, by an environment variable or otherwise; nothing where it knows no such setting."""
+    return getattr(numba.config, name, "")
+
+
 # Names --------------------------------------------------------------------------------------------------
 
 
@@ -66,7 +72,7 @@ def folder_name() -> str:
     The first part stands for the package and the machine, the second for the code: of the folders with the same first
     part only one can be of use again.
     """
-    settings = [repr(getattr(numba.config, setting, None)) for setting in SETTINGS]
+    settings = [repr(numba_setting(name)) for name in SETTINGS]
     machine = (str(KERNELS), str(sys.implementation.cache_tag), platform.system(), *_processor(), *settings)
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
     return f"dissensus-{_digest(machine)[:12]}-{_digest((*versions, *_sources()))[:20]}"
@@ -105,8 +111,8 @@ def folder() -> Path | None:
 
 def places() -> Iterator[Path]:
     """List the places where kernels may be kept, the best first."""
-    if numba.config.CACHE_DIR:
-        yield Path(numba.config.CACHE_DIR).absolute()
+    if chosen := numba_setting("CACHE_DIR"):
+        yield Path(chosen).absolute()
     yield KERNELS / "__pycache__"
     try:
         home = Path.home()
@@ -158,7 +164,7 @@ def kept_in(kernel_folder: Path) -> Iterator[None]:
     """Let Numba keep in a folder what is declared meanwhile, and restore what it was told to do with other code."""
     ours = {"CACHE_DIR": str(kernel_folder), "CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
     with _declaring:
-        before = {setting: getattr(numba.config, setting, "") for setting in ours}
+        before = {setting: numba_setting(setting) for setting in ours}
         try:
             for setting, value in ours.items():
                 setattr(numba.config, setting, value)

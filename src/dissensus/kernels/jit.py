@@ -98,7 +98,7 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
     that it passes on, so inner loops pass on few.
     """
-    return function if numba.config.DISABLE_JIT else Kernel(function)
+    return function if cache.numba_setting("DISABLE_JIT") else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -280,18 +280,18 @@ def test_kernels_of_a_package_that_cannot_be_written_are_kept_in_the_cache_of_th
 @pytest.mark.parametrize(
     ("system", "environment", "expected"),
     [
-        ("Linux", {}, "/home/ada/.cache"),
+        ("Linux", {}, "/u/ada/.cache"),
         ("Linux", {"XDG_CACHE_HOME": "/scratch"}, "/scratch"),
-        ("Linux", {"XDG_CACHE_HOME": "relative"}, "/home/ada/.cache"),
-        ("Darwin", {"XDG_CACHE_HOME": "/scratch"}, "/home/ada/Library/Caches"),
+        ("Linux", {"XDG_CACHE_HOME": "relative"}, "/u/ada/.cache"),
+        ("Darwin", {"XDG_CACHE_HOME": "/scratch"}, "/u/ada/Library/Caches"),
         ("Windows", {"LOCALAPPDATA": "/local"}, "/local"),
-        ("Windows", {}, "/home/ada/AppData/Local"),
+        ("Windows", {}, "/u/ada/AppData/Local"),
     ],
 )
 def test_the_cache_of_the_user_is_where_the_system_has_it(
     system: str, environment: dict[str, str], expected: str
 ) -> None:
-    assert cache.user_cache(system, environment, Path("/home/ada")).as_posix() == expected
+    assert cache.user_cache(system, environment, Path("/u/ada")).as_posix() == expected
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")

@@ -124,9 +124,9 @@ def places() -> Iterator[Path]:
 def user_cache(system: str, environment: Mapping[str, str], home: Path) -> Path:
     """Return where the programs of a user keep what they can make anew.
 
-    >>> user_cache("Linux", {}, Path("/home/ada")).as_posix()
-    '/home/ada/.cache'
-    >>> user_cache("Linux", {"XDG_CACHE_HOME": "/scratch/ada"}, Path("/home/ada")).as_posix()
+    >>> user_cache("Linux", {}, Path("/u/ada")).as_posix()
+    '/u/ada/.cache'
+    >>> user_cache("Linux", {"XDG_CACHE_HOME": "/scratch/ada"}, Path("/u/ada")).as_posix()
     '/scratch/ada'
     """
     if system == "Windows":

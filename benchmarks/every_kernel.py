@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from importlib import import_module
-from pkgutil import iter_modules
 
-from numba.core.dispatcher import Dispatcher
-
-import dissensus.kernels
+from dissensus.compilation.ahead import all_kernels
 from dissensus.compilation.exercises import EXERCISES
+
+EVALUATING = ("certainty", "evaluation")
 
 
 def first_time_only(name: str) -> float:
@@ -27,30 +25,18 @@ def first_time_only(name: str) -> float:
     return (first - begin) - (second - first)
 
 
-def kernels() -> dict[str, Dispatcher]:
-    """Find all functions that Numba compiles, by module and name."""
-    names = [module.name for module in iter_modules(dissensus.kernels.__path__)]
-    modules = {name: import_module(f"dissensus.kernels.{name}") for name in names}
-    return {
-        f"{name}.{key}": value
-        for name, module in modules.items()
-        for key, value in vars(module).items()
-        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__
-    }
-
-
 def main() -> None:
     """Print what compiling took."""
-    found = kernels()
-    aggregating = sum(first_time_only(name) for name in EXERCISES if name != "evaluation")
-    evaluating = first_time_only("evaluation")
-    how_often = {name: len(kernel.signatures) for name, kernel in found.items()}
+    aggregating = sum(first_time_only(name) for name in EXERCISES if name not in EVALUATING)
+    evaluating = sum(first_time_only(name) for name in EVALUATING)
+    kernels = all_kernels()
+    how_often = {kernel.name: len(kernel.dispatcher.signatures) if kernel.dispatcher else 0 for kernel in kernels}
     print(
         json.dumps(
             {
                 "aggregating": aggregating,
                 "all": aggregating + evaluating,
-                "kernels": len(found),
+                "kernels": len(kernels),
                 "never": [name for name, times in how_often.items() if times == 0],
                 "repeatedly": [name for name, times in how_often.items() if times > 1],
             }

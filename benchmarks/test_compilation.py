@@ -36,9 +36,9 @@ def test_compilation_of_all_kernels(compiled: dict[str, Any], tmp_path: Path, be
     start = "from dissensus.compilation import compile_kernels; compile_kernels()"
     taken = seconds(lambda: run(tmp_path, "-c", start))
     benchmark.extra_info.update(
-        what=f"compile all {compiled['kernels']} kernels and parts, once, as the first command does",
+        what=f"compile all {compiled['kernels']} kernels, once, as the first command does",
         value=taken,
-        limit=20.0,
+        limit=30.0,
         unit="s",
     )
     benchmark.pedantic(SCRIPT.stat, rounds=1)
@@ -48,15 +48,4 @@ def test_compilation_of_all_kernels(compiled: dict[str, Any], tmp_path: Path, be
 def test_compilation_one_after_another(compiled: dict[str, Any], benchmark: BenchmarkFixture, part: str) -> None:
     what = "those of aggregation" if part == "aggregating" else "all"
     benchmark.extra_info.update(what=f"compile {what}, one after another", value=compiled[part], unit="s of processor")
-    benchmark.pedantic(SCRIPT.stat, rounds=1)
-
-
-def test_compilation_against_the_passes_of_numba(
-    compiled: dict[str, Any], tmp_path: Path, benchmark: BenchmarkFixture
-) -> None:
-    """A version of Numba that is not known gets its usual passes."""
-    unknown = "import numba, runpy; numba.version_info = numba.version_info._replace(short=(99, 0))"
-    usual = json.loads(run(tmp_path, "-c", f"{unknown}; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"))
-    what = "compile all, one after another / with the usual passes of Numba"
-    benchmark.extra_info.update(what=what, ratio=compiled["all"] / usual["all"], unit="times")
     benchmark.pedantic(SCRIPT.stat, rounds=1)

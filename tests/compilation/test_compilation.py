@@ -7,25 +7,24 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dissensus.cli.app import app
 from dissensus.cli.progress import compile_on_first_use
 from dissensus.compilation import ahead, can_be_kept, compile_kernels, is_compiled
 from dissensus.compilation.exercises import EXERCISES
 from dissensus.core.errors import DissensusError
+from dissensus.kernels import cache
 
 COUNT_COMPILED = """
-from importlib import import_module
-from pkgutil import iter_modules
-from numba.core.dispatcher import Dispatcher
-import dissensus.kernels
+from dissensus.compilation.ahead import all_kernels
 from dissensus.compilation.exercises import EXERCISES
 
 for exercise in EXERCISES.values():
     exercise()
-modules = [import_module(f"dissensus.kernels.{module.name}") for module in iter_modules(dissensus.kernels.__path__)]
-kernels = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
-kept = [kernel.stats for kernel in kernels if kernel.stats.cache_path]
-print(len(kept), sum(sum(stats.cache_hits.values()) for stats in kept), sum(bool(stats.cache_misses) for stats in kept))
+kernels = [kernel.dispatcher for kernel in all_kernels() if kernel.dispatcher is not None]
+misses = sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
+print(len(all_kernels()), sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels), misses)
 """
 
 
@@ -49,6 +48,13 @@ def test_every_exercise_has_one_worker_and_no_worker_is_idle(n_workers: int) -> 
     assert all(lists)
 
 
+def test_one_of_two_workers_aggregates_and_the_other_evaluates() -> None:
+    assert ahead.shared_out(2) == [
+        ["certainty", "evaluation"],
+        ["maximum likelihood", "plackett-luce", "counts", "summaries"],
+    ]
+
+
 def test_a_process_that_fails_is_told_and_commands_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,7 +72,7 @@ def test_a_process_that_fails_is_told_and_commands_go_on(
 def test_without_a_folder_commands_say_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ahead, "_folder", lambda: None)
+    monkeypatch.setattr(cache, "folder", lambda: None)
     assert not can_be_kept()
     assert not is_compiled()
     with pytest.raises(DissensusError, match="NUMBA_CACHE_DIR"):
@@ -75,10 +81,22 @@ def test_without_a_folder_commands_say_what_to_do(
     assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
 
 
-def test_other_sources_are_not_compiled_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(ahead, "_folder", lambda: tmp_path)
+def test_a_kernel_that_no_exercise_keeps_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(ahead, "_do_exercises", lambda *_: None)
+    with pytest.raises(DissensusError, match=r"tallies\.add_orders"):
+        compile_kernels()
     assert not is_compiled()
-    (tmp_path / ahead._marker()).touch()
-    assert is_compiled()
-    monkeypatch.setattr(ahead, "SOURCES", b"others")
-    assert not is_compiled()
+
+
+@pytest.mark.parametrize(("words", "is_forced"), [([], False), (["--force"], True)])
+def test_the_command_compiles_anew_only_when_forced(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], is_forced: bool
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("dissensus.compilation.is_compiled", lambda: True)
+    monkeypatch.setattr("dissensus.compilation.compile_kernels", lambda **options: asked.append(options["force"]))
+    outcome = CliRunner().invoke(app, ["compile", *words])
+    assert outcome.exit_code == 0, outcome.output
+    assert asked == ([True] if is_forced else [])
+    assert ("already" in outcome.output) == (not is_forced)

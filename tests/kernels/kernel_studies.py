@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.kernels.jit import KERNEL_RULES
+from dissensus.kernels.jit import RULES
 from dissensus.kernels.race_sampler import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
 from dissensus.kernels.races import Rankings, group_rankings
 from dissensus.kernels.randomness import stream_keys
@@ -24,7 +24,7 @@ def from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def called(*arguments: Any) -> Any:
         return kernel(*arguments)
 
-    return cast(Callable[..., Any], numba.njit(**KERNEL_RULES)(called))
+    return cast(Callable[..., Any], numba.njit(**RULES)(called))
 
 
 def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -12,12 +12,15 @@ def compile_now(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes at once; by default one per processor, at most 3.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Compile anew what is compiled already.")] = False,
 ) -> None:
     """Compile all kernels now, so that no later command has to wait; for setting up machines and images.
 
     [bold]Examples[/bold]
 
       dissensus compile
+
+      dissensus compile --force
 
       NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
     """
@@ -27,9 +30,9 @@ def compile_now(
 
     if workers is not None:
         check_count(workers=workers)
-    if is_compiled():
+    if is_compiled() and not force:
         typer.echo("all kernels are compiled already")
         return
     begin = time.perf_counter()
-    compile_with_progress(workers)
+    compile_with_progress(workers, force=force)
     typer.echo(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")

@@ -62,7 +62,7 @@ def compile_on_first_use() -> None:
         _say(f"{error}\nso they are compiled one after another, when they are needed")
 
 
-def compile_with_progress(workers: int | None = None) -> None:
+def compile_with_progress(workers: int | None = None, *, force: bool = False) -> None:
     """Compile all kernels, and show how far it is."""
     from rich.console import Console
     from rich.progress import Progress
@@ -72,7 +72,7 @@ def compile_with_progress(workers: int | None = None) -> None:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("compiling", total=1.0)
-        compile_kernels(workers=workers, done=lambda share: bar.advance(task, share))
+        compile_kernels(workers=workers, force=force, done=lambda share: bar.advance(task, share))
 
 
 def _say(text: str) -> None:

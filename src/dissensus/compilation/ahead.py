@@ -5,52 +5,67 @@ A kernel is compiled when it is first called, and Numba compiles one after anoth
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
-
-import numba
-from llvmlite.binding import get_host_cpu_name
-from numba.core.dispatcher import Dispatcher
+from pkgutil import iter_modules
 
 import dissensus
+from dissensus import kernels
 from dissensus.core.errors import DissensusError
-from dissensus.kernels.jit import SOURCES
-from dissensus.kernels.tallies import add_orders
+from dissensus.kernels import cache
+from dissensus.kernels.jit import Kernel
 
-SHARES = {"evaluation": 0.5, "maximum likelihood": 0.15, "plackett-luce": 0.2, "summaries": 0.1, "counts": 0.05}
-"""The exercises, and how much of the whole time compiling what they need takes: the longest first, and what it needs
-too before the others, because whoever needs a kernel later finds it on disk."""
+SHARES = {
+    "certainty": 0.36,
+    "maximum likelihood": 0.19,
+    "plackett-luce": 0.25,
+    "evaluation": 0.13,
+    "counts": 0.03,
+    "summaries": 0.04,
+}
+"""The exercises, and how much of the whole time compiling what they need takes.
+
+Their order is such that two workers compile hardly anything twice: one does what certainty and evaluation need, the
+other all that aggregates; what evaluation needs of the latter is on disk by then.
+"""
 
 MOST_WORKERS = 3
-"""More would wait for the longest exercise, which takes half of the whole."""
+"""More would wait for the longest exercise."""
+
+ATTEMPTS = 2
+"""Processes that compile the same kernel at once may spoil it for each other, and then it is compiled once more."""
 
 
 def can_be_kept() -> bool:
     """Tell whether there is a folder for what is compiled."""
-    return _folder() is not None
+    return cache.folder() is not None
 
 
 def is_compiled() -> bool:
-    """Tell whether all kernels were compiled, from these sources, by this version of Numba and for this processor.
+    """Tell whether no call has to compile anything: all kernels are on disk, for these sources and this machine.
 
-    When ``NUMBA_DISABLE_JIT`` is set, nothing has to be.
+    When ``NUMBA_DISABLE_JIT`` is set, nothing is ever compiled.
     """
-    folder = _folder()
-    return not isinstance(add_orders, Dispatcher) or (folder is not None and (folder / _marker()).exists())
+    folder = cache.folder()
+    return bool(cache.numba_setting("DISABLE_JIT")) or (folder is not None and cache.is_complete(folder))
 
 
-def compile_kernels(*, workers: int | None = None, done: Callable[[float], object] | None = None) -> None:
+def compile_kernels(
+    *, workers: int | None = None, force: bool = False, done: Callable[[float], object] | None = None
+) -> None:
     """Compile all kernels that are not on disk yet.
 
     Parameters
     ----------
     workers
         Number of processes; by default that of the processors, at most 3.
+    force
+        Compile those on disk anew.
     done
         Receives the share of the work that was just done; they add up to one.
 
@@ -59,20 +74,29 @@ def compile_kernels(*, workers: int | None = None, done: Callable[[float], objec
     DissensusError
         When there is nowhere to keep them, or a process fails.
     """
-    folder = _folder()
+    folder = cache.folder()
     if folder is None:
         raise DissensusError(
             "there is no folder in which compiled kernels can be kept",
             advice="set the environment variable NUMBA_CACHE_DIR to one that can be written",
         )
-    lists = shared_out(workers or min(os.cpu_count() or 1, MOST_WORKERS))
-    with ThreadPoolExecutor(len(lists)) as pool:
-        for failure in pool.map(lambda names: _exercise(names, done), lists):
-            if failure:
-                raise DissensusError("a process that compiles kernels failed", got=failure)
-    for older in folder.glob("all-*.compiled"):
-        older.unlink(missing_ok=True)
-    (folder / _marker()).touch()
+    if force:
+        cache.clear(folder)
+    names = {kernel.name for kernel in all_kernels()}
+    for _ in range(ATTEMPTS):
+        _do_exercises(workers or min(os.cpu_count() or 1, MOST_WORKERS), done)
+        missing = sorted(name for name in names if not cache.is_intact(folder / name))
+        if not missing:
+            return cache.complete(folder, names)
+        done = None
+    raise DissensusError("not all kernels could be compiled and kept", got=", ".join(missing), where=str(folder))
+
+
+def all_kernels() -> list[Kernel[..., object]]:
+    """Find all kernels, by the names of modules and functions."""
+    modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
+    found = {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Kernel)}
+    return [found[name] for name in sorted(found)]
 
 
 def shared_out(n_workers: int) -> list[list[str]]:
@@ -83,13 +107,19 @@ def shared_out(n_workers: int) -> list[list[str]]:
     return lists
 
 
+def _do_exercises(n_workers: int, done: Callable[[float], object] | None) -> None:
+    lists = shared_out(n_workers)
+    with ThreadPoolExecutor(len(lists)) as pool:
+        for failure in pool.map(lambda names: _exercise(names, done), lists):
+            if failure:
+                raise DissensusError("a process that compiles kernels failed", got=failure)
+
+
 def _exercise(names: list[str], done: Callable[[float], object] | None) -> str:
     """Do exercises in a process of its own; return the last line of what went wrong, or nothing."""
-    here = str(Path(dissensus.__file__).parents[1])
-    path = os.pathsep.join(part for part in (here, os.environ.get("PYTHONPATH")) if part)
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "dissensus.compilation", *names],
-        env={**os.environ, "PYTHONPATH": path},
+        env=_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -104,14 +134,9 @@ def _exercise(names: list[str], done: Callable[[float], object] | None) -> str:
     return (said.split("\n")[-1] or f"exit code {process.returncode}") if process.returncode else ""
 
 
-def _folder() -> Path | None:
-    """Return where Numba keeps the kernels, which is one folder for all."""
-    path = add_orders.stats.cache_path if isinstance(add_orders, Dispatcher) else None
-    return Path(path) if path else None
-
-
-def _marker() -> str:
-    """Name the file that says that all is compiled, by everything on which that depends."""
-    versions = (numba.__version__, str(sys.implementation.cache_tag), get_host_cpu_name())
-    digest = hashlib.sha256(SOURCES + "\n".join(versions).encode()).hexdigest()
-    return f"all-{digest[:16]}.compiled"
+def _environment() -> dict[str, str]:
+    """Let another process find the same package, and the same place for kernels."""
+    here = str(Path(dissensus.__file__).parents[1])
+    path = os.pathsep.join(part for part in (here, os.environ.get("PYTHONPATH")) if part)
+    place = cache.numba_setting("CACHE_DIR")
+    return {**os.environ, "NUMBA_CACHE_DIR": str(place), "PYTHONPATH": path}

@@ -83,21 +83,28 @@ def summarise() -> None:
         sampling_diagnostics(plausibilities)
 
 
+def ask_for_certainty() -> None:
+    """Ask how certain annotations are, of draws that differ and of draws with ties."""
+    for aggregation in (MajorityVote(), InverseRank()):
+        annotation_certainty(aggregation.sample(SAID, draws=20), top=2)
+
+
 def judge() -> None:
-    """Evaluate models, and ask for certainty."""
-    aggregations = (Dirichlet(), InverseRank())
+    """Evaluate models by what needs no draws."""
+    aggregations = (MajorityVote(), InverseRank())
     sets = Predictions.from_sets([["a", "f"], ["b"]], CONDITIONS)
     evaluate(SAID, {"scores": SCORES}, aggregations=aggregations, metrics=METRICS_OF_SCORES, draws=5).to_frame()
     evaluate(SAID, {"sets": sets}, aggregations=aggregations, metrics=METRICS_OF_SETS, draws=5).to_frame()
     categories = Categories.from_labels(["rare", "rare", "common"] * 2, CONDITIONS)
-    annotation_certainty(Dirichlet().sample(SAID, draws=20), categories=categories)
-    certainty_of(Dirichlet().sample(SAID, draws=20), "a", unranked="pool")
+    annotation_certainty(InverseRank().sample(SAID, draws=20), categories=categories)
+    certainty_of(InverseRank().sample(SAID, draws=20), "a", unranked="pool")
 
 
 EXERCISES = {
-    "evaluation": judge,
+    "certainty": ask_for_certainty,
     "maximum likelihood": maximise_likelihood,
     "plackett-luce": sample_plackett_luce,
-    "summaries": summarise,
+    "evaluation": judge,
     "counts": count_opinions,
+    "summaries": summarise,
 }

@@ -20,8 +20,8 @@ BATCH = 1 << 22
 """Numbers that are sorted at a time."""
 
 
-class Diagnostics(NamedTuple):
-    """Hold the diagnostics of each of n series.
+class ChainStatistics(NamedTuple):
+    """Hold what is known of the convergence of each of n series.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ def split_chains(draws: FloatArray) -> FloatArray:
     return np.concatenate([draws[:, :, :half], draws[:, :, -half:]], axis=1).reshape(len(draws), -1)
 
 
-def diagnose(draws: FloatArray) -> Diagnostics:
+def diagnose(draws: FloatArray) -> ChainStatistics:
     """Compute the diagnostics of many series.
 
     Parameters
@@ -212,4 +212,4 @@ def diagnose(draws: FloatArray) -> Diagnostics:
         distances = np.abs(halves - np.median(halves, axis=1, keepdims=True))
         orders = np.argsort(halves, axis=1), np.argsort(distances, axis=1)
         diagnose_series(halves.reshape(-1, n_series, half), halves, *orders, scores, result[batch], work)
-    return Diagnostics(*np.ascontiguousarray(result.T))
+    return ChainStatistics(*np.ascontiguousarray(result.T))

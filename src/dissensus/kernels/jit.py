@@ -2,80 +2,113 @@
 
 from __future__ import annotations
 
-import hashlib
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba.core.dispatcher import Dispatcher
+
+from dissensus.kernels import cache
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 Item = TypeVar("Item", bound=np.generic)
 
+RULES: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+"""No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed."""
 
-RULES: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": False,
-    "no_cfunc_wrapper": True,
-    "no_rewrites": True,
-    "_nrt": False,
-}
-KERNEL_RULES: dict[str, Any] = RULES
-INNER_RULES: dict[str, Any] = {**RULES, "no_cpython_wrapper": True}
 
-if (0, 61) <= numba.version_info.short <= (0, 68):  # the versions with which it was tried
-    from dissensus.kernels.passes import InnerCompiler, KernelCompiler
+class Kernel(Generic[Parameters, Result]):
+    """A function that Numba compiles when it is first called, unless it finds it on disk.
 
-    KERNEL_RULES = {**KERNEL_RULES, "pipeline_class": KernelCompiler}
-    INNER_RULES = {**INNER_RULES, "pipeline_class": InnerCompiler}
+    Attributes
+    ----------
+    name
+        Module and function, which is also the name of its folder.
+    dispatcher
+        What Numba made of the function; None before the first call.
+    """
 
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
-"""What all kernels were compiled from: any of them may be part of any other."""
+    def __init__(self, function: Callable[Parameters, Result]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self.dispatcher: Any = None
+        self._folder: Path | None = None
+        self._n_sealed = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Call the compiled function."""
+        dispatcher = self._declared() if self.dispatcher is None else self.dispatcher
+        try:
+            result = dispatcher(*args, **kwargs)
+        except OSError:  # kernels open no files, so it was Numba, before the call: the disk is full, or the folder gone
+            self._folder, self.dispatcher = None, self._uncached()
+            return cast(Result, self.dispatcher(*args, **kwargs))
+        if self._folder is not None and len(dispatcher.signatures) != self._n_sealed:
+            self._seal()
+        return cast(Result, result)
+
+    def _declared(self) -> Any:
+        """Declare the function to Numba, once the files of its folder are known to be intact."""
+        with self._lock:
+            if self.dispatcher is None:
+                whole = cache.folder()
+                self._folder = whole / self.name if whole else None
+                self.dispatcher = self._cached() or self._uncached()
+        return self.dispatcher
+
+    def _cached(self) -> Any:
+        """Let Numba keep the function in its folder; return None where this is not possible."""
+        if self._folder is None or not (cache.is_intact(self._folder) or cache.discard(self._folder)):
+            return None
+        try:
+            with cache.kept_in(self._folder):
+                return numba.njit(cache=True, **RULES)(self.function)
+        except RuntimeError:  # what Numba raises when a folder cannot be used
+            return None
+
+    def _uncached(self) -> Any:
+        self._folder = None
+        return numba.njit(**RULES)(self.function)
+
+    def _seal(self) -> None:
+        """Seal what is on disk, if Numba compiled anything; it has written all before it called the function."""
+        with self._lock:
+            self._n_sealed = len(self.dispatcher.signatures)
+            if self._folder is not None and not cache.is_intact(self._folder):
+                with suppress(OSError):  # without a seal the next process compiles anew, which is no reason to fail
+                    cache.seal(self._folder)
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a kernel: it releases the GIL, is cached on disk and follows IEEE arithmetic.
+    """Compile a kernel: it releases the GIL, is kept on disk and follows IEEE arithmetic.
 
     Arrays must be C-contiguous and of the types int64, uint64 or float64, so that each kernel is compiled
     once. Division by zero gives infinity or nan, as in NumPy; nothing is reordered for speed, so a kernel
     gives the same bits wherever it is called from.
 
-    A kernel makes no arrays: it fills those that it is given. So there are no references to count, which takes
-    time to compile and to run. The elements of tuples are taken by unpacking them, ``m, n = array.shape``.
+    A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
+    that it passes on, so inner loops pass on few.
     """
-    kernel = numba.njit(**KERNEL_RULES)(function)
-    if isinstance(kernel, Dispatcher):  # which it is not when NUMBA_DISABLE_JIT is set
-        keep_on_disk(kernel)
-    return cast(Callable[Parameters, Result], kernel)
-
-
-def keep_on_disk(kernel: Any) -> None:
-    """Let Numba cache a kernel until a source of any kernel changes; by itself it looks at the kernel's own file only.
-
-    Where nothing can be written, kernels are compiled in every process anew.
-    """
-    try:
-        kernel.enable_caching()
-    except RuntimeError:  # Numba tried the folder of the sources, NUMBA_CACHE_DIR and the user's own
-        return
-    file = kernel._cache._cache_file
-    file._source_stamp = (file._source_stamp, SOURCES)
+    return function if cache.numba_setting("DISABLE_JIT") else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that only kernels call: it becomes part of each, and is not cached by itself."""
-    return cast(Callable[Parameters, Result], numba.njit(**INNER_RULES)(function))
+    """Compile a function that only kernels call: it becomes part of each, and is not kept by itself."""
+    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy it into its callers, so that numbers stay in registers."""
-    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **INNER_RULES)(function))
+    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
 
 
 def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:

@@ -128,7 +128,7 @@ def log_quadrature(lam: FloatArray, z: float) -> float:
     return top + math.log(total * step)
 
 
-@inner
+@inlined
 def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: FloatArray, mass: FloatArray) -> float:
     """Return the log-probability that a block comes before everything behind it.
 

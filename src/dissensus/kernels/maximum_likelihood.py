@@ -24,17 +24,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.kernels.jit import compiled, inner
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
-from dissensus.kernels.races import (
-    Races,
-    Rankings,
-    group_rankings,
-    mentions_of,
-    offsets_of_lengths,
-    plain_rankings,
-    sums_by,
-)
+from dissensus.kernels.races import Races, Rankings, group_rankings, plain_rankings
 
 
 class Estimate(NamedTuple):
@@ -100,7 +93,7 @@ def never_mentioned(rankings: Rankings, ranking: IntArray, member: IntArray) -> 
     used = np.unique(ranking)
     case = np.searchsorted(rankings.ranking_offsets, used, side="right") - 1
     first, sizes = rankings.support_offsets[case], np.diff(rankings.support_offsets)[case]
-    begin = offsets_of_lengths(sizes)
+    begin = offsets_from_lengths(sizes)
     is_other = np.ones(begin[-1], dtype=np.bool_)
     place = np.searchsorted(used, ranking)
     is_other[begin[place] + member - first[place]] = False
@@ -112,7 +105,7 @@ def never_mentioned(rankings: Rankings, ranking: IntArray, member: IntArray) -> 
 def parts_of(rankings: Rankings) -> tuple[IntArray, IntArray, IntArray]:
     """Return the case of each ranking, the ranking of each block and the block of each mention."""
     offsets = (rankings.ranking_offsets, rankings.block_offsets, rankings.code_offsets)
-    case, ranking, block = (np.repeat(np.arange(len(each) - 1), np.diff(each)) for each in offsets)
+    case, ranking, block = (row_of_each(each) for each in offsets)
     return case, ranking, block
 
 
@@ -120,7 +113,7 @@ def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
     """Keep the labelled conditions of each case only; nothing is unmentioned any more."""
     case_of_ranking, ranking_of_block, block_of_mention = parts_of(rankings)
     case_of_mention = case_of_ranking[ranking_of_block[block_of_mention]]
-    kept_before = offsets_of_lengths((labels >= 0).astype(np.int64))
+    kept_before = offsets_from_lengths((labels >= 0).astype(np.int64))
     column = rankings.support_offsets[case_of_mention] + rankings.codes
     kept = labels[column] >= 0
     block_sizes = np.bincount(block_of_mention[kept], minlength=len(ranking_of_block))
@@ -128,8 +121,8 @@ def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
     support_offsets = kept_before[rankings.support_offsets]
     return rankings._replace(
         support_offsets=support_offsets,
-        block_offsets=offsets_of_lengths(n_blocks),
-        code_offsets=offsets_of_lengths(block_sizes[block_sizes > 0]),
+        block_offsets=offsets_from_lengths(n_blocks),
+        code_offsets=offsets_from_lengths(block_sizes[block_sizes > 0]),
         codes=kept_before[column[kept]] - support_offsets[case_of_mention[kept]],
         n_unmentioned=np.zeros_like(rankings.n_unmentioned),
     )
@@ -138,11 +131,13 @@ def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
 def first_votes(rankings: Rankings) -> FloatArray:
     """Count the votes for first blocks, each divided among its conditions; shape (sum of U,)."""
     voting = np.flatnonzero(np.diff(rankings.block_offsets))
-    offsets, mentions = mentions_of(rankings, rankings.block_offsets[voting])
+    offsets, mentions = take_rows(rankings.code_offsets, rankings.block_offsets[voting])
     sizes = np.diff(offsets)
     case = np.searchsorted(rankings.ranking_offsets, voting, side="right") - 1
     columns = np.repeat(rankings.support_offsets[case], sizes) + rankings.codes[mentions]
-    return sums_by(columns, np.repeat(rankings.multiplicities[voting] / sizes, sizes), rankings.support_offsets[-1])
+    return weighted_counts(
+        columns, np.repeat(rankings.multiplicities[voting] / sizes, sizes), rankings.support_offsets[-1]
+    )
 
 
 # The maximum within components ----------------------------------------------------------------------------
@@ -376,7 +371,7 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     races = group_rankings(restricted, below=below)
     n_cases, n_columns = len(rankings.n_unmentioned), races.column_offsets[-1]
     top = np.flatnonzero(labels >= 0)
-    case = np.repeat(np.arange(n_cases), np.diff(rankings.support_offsets))[top]
+    case = row_of_each(rankings.support_offsets)[top]
     column = np.arange(len(top)) + case  # after the columns of each case comes that of its rest, which is empty
     inner_labels = np.zeros(n_columns, dtype=np.int64)
     first_member = np.searchsorted(top, rankings.support_offsets[case] + labels[top])
@@ -400,12 +395,12 @@ def all_wins(races: Races) -> FloatArray:
     sizes = np.diff(races.tie_code_offsets)
     columns = np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets))
     members = races.tie_codes + np.repeat(columns, sizes)
-    return races.wins + sums_by(members, np.repeat(races.tie_counts, sizes), len(races.wins))
+    return races.wins + weighted_counts(members, np.repeat(races.tie_counts, sizes), len(races.wins))
 
 
 def component_shares(votes: FloatArray, case: IntArray, first_member: IntArray, n_members: IntArray) -> FloatArray:
     """Divide the mass of each case among its components by votes; without any vote, by their sizes."""
-    in_component = sums_by(first_member, votes, len(votes))[first_member]
-    in_case = sums_by(case, votes, len(n_members))[case]
+    in_component = weighted_counts(first_member, votes, len(votes))[first_member]
+    in_case = weighted_counts(case, votes, len(n_members))[case]
     size = np.bincount(first_member, minlength=len(votes))[first_member]
     return np.where(in_case > 0.0, in_component / np.maximum(in_case, 1e-300), size / n_members[case])

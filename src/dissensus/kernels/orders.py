@@ -191,7 +191,7 @@ def write_plain_row(row: Row, above: IntArray, tied: IntArray, members: IntArray
         above[row.end + members[place]] = place
 
 
-class Room(NamedTuple):
+class OrderRoom(NamedTuple):
     """Hold room for the orders of any single case, and for finding them.
 
     Attributes
@@ -220,17 +220,17 @@ class Room(NamedTuple):
     branches: Branches
 
 
-def new_room(layout: Layout, depth: int) -> Room:
+def new_room(layout: Layout, depth: int) -> OrderRoom:
     """Make room for any case."""
     n_draws, largest = layout.n_draws, int(np.diff(layout.support_offsets).max(initial=0))
     rows = integers((n_draws + 1) * largest), integers((n_draws + 1) * largest)
     numbers = integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
-    return Room(*rows, *numbers, slots, np.empty(depth), integers(depth), np.empty(depth), new_branches())
+    return OrderRoom(*rows, *numbers, slots, np.empty(depth), integers(depth), np.empty(depth), new_branches())
 
 
 @inner
-def is_same_row(row: Row, order: int, room: Room) -> bool:
+def is_same_row(row: Row, order: int, room: OrderRoom) -> bool:
     """Tell whether the row of a draw is that of an order."""
     start, same = order * row.size, bool(room.has_rest[order] == row.has_rest)
     if row.is_special:
@@ -245,7 +245,7 @@ def is_same_row(row: Row, order: int, room: Room) -> bool:
 
 
 @inner
-def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_draw: IntArray) -> int:
+def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, of_draw: IntArray) -> int:
     """Find the different orders of the draws of one case; return how many there are."""
     n_draws, first, depth = layout.n_draws, layout.support_offsets[case], len(room.best)
     size = layout.support_offsets[case + 1] - first
@@ -291,7 +291,7 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: Room, of_dr
 
 
 @compiled
-def order_cases(layout: Layout, values: FloatArray, room: Room, orders: Orders, first: int) -> int:
+def order_cases(layout: Layout, values: FloatArray, room: OrderRoom, orders: Orders, first: int) -> int:
     """Write down the orders of the cases from a first one on, as far as there is room; return the next case."""
     n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
     offsets, starts = orders.offsets, orders.starts

@@ -23,9 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope
-from dissensus.kernels.races import Races, sums_by
+from dissensus.kernels.races import Races
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
@@ -114,10 +115,10 @@ def plackett_luce_posterior(races: Races, prior_shapes: FloatArray, *, lattice_m
     repeats = np.rint(races.tie_counts)
     fractions = races.tie_counts - repeats
     fractions[np.abs(fractions) < 1e-9] = 0.0
-    case_of_tie = np.repeat(np.arange(n_cases), np.diff(races.tie_offsets))
+    case_of_tie = row_of_each(races.tie_offsets)
     sizes = np.diff(races.tie_code_offsets)
     members = races.tie_codes + np.repeat(races.column_offsets[case_of_tie], sizes)
-    tie_wins = sums_by(members, np.repeat(repeats, sizes), len(prior_shapes))
+    tie_wins = weighted_counts(members, np.repeat(repeats, sizes), len(prior_shapes))
     n_running = np.add.reduceat(prior_shapes > 0.0, races.column_offsets[:-1], dtype=np.int64)
     n_races = np.diff(races.race_offsets)
     first_race = np.minimum(races.race_offsets[:-1], len(races.counts) - 1)
@@ -126,9 +127,9 @@ def plackett_luce_posterior(races: Races, prior_shapes: FloatArray, *, lattice_m
     shapes = prior_shapes + races.wins + tie_wins
     pairs = np.flatnonzero(sizes == 2)
     pair_races = races.tie_races[pairs] + races.race_offsets[case_of_tie[pairs]]
-    counts = races.counts + sums_by(pair_races, repeats[pairs], len(races.counts))
-    case_of_race = np.repeat(np.arange(n_cases), n_races)
-    case_of_column = np.repeat(np.arange(n_cases), np.diff(races.column_offsets))
+    counts = races.counts + weighted_counts(pair_races, repeats[pairs], len(races.counts))
+    case_of_race = row_of_each(races.race_offsets)
+    case_of_column = row_of_each(races.column_offsets)
     in_logs = np.bincount(case_of_column[(shapes > 0.0) & (shapes < SMALL_SHAPE)], minlength=n_cases) > 0
     weights = np.where(in_logs[case_of_column], 0.0, shapes)
     by_case = np.argsort(np.concatenate([np.arange(n_cases), case_of_race, case_of_column]), kind="stable")
@@ -158,7 +159,7 @@ class TieRoom(NamedTuple):
     here: IntArray
 
 
-class Room(NamedTuple):
+class ChainRoom(NamedTuple):
     """Hold the arrays that one case after the other is worked out in."""
 
     theta: FloatArray
@@ -172,7 +173,7 @@ class Room(NamedTuple):
     tie_room: TieRoom
 
 
-def make_room(posterior: Posterior, cases: tuple[int, int]) -> Room:
+def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
     """Make room for the largest of a range of cases."""
     races, (first, last) = posterior.races, cases
     columns = largest(np.diff(races.column_offsets[first : last + 1]))
@@ -180,7 +181,7 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> Room:
     ties = slice(races.tie_offsets[first], races.tie_offsets[last] + 1)
     size = largest(np.diff(races.tie_code_offsets[ties]))
     subsets = 1 << min(size, posterior.lattice_most)
-    return Room(
+    return ChainRoom(
         theta=np.empty(columns),
         previous=np.empty(columns),
         exposure=np.empty(columns),
@@ -350,21 +351,26 @@ def draw_theta(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: Flo
         theta[k] = max(theta[k], TINY) if shapes[k] > 0.0 else 0.0
 
 
-@inner
-def log_tilt(posterior: Posterior, case: int, room: Room) -> float:
-    """Return the log-likelihood of what the repeats leave out of the tied blocks."""
-    races = posterior.races
-    total = 0.0
-    for tie in range(races.tie_offsets[case], races.tie_offsets[case + 1]):
-        if posterior.tie_fractions[tie] == 0.0:
-            continue
-        codes = races.tie_codes[races.tie_code_offsets[tie] : races.tie_code_offsets[tie + 1]]
-        lam = room.lam[: len(codes)]
-        for k in range(len(codes)):
-            lam[k] = room.theta[codes[k]]
-        z = room.masses[races.tie_successors[tie]]
-        log_p = log_block_probability(lam, z, posterior.lattice_most, room.tie_room.table, room.tie_room.mass)
-        total += posterior.tie_fractions[tie] * log_p
+@inlined
+def log_tilt(
+    fractions: FloatArray,
+    successors: IntArray,
+    code_offsets: IntArray,
+    codes: IntArray,
+    theta: FloatArray,
+    masses: FloatArray,
+    lattice_most: int,
+    room: tuple[FloatArray, FloatArray, FloatArray],
+) -> float:
+    """Return the log-likelihood of what the repeats leave out of the tied blocks of a case."""
+    (lam, table, mass), total = room, 0.0
+    for tie in range(len(fractions)):
+        if fractions[tie] != 0.0:
+            begin, size = code_offsets[tie], code_offsets[tie + 1] - code_offsets[tie]
+            for k in range(size):
+                lam[k] = theta[codes[begin + k]]
+            log_p = log_block_probability(lam[:size], masses[successors[tie]], lattice_most, table, mass)
+            total += fractions[tie] * log_p
     return total
 
 
@@ -376,7 +382,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     sweeps: tuple[int, int],
     values: FloatArray,
     streams: Streams,
-    room: Room,
+    room: ChainRoom,
 ) -> None:
     """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
     races, (warmup, draws), (first_case, last_case) = posterior.races, sweeps, cases
@@ -389,7 +395,8 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     )
     previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
     drawn, lam, tau = room.drawn, room.lam, room.tie_room.tau
-    _, chains = keys.shape
+    tilt_room = lam, room.tie_room.table, room.tie_room.mass
+    lattice_most, (_, chains) = posterior.lattice_most, keys.shape
     stream, row, tilt = streams[0], 0, 0.0
     for case in range(first_case, last_case):
         begin, end, first, last = (
@@ -405,6 +412,8 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
             posterior.is_tilted[case],
         )
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
+        fractions, behind_ties = posterior.tie_fractions[first_tie:last_tie], tie_successors[first_tie:last_tie]
+        ends_of_ties = tie_code_offsets[first_tie : last_tie + 1]
         successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
         shapes, theta = posterior.shapes[first:last], room.theta[:columns]
         demand = posterior.demand[begin + first + case : end + last + case + 1]
@@ -438,7 +447,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                     elif n > 0:
                         for k in range(size):
                             lam[k], tau[k] = theta[tie_codes[j + k]], 0.0
-                        pending[behind] += hold_tie(stream, lam[:size], z, n, posterior.lattice_most, room.tie_room)
+                        pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room.tie_room)
                         for k in range(size):
                             exposure[tie_codes[j + k]] += tau[k]
                 fill_gammas(stream, demand, spreads, drawn)
@@ -469,7 +478,9 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                         theta[k] *= norm
                 add_masses(successors, step_offsets, steps, theta, masses)
                 if is_tilted:
-                    proposed = log_tilt(posterior, case, room)
+                    proposed = log_tilt(
+                        fractions, behind_ties, ends_of_ties, tie_codes, theta, masses, lattice_most, tilt_room
+                    )
                     if sweep == -warmup or exponential(stream) >= tilt - proposed:
                         tilt = proposed
                     else:

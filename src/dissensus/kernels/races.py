@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths, take_rows, weighted_counts
 from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.randomness import Keys, subkey
 
@@ -194,16 +195,6 @@ def offsets_of(rows: IntArray, n_rows: int) -> IntArray:
     return np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64)
 
 
-def offsets_of_lengths(lengths: IntArray) -> IntArray:
-    """Turn the lengths of rows into offsets."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
-
-
-def sums_by(groups: IntArray, weights: FloatArray, n_groups: int) -> FloatArray:
-    """Add the weights of each group up; ``np.bincount`` forgets that they are floats when there are none."""
-    return np.bincount(groups, weights=weights, minlength=n_groups).astype(np.float64)
-
-
 def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     """Find the races that the rankings of each case consist of.
 
@@ -231,7 +222,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     local = np.append(race - race_offsets[rows.cases], -1)
     block_sizes = np.append(np.diff(rankings.code_offsets), 0)
     goes_on = rows.goes_on[chosen]
-    step_offsets = offsets_of_lengths(np.where(goes_on, block_sizes[rows.blocks[chosen]], rows.sizes[chosen]))
+    step_offsets = offsets_from_lengths(np.where(goes_on, block_sizes[rows.blocks[chosen]], rows.sizes[chosen]))
     steps = np.empty(step_offsets[-1], dtype=np.int64)
     arrived = np.zeros(rankings.support_offsets[-1] + 1, dtype=np.bool_)
     fill_steps(rankings, rows, chosen, int(below), steps, arrived)
@@ -240,10 +231,10 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     winners = rankings.codes[rankings.code_offsets[rows.blocks[won]]] + column_offsets[rows.cases[won]]
     multiplicities = rankings.multiplicities[rows.rankings]
     tied, tie_counts = distinct_ties(rows, race, block_sizes, multiplicities)
-    tie_code_offsets, mentions = mentions_of(rankings, rows.blocks[tied])
+    tie_code_offsets, mentions = take_rows(rankings.code_offsets, rows.blocks[tied])
     return Races(
         race_offsets=race_offsets,
-        counts=sums_by(race[won], multiplicities[won], len(chosen)),
+        counts=weighted_counts(race[won], multiplicities[won], len(chosen)),
         successors=local[np.where(goes_on, chosen + 1, -1)],
         step_offsets=step_offsets,
         steps=steps,
@@ -253,7 +244,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
         tie_counts=tie_counts,
         tie_code_offsets=tie_code_offsets,
         tie_codes=rankings.codes[mentions],
-        wins=sums_by(winners, multiplicities[won], column_offsets[-1]),
+        wins=weighted_counts(winners, multiplicities[won], column_offsets[-1]),
         column_offsets=column_offsets,
     )
 
@@ -281,11 +272,4 @@ def distinct_ties(
     tied = np.flatnonzero(rows.is_stage & (block_sizes[rows.blocks] > 1))
     ends = np.stack([race[tied], race[tied + 1]], axis=1)
     pairs, first, member = np.unique(ends, axis=0, return_index=True, return_inverse=True)
-    return tied[first], sums_by(member.ravel(), multiplicities[tied], len(pairs))
-
-
-def mentions_of(rankings: Rankings, blocks: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the offsets of some blocks put side by side, and the positions of their codes."""
-    sizes = rankings.code_offsets[blocks + 1] - rankings.code_offsets[blocks]
-    offsets = offsets_of_lengths(sizes)
-    return offsets, np.arange(offsets[-1]) + np.repeat(rankings.code_offsets[blocks] - offsets[:-1], sizes)
+    return tied[first], weighted_counts(member.ravel(), multiplicities[tied], len(pairs))

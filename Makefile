@@ -14,7 +14,7 @@ demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that 
 	@$(BIN)/dissensus demo
 
 test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest -n 2 --dist worksteal
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

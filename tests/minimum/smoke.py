@@ -12,7 +12,6 @@ import narwhals as nw
 import polars as pl
 
 import dissensus as ds
-from dissensus.metrics import ExpectedAccuracy, Overlap, SetAccuracy, TopKAccuracy
 
 
 def read_and_write(said: ds.Annotations, place: Path) -> None:
@@ -49,11 +48,11 @@ def evaluate(place: Path) -> None:
         said,
         read_models(said, place),
         aggregations=[ds.PlackettLuce(2), ds.ProbabilisticInverseRank(10)],
-        metrics=[TopKAccuracy(1), SetAccuracy(2), Overlap(3), ExpectedAccuracy(1)],
         draws=40,
         categories=study.categories,
         strata=study.strata,
     )
+    assert result.to_frame()["metric"].n_unique() > 3
     assert result.to_frame()["mean"].is_between(0, 1).all()
     assert set(result.compare().to_frame()["verdict"]) != set()
     assert result.by_group("site").height > 0

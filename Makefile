@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check minimum format bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,13 +14,16 @@ demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that 
 	@$(BIN)/dissensus demo
 
 test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n 2 --dist worksteal
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+minimum: $(VENV)/.ready-demo ## try the oldest versions that are declared, in a place of their own
+	@$(BIN)/python tests/minimum/versions.py
 
 format: $(VENV)/.ready-dev ## let ruff format and mend what it can
 	@$(BIN)/ruff format .

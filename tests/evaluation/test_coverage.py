@@ -62,15 +62,23 @@ class Sample:
     scores: tuple[FloatArray, FloatArray]
 
     def annotations(self) -> Annotations:
+        conditions = [f"condition {code}" for code in range(self.theta.shape[1])]
+        if (self.lengths == 1).all():
+            return Annotations.from_counts(label_counts(self.orders[:, :, 0], len(conditions)), conditions)
         rankings = [
             [[[code] for code in order[:length]] for order, length in zip(orders, lengths, strict=True)]
             for orders, lengths in zip(self.orders.tolist(), self.lengths.tolist(), strict=True)
         ]
-        return Annotations.from_rankings(rankings, [f"condition {code}" for code in range(self.theta.shape[1])])
+        return Annotations.from_rankings(rankings, conditions)
 
     def values(self) -> FloatArray:
         """Return every metric against the true plausibilities, (models, metrics, cases)."""
         return np.array([true_values(self.theta, scores) for scores in self.scores])
+
+
+def label_counts(labels: IntArray, n_conditions: int) -> IntArray:
+    """Count how often each condition was said; (cases, annotators) to (cases, conditions)."""
+    return np.stack([(labels == code).sum(axis=1) for code in range(n_conditions)], axis=1)
 
 
 def sample(population: Population, n_cases: int, rng: np.random.Generator) -> Sample:

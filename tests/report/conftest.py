@@ -26,13 +26,25 @@ def found_chromium() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+def install_chromium(lock: Path) -> str | None:
+    """Install the browser unless another worker has just done so: one at a time may."""
+    import fcntl
+
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if found_chromium() is None:
+            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            subprocess.run(["sh", "-c", INSTALL], check=False, env=environment)
+    return found_chromium()
+
+
 @pytest.fixture(scope="session")
-def chromium() -> str:
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Find the browser, or install it where that is allowed; without it CI fails and everybody else is told."""
     path = found_chromium()
     if path is None and shutil.which("apt-get") and os.geteuid() == 0:
-        subprocess.run(["sh", "-c", INSTALL], check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
-        path = found_chromium()
+        # Workers have folders of their own, side by side.
+        path = install_chromium(tmp_path_factory.getbasetemp().parent / "chromium.lock")
     if path is not None:
         return path
     message = f"NO BROWSER: the report is not tested. Install chromium: {INSTALL}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def progress_of_cases(what: str, n_cases: int) -> Iterator[Callable[[int], None]
         _speed_column()(),
         TimeRemainingColumn(),
         console=console,
-        disable=not console.is_terminal,
         transient=True,
     )
-    with bar:
+    # Older versions of rich end even a disabled bar with an empty line.
+    with bar if console.is_terminal else nullcontext():
         task = bar.add_task(what, total=n_cases)
         yield lambda done: bar.advance(task, done)
 
@@ -70,7 +70,8 @@ def compile_with_progress(workers: int | None = None, *, force: bool = False) ->
     from dissensus.compilation import compile_kernels
 
     console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+    bar = Progress(console=console, transient=True)
+    with bar if console.is_terminal else nullcontext():
         task = bar.add_task("compiling", total=1.0)
         compile_kernels(workers=workers, force=force, done=lambda share: bar.advance(task, share))
 

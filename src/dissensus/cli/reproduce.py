@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +93,9 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    bar = Progress(*columns, console=console, transient=True)
+    # Older versions of rich end even a disabled bar with an empty line.
+    with bar if console.is_terminal else nullcontext():
         task = bar.add_task("reading", total=None)
         yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)
 

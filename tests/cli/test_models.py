@@ -138,7 +138,7 @@ def test_evaluate_by_category_and_without_models(
     assert run(monkeypatch, "evaluate", opinions, *words, "--out", tmp_path / "certainty") == 0
     assert "0 models" in capsys.readouterr().out
     assert run(monkeypatch, "evaluate", opinions, *models, *metric, "--out", tmp_path / "none") == 2
-    assert "category-accuracy needs the category of each condition" in capsys.readouterr().err
+    assert "category-accuracy needs categories" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
@@ -185,7 +185,7 @@ def test_evaluate_and_compare(
     [
         (["--metric", "top-k-acuracy:3"], "did you mean 'top-k-accuracy'?"),
         (["--metric", "top-k-accuracy:8"], "top-8 accuracy"),
-        (["--aggregation", "plackett-luce:many"], "a reliability is not a number"),
+        (["--aggregation", "plackett-luce:many"], "reliability must be a number"),
         (["--level", "2"], "level must be between 0 and 1"),
         (["--predictions", "C=missing.csv"], "there is no such file"),
         (["--predictions", "A=missing.csv"], "two models have the name"),

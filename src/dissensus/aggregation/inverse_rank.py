@@ -25,6 +25,7 @@ class InverseRank(PointAggregation):
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"], ["b", "c"]]]])
     >>> InverseRank().sample(said).mean()
     array([[0.66666667, 0.16666667, 0.16666667]])

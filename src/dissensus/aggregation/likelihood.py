@@ -33,6 +33,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> np.exp(plackett_luce_log_likelihood(said, [3.0, 2.0, 1.0])).round(6)
     array([0.333333])

@@ -20,6 +20,7 @@ class MajorityVote(PointAggregation):
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"])
     >>> MajorityVote().sample(said).mean()
     array([[0.75, 0.25, 0.  ]])

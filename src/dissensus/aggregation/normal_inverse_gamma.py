@@ -55,6 +55,7 @@ class NormalInverseGamma(Aggregation):
 
     Examples
     --------
+    >>> from dissensus import Ratings
     >>> said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
     >>> draws = NormalInverseGamma(thresholds=(0.0,)).sample(said, draws=2000)
     >>> draws.conditions, draws.mean()[:, 0].round(1)

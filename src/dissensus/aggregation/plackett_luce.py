@@ -57,6 +57,7 @@ class PlackettLuce(Aggregation):
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["a"]], [["b", "c"]]]], ["a", "b", "c", "d"])
     >>> theta = PlackettLuce(reliability=3).sample(said, draws=4000).mean()
     >>> theta.argmax(), theta.sum().round(6)

@@ -33,6 +33,7 @@ class PlackettLuceML(PointAggregation):
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> PlackettLuceML().sample(said).mean().round(6)
     array([[0.666667, 0.333333, 0.      ]])

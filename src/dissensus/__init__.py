@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
     from dissensus.study.reading import read_ratings as read_ratings
+    from dissensus.study.reading.collection import Collection as Collection
+    from dissensus.study.reading.format import Format as Format
     from dissensus.study.study import Study as Study
 
 _HOMES = {
@@ -93,6 +95,7 @@ _HOMES = {
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
+    "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
     "Diagnostics": "aggregation.diagnostics",
@@ -104,6 +107,7 @@ _HOMES = {
     "Evaluation": "evaluation.results",
     "ExpectedAccuracy": "metrics.accuracy",
     "ExpectedCoverage": "metrics.sets",
+    "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
     "InverseRank": "aggregation.inverse_rank",
     "KendallTau": "metrics.similarity",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,17 +15,12 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study
 
 
+@options.bundled
 def aggregate(
+    *,
     file: options.AnnotationFile,
     out: Annotated[Path, typer.Option("--out", help="Where to: .parquet, .csv, .tsv or .jsonl.")],
-    aggregation: options.AggregationOption = "plackett-luce",
-    reliability: options.ReliabilityOption = None,
-    alpha: options.AlphaOption = None,
-    prior: options.PriorOption = None,
-    ties: options.TiesOption = None,
-    chains: options.ChainsOption = None,
-    warmup: options.WarmupOption = None,
-    thresholds: options.ThresholdsOption = None,
+    spec: Mapping[str, Any],
     draws: options.DrawsOption = 1000,
     seed: options.SeedOption = 0,
     threads: options.ThreadsOption = None,
@@ -33,12 +29,7 @@ def aggregate(
         typer.Option(help="Draw until the Monte Carlo error of every case's top-1 certainty is below this."),
     ] = None,
     draws_out: Annotated[Path | None, typer.Option("--draws-out", help="Write every draw as well (Parquet).")] = None,
-    format: options.FormatOption = None,  # noqa: A002 - the word users expect
-    conditions: options.ConditionsOption = None,
-    column: options.ColumnOption = None,
-    tie_separator: options.TieOption = None,
-    bucket_order: options.BucketOption = None,
-    unranked: options.UnrankedOption = None,
+    said: Mapping[str, Any],
 ) -> None:
     """Infer plausibilities: posterior mean, spread and top-1 share of every condition of every case.
 
@@ -52,28 +43,10 @@ def aggregate(
     """
     from dissensus.core.files import table_writer
 
-    chosen = options.chosen_aggregation(
-        aggregation,
-        reliability=reliability,
-        alpha=alpha,
-        prior=prior,
-        ties=ties,
-        chains=chains,
-        warmup=warmup,
-        thresholds=thresholds,
-    )
+    chosen = options.chosen_aggregation(spec)
     for path in (out, draws_out or out):
         table_writer(path)
-    annotations = options.examine_for(
-        [chosen],
-        file,
-        format=format,
-        conditions=conditions,
-        column=column,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-    ).study
+    annotations = options.examine_for([chosen], file, said).study
     _run(chosen, annotations, out, draws_out, draws=draws, seed=seed, threads=threads, precision=precision)
 
 

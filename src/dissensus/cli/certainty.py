@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,9 @@ USUAL_TOP = 3
 WHAT = "What to compare"
 
 
+@options.bundled
 def certainty(
+    *,
     file: options.AnnotationFile,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write a row per case: .csv, .tsv, .parquet or .jsonl.")
@@ -40,23 +42,11 @@ def certainty(
     via: Annotated[
         str, typer.Option(help="Category of a draw: of its top condition, or of most mass.", rich_help_panel=WHAT)
     ] = "top",
-    aggregation: options.AggregationOption = "plackett-luce",
-    reliability: options.ReliabilityOption = None,
-    alpha: options.AlphaOption = None,
-    prior: options.PriorOption = None,
-    ties: options.TiesOption = None,
-    chains: options.ChainsOption = None,
-    warmup: options.WarmupOption = None,
-    thresholds: options.ThresholdsOption = None,
+    spec: Mapping[str, Any],
     draws: options.DrawsOption = 1000,
     seed: options.SeedOption = 0,
     threads: options.ThreadsOption = None,
-    format: options.FormatOption = None,  # noqa: A002 - the word users expect
-    conditions: options.ConditionsOption = None,
-    column: options.ColumnOption = None,
-    tie_separator: options.TieOption = None,
-    bucket_order: options.BucketOption = None,
-    unranked: options.UnrankedOption = None,
+    said: Mapping[str, Any],
 ) -> None:
     """Find how certain the opinions on every case are: how often draws agree on the first conditions.
 
@@ -69,27 +59,9 @@ def certainty(
       dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
     _check(out, unmentioned, via)
-    chosen = options.chosen_aggregation(
-        aggregation,
-        reliability=reliability,
-        alpha=alpha,
-        prior=prior,
-        ties=ties,
-        chains=chains,
-        warmup=warmup,
-        thresholds=thresholds,
-    )
-    said = options.examine_for(
-        [chosen],
-        file,
-        format=format,
-        conditions=conditions,
-        column=column,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-    ).study
-    plausibilities = chosen.sample(said, draws=draws, seed=seed, threads=threads)
+    chosen = options.chosen_aggregation(spec)
+    study = options.examine_for([chosen], file, said).study
+    plausibilities = chosen.sample(study, draws=draws, seed=seed, threads=threads)
     _run(plausibilities, f"{chosen}", out, top=top, unmentioned=unmentioned, categories=categories, via=via)
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli import options
 
 
+@options.bundled
 def convert(
+    *,
     file: options.AnnotationFile,
     out: Annotated[
         Path,
         typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .parquet, .jsonl or .json.", readable=False),
     ],
-    format: options.FormatOption = None,  # noqa: A002 - the word users expect
-    conditions: options.ConditionsOption = None,
-    column: options.ColumnOption = None,
-    tie_separator: options.TieOption = None,
-    bucket_order: options.BucketOption = None,
-    unranked: options.UnrankedOption = None,
+    said: Mapping[str, Any],
 ) -> None:
     """Write opinions in the canonical long form, one row per mentioned condition; nothing is lost.
 
@@ -37,19 +35,11 @@ def convert(
     from dissensus.study.canonical import write_annotations
     from dissensus.study.diagnosis import plural
 
-    reading = options.examine(
-        file,
-        format=format,
-        conditions=conditions,
-        column=column,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-    )
-    said = reading.rankings
-    write_annotations(said, out)
+    reading = options.examine(file, said)
+    rankings = reading.rankings
+    write_annotations(rankings, out)
     console = Console()
     for note in reading.notes:
         console.print(Text(f"  ! {note}", style="yellow"))
-    what = f"{plural(said.n_cases, 'case')}, {plural(said.n_rankings, 'ranking')}"
+    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_rankings, 'ranking')}"
     console.print(Text(f"{file} ({reading.format}) -> {out}: {what}"), soft_wrap=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
+@options.bundled
 def evaluate(
+    *,
     file: options.AnnotationFile,
     out: Annotated[Path, typer.Option("--out", help="Directory to write the results into.")],
     predictions: Annotated[
@@ -56,12 +59,7 @@ def evaluate(
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the directory if it exists.")] = False,
-    format: options.FormatOption = None,  # noqa: A002 - the word users expect
-    conditions: options.ConditionsOption = None,
-    column: options.ColumnOption = None,
-    tie_separator: options.TieOption = None,
-    bucket_order: options.BucketOption = None,
-    unranked: options.UnrankedOption = None,
+    said: Mapping[str, Any],
 ) -> None:
     """Evaluate models against draws of the plausibilities instead of one label.
 
@@ -81,34 +79,25 @@ def evaluate(
 
     refuse_existing(out, overwrite=overwrite)
     chosen = chosen_aggregations(aggregation or None)
-    reading = options.examine_for(
-        chosen,
-        file,
-        format=format,
-        conditions=conditions,
-        column=column,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-    )
-    said = reading.study
+    reading = options.examine_for(chosen, file, said)
+    study = reading.study
     models = {
         name: examine_predictions(
             place,
             name=name,
-            conditions=said.conditions or None,
-            cases=said.case_names,
+            conditions=study.conditions or None,
+            cases=study.case_names,
             allow_missing=allow_missing,
         )
         for name, place in named_paths(predictions or []).items()
     }
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
-    known = None if categories is None else Categories.from_source(beside[categories], said.conditions)
-    columns = {} if strata is None else read_strata(beside[strata], said.case_names)
+    known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
+    columns = {} if strata is None else read_strata(beside[strata], study.case_names)
     compile_on_first_use()
-    with progress_of_cases("evaluating", said.n_cases * len(chosen)) as advance:
+    with progress_of_cases("evaluating", study.n_cases * len(chosen)) as advance:
         result = evaluated(
-            said,
+            study,
             {name: model.predictions for name, model in models.items()},
             aggregations=chosen,
             metrics=metric or None,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,67 +28,6 @@ AnnotationFile = Annotated[
         readable=False,  # opening it says more
     ),
 ]
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", help="Name of the format, if it is not recognised.", rich_help_panel=INPUT),
-]
-ConditionsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--conditions",
-        help="File with the names of all conditions, one per line, in order.",
-        rich_help_panel=INPUT,
-        readable=False,  # opening it says more
-    ),
-]
-ColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="ROLE=NAME",
-        help="Which column is which, e.g. case=image. Repeat as needed.",
-        rich_help_panel=INPUT,
-    ),
-]
-TieOption = Annotated[
-    str | None,
-    typer.Option("--tie-separator", help="Text between tied conditions in one cell, e.g. '|'.", rich_help_panel=INPUT),
-]
-BucketOption = Annotated[
-    str | None,
-    typer.Option(
-        "--bucket-order", help="Ranked groups, best first, comma-separated (Label Studio).", rich_help_panel=INPUT
-    ),
-]
-UnrankedOption = Annotated[
-    str | None,
-    typer.Option(
-        "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
-    ),
-]
-AggregationOption = Annotated[
-    str,
-    typer.Option(
-        "--aggregation",
-        help="How opinions become plausibilities.",
-        rich_help_panel=MODEL,
-    ),
-]
-ReliabilityOption = Annotated[
-    float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
-]
-AlphaOption = Annotated[float | None, typer.Option(help="Prior mass of each condition.", rich_help_panel=MODEL)]
-PriorOption = Annotated[
-    str | None, typer.Option(help="Prior of Plackett-Luce: observed or symmetric.", rich_help_panel=MODEL)
-]
-TiesOption = Annotated[
-    str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
-]
-ChainsOption = Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)]
-WarmupOption = Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)]
-ThresholdsOption = Annotated[
-    str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
-]
 CategoriesOption = Annotated[
     Path | None,
     typer.Option(
@@ -96,6 +37,104 @@ CategoriesOption = Annotated[
         readable=False,
     ),
 ]
+READING: dict[str, Any] = {
+    "format": Annotated[
+        str | None,
+        typer.Option("--format", help="Name of the format, if it is not recognised.", rich_help_panel=INPUT),
+    ],
+    "conditions": Annotated[
+        Path | None,
+        typer.Option(
+            "--conditions",
+            help="File with the names of all conditions, one per line, in order.",
+            rich_help_panel=INPUT,
+            readable=False,  # opening it says more
+        ),
+    ],
+    "column": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="ROLE=NAME",
+            help="Which column is which, e.g. case=image. Repeat as needed.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "tie_separator": Annotated[
+        str | None,
+        typer.Option(
+            "--tie-separator", help="Text between tied conditions in one cell, e.g. '|'.", rich_help_panel=INPUT
+        ),
+    ],
+    "bucket_order": Annotated[
+        str | None,
+        typer.Option(
+            "--bucket-order", help="Ranked groups, best first, comma-separated (Label Studio).", rich_help_panel=INPUT
+        ),
+    ],
+    "unranked": Annotated[
+        str | None,
+        typer.Option(
+            "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
+        ),
+    ],
+}
+"""What a user can say about a file of opinions."""
+
+SPEC: dict[str, Any] = {
+    "aggregation": Annotated[
+        str, typer.Option("--aggregation", help="How opinions become plausibilities.", rich_help_panel=MODEL)
+    ],
+    "reliability": Annotated[
+        float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
+    ],
+    "alpha": Annotated[float | None, typer.Option(help="Prior mass of each condition.", rich_help_panel=MODEL)],
+    "prior": Annotated[
+        str | None, typer.Option(help="Prior of Plackett-Luce: observed or symmetric.", rich_help_panel=MODEL)
+    ],
+    "ties": Annotated[
+        str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
+    ],
+    "chains": Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)],
+    "warmup": Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)],
+    "thresholds": Annotated[
+        str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
+    ],
+}
+"""An aggregation and its parameters."""
+
+BUNDLES = {"said": READING, "spec": SPEC}
+"""Options that belong together, by the name under which a command takes all of them."""
+
+DEFAULTS = {"aggregation": "plackett-luce"}
+
+
+def bundled(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take the options of a bundle as one mapping: a parameter ``said`` or ``spec`` stands for them."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:
+        own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
+        command(**given, **own)
+
+    options = [one for parameter in parameters for one in _expanded(parameter)]
+    expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
+    expanded.__annotations__ = {one.name: one.annotation for one in options}
+    return expanded
+
+
+def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """Put the options of a bundle in the place of the parameter that stands for them."""
+    if parameter.name not in BUNDLES:
+        return [parameter]
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=option)
+        for name, option in BUNDLES[parameter.name].items()
+    ]
+
+
 DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
@@ -147,18 +186,7 @@ def categories_from(path: Path | None, conditions: tuple[str, ...]) -> Categorie
     return None if path is None else Categories.from_file(path, conditions)
 
 
-class Said(TypedDict):
-    """What the options of the command line say about a file."""
-
-    format: str | None
-    conditions: Path | None
-    column: list[str] | None
-    tie_separator: str | None
-    bucket_order: str | None
-    unranked: str | None
-
-
-def examine(file: Path, **said: Unpack[Said]) -> Reading:
+def examine(file: Path, said: Mapping[str, Any]) -> Reading:
     """Read opinions, of whichever kind, as the options of the command line say."""
     from dissensus.study.reading import examine_annotations
 
@@ -170,19 +198,19 @@ def examine(file: Path, **said: Unpack[Said]) -> Reading:
         columns=column_roles(said["column"]),
         tie_separator=said["tie_separator"],
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
-        unranked=said["unranked"],  # type: ignore[arg-type]  # checked where annotations are built
+        unranked=said["unranked"],
     )
 
 
-def chosen_aggregation(name: str, **given: Any) -> Aggregation:
-    """Make an aggregation with the parameters that were given."""
+def chosen_aggregation(given: Mapping[str, Any]) -> Aggregation:
+    """Make an aggregation from its text and the parameters that were given beside it."""
     from dissensus.aggregation.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    spec = one_spec(Aggregation.family, name)
+    spec = one_spec(Aggregation.family, given["aggregation"])
     own = {part.name: getattr(spec, part.name) for part in spec.parameter_fields()}
-    parameters = {**given, "thresholds": threshold_list(given.pop("thresholds"))}
-    known = {key: value for key, value in parameters.items() if value is not None}
+    beside = {**given, "thresholds": threshold_list(given["thresholds"])}
+    known = {key: value for key, value in beside.items() if value is not None and key != "aggregation"}
     return type(spec).from_parameters({**own, **known})
 
 
@@ -202,8 +230,8 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
-def examine_for(aggregations: Sequence[Aggregation], file: Path, **said: Unpack[Said]) -> Reading:
+def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
     """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
     if all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
-    return examine(file, **said)
+    return examine(file, said)

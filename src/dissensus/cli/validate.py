@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,14 +15,11 @@ if TYPE_CHECKING:
     from dissensus.study.diagnosis import Diagnosis
 
 
+@options.bundled
 def validate(
+    *,
     file: options.AnnotationFile,
-    format: options.FormatOption = None,  # noqa: A002 - the word users expect
-    conditions: options.ConditionsOption = None,
-    column: options.ColumnOption = None,
-    tie_separator: options.TieOption = None,
-    bucket_order: options.BucketOption = None,
-    unranked: options.UnrankedOption = None,
+    said: Mapping[str, Any],
     as_json: Annotated[bool, typer.Option("--json", help="Print the diagnosis as JSON.")] = False,
 ) -> None:
     """Read opinions and print what was found: counts, ties, duplicates, and what was skipped.
@@ -36,15 +34,7 @@ def validate(
     """
     from dissensus.study.diagnosis import diagnose
 
-    reading = options.examine(
-        file,
-        format=format,
-        conditions=conditions,
-        column=column,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-    )
+    reading = options.examine(file, said)
     found = diagnose(reading.study, format=reading.format, notes=reading.notes)
     if as_json:
         typer.echo(json.dumps({"file": str(file), **found.to_dict()}, indent=2, ensure_ascii=False))

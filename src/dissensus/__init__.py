@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from dissensus.aggregation.dirichlet import Dirichlet as Dirichlet
     from dissensus.aggregation.given_draws import GivenDraws as GivenDraws
     from dissensus.aggregation.inverse_rank import InverseRank as InverseRank
-    from dissensus.aggregation.likelihood import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
     from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
+    from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
     from dissensus.core.errors import DissensusError as DissensusError
@@ -147,7 +147,7 @@ _HOMES = {
     "load_evaluation": "evaluation.store",
     "mean_average_overlap": "evaluation.ranking_overlap",
     "pairwise_agreement": "evaluation.agreement",
-    "plackett_luce_log_likelihood": "aggregation.likelihood",
+    "plackett_luce_log_likelihood": "aggregation.plackett_luce",
     "read_annotations": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",

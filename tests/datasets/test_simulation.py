@@ -21,7 +21,7 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
-from dissensus.datasets.simulation import AGES, MODELS, SITES, SKIN_TYPES, Study, condition_names, frequencies
+from dissensus.datasets.simulation import AGES, MODELS, SITES, SKIN_TYPES, SimulatedStudy, condition_names, frequencies
 from shared_data import SHARED, needs_shared
 
 
@@ -64,7 +64,7 @@ def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
     study = simulate_study(n_cases=4)
     with pytest.raises(FrozenInstanceError):
         study.theta = study.theta  # type: ignore[misc]
-    again: Study = pickle.loads(pickle.dumps(study))
+    again: SimulatedStudy = pickle.loads(pickle.dumps(study))
     assert again.annotations == study.annotations
     assert again.predictions == study.predictions
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dissensus.aggregation.base import Aggregation
     from dissensus.datasets.printed_cases import PrintedCases
-    from dissensus.datasets.simulation import Study
+    from dissensus.datasets.simulation import SimulatedStudy
     from dissensus.evaluation.results import Evaluation
 
 ORIGIN = "simulated study"
@@ -80,7 +80,7 @@ def was_written_by_demo(out: Path) -> bool:
     return isinstance(described, dict) and ORIGIN in described.get("inputs", {})
 
 
-def evaluated(study: Study, *, draws: int, seed: int, origin: str) -> Evaluation:
+def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
     """Run every aggregation and metric on the study, with its risks and strata, and note where it comes from."""
     from dataclasses import replace
 

@@ -9,10 +9,9 @@ from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.diagnostics import sampling_diagnostics
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.likelihood import plackett_luce_log_likelihood
 from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.plackett_luce import PlackettLuce, plackett_luce_log_likelihood
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.evaluation.categories import Categories

@@ -86,7 +86,7 @@ MODEL_STREAM, STRATUM_STREAM = 1, 2
 
 
 @dataclass(frozen=True)
-class Study:
+class SimulatedStudy:
     """Simulated annotations and predictions beside the plausibilities they were drawn from.
 
     Attributes
@@ -126,7 +126,9 @@ def condition_names(count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def simulate_study(*, n_cases: int = 200, n_conditions: int = 60, n_annotators: int = 30, seed: int = 0) -> Study:
+def simulate_study(
+    *, n_cases: int = 200, n_conditions: int = 60, n_annotators: int = 30, seed: int = 0
+) -> SimulatedStudy:
     """Simulate a study: long-tailed conditions, 1 to 10 annotators a case, partial rankings with ties, four models.
 
     Each annotator draws an order of the conditions by a race with the true plausibilities (Plackett-Luce), writes down
@@ -161,7 +163,7 @@ def simulate_study(*, n_cases: int = 200, n_conditions: int = 60, n_annotators: 
     names = said.conditions
     risks = tuple(NOUNS.values())
     categories = Categories.from_labels([risks[code % len(risks)] for code in range(n_conditions)], names)
-    return Study(said, theta, categories, _predictions(seed, theta, strata["skin type"], said), strata)
+    return SimulatedStudy(said, theta, categories, _predictions(seed, theta, strata["skin type"], said), strata)
 
 
 def frequencies(n_conditions: int) -> FloatArray:

@@ -138,7 +138,7 @@ def integers(size: int) -> IntArray:
     return np.empty(size, dtype=np.int64)
 
 
-class Row(NamedTuple):
+class OrderRow(NamedTuple):
     """Point to the row of a draw behind all orders found so far.
 
     Attributes
@@ -159,7 +159,7 @@ class Row(NamedTuple):
 
 
 @inlined
-def hash_row(row: Row, above: IntArray, tied: IntArray, members: IntArray) -> int:
+def hash_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray) -> int:
     """Mix the numbers of a row, or the members that lead it."""
     code = row.has_rest
     if row.is_special:
@@ -174,7 +174,7 @@ def hash_row(row: Row, above: IntArray, tied: IntArray, members: IntArray) -> in
 
 
 @inlined
-def pack_leaders(row: Row, members: IntArray) -> int:
+def pack_leaders(row: OrderRow, members: IntArray) -> int:
     """Write up to fifteen leaders out of sixteen members into one number, never negative."""
     code = row.has_rest
     for place in range(row.n_leaders):
@@ -183,7 +183,7 @@ def pack_leaders(row: Row, members: IntArray) -> int:
 
 
 @inlined
-def write_plain_row(row: Row, above: IntArray, tied: IntArray, members: IntArray, depth: int) -> None:
+def write_plain_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray, depth: int) -> None:
     """Write out a row that is known by its leaders."""
     for k in range(row.end, row.end + row.size):
         above[k], tied[k] = depth, 1
@@ -230,7 +230,7 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
 
 
 @inner
-def is_same_row(row: Row, order: int, room: OrderRoom) -> bool:
+def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
     """Tell whether the row of a draw is that of an order."""
     start, same = order * row.size, bool(room.has_rest[order] == row.has_rest)
     if row.is_special:
@@ -267,7 +267,7 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, 
             is_special = write_row(
                 values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
             )
-        row = Row(end, size, filled, is_special, int(rest > 0.0))
+        row = OrderRow(end, size, filled, is_special, int(rest > 0.0))
         if is_special or not is_packed:
             code = hash_row(row, above, tied, members) | HASHED
         else:

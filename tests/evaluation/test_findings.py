@@ -132,7 +132,7 @@ def test_plausibilities_are_means_shares_and_some_draws(result: Evaluation) -> N
     np.testing.assert_allclose(found["top"], summary["top"], atol=1e-12)
     kept = np.array(found.filter(case=VOTES.case_names[7])["draws"].to_list())
     every = draws.dense()[7].T
-    np.testing.assert_allclose(kept[:5], every[:, np.linspace(0, DRAWS - 1, 20).astype(int)], atol=1e-6)
+    np.testing.assert_allclose(kept[:5], every[:, np.linspace(0, DRAWS - 1, 20).astype(int)], atol=5e-4)
 
 
 def test_unmentioned_conditions_are_any_other() -> None:

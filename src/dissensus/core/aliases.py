@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-SmallFloatArray: TypeAlias = npt.NDArray[np.float32]
+SmallFloatArray: TypeAlias = npt.NDArray[np.float16]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
 

@@ -9,7 +9,7 @@ from dissensus.core.errors import listing
 
 @dataclass(frozen=True)
 class Note:
-    """Count one kind of finding and say what was done with it.
+    """Count one kind of finding and say what was done with it; ``lost`` if it did not reach the study.
 
     Examples
     --------
@@ -21,12 +21,8 @@ class Note:
     count: int
     action: str
     examples: tuple[str, ...] = ()
+    lost: bool = False
 
     def __str__(self) -> str:
         examples = f" (for example {listing(self.examples, most=3)})" if self.examples else ""
         return f"{self.found}: {self.count}, {self.action}{examples}"
-
-    @property
-    def lost(self) -> bool:
-        """Whether what was found did not reach the annotations."""
-        return self.action.startswith("skipped")

@@ -67,7 +67,7 @@ def load_dermxdb(path: Path, *, rating_round: int = 1) -> DermXDB:
         )
     kept, remarks = _without_remarks(rows)
     said = Annotations.from_long(kept, case="image", annotator="labeller", condition="diagnoses", tie_separator="|")
-    note = Note(f"remarks {REMARK!r}", remarks, "skipped: they are not diagnoses")
+    note = Note(f"remarks {REMARK!r}", remarks, "skipped: they are not diagnoses", lost=True)
     return DermXDB(said, (*([note] if remarks else []), *DERMXDB.notes([place])))
 
 

@@ -102,7 +102,7 @@ def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
             _conditions_of(evaluation, found),
             pl.Series("mean", found.means),
             pl.Series("top", found.tops),
-            pl.Series("draws", np.ascontiguousarray(found.sketch.T)).arr.to_list(),
+            pl.Series("draws", np.ascontiguousarray(found.sketch.T.astype(np.float32))).arr.to_list(),
         )
         for run, found in enumerate(evaluation.findings)
     ]

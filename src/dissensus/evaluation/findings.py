@@ -36,7 +36,7 @@ class Findings(Value):
     means, tops : (sum of (U + 1),)
         Mean plausibility of each mentioned condition and of all others together, and how often it is on top.
     sketch : (at most 20, sum of (U + 1))
-        A few draws.
+        A few draws, to be looked at: in half precision.
     category_certainties, category_errors, category_winners : (n_cases,)
         Certainty of the category of the first condition; empty without categories.
     risks : (3, n_cases)
@@ -99,5 +99,5 @@ def sketched(batch: Batch) -> SmallFloatArray:
     kept = np.unique(np.linspace(0, batch.n_draws - 1, SKETCHED).astype(np.int64))
     columns, case = batch.columns, row_of_each(batch.columns)
     first = batch.n_draws * columns[case] + np.arange(columns[-1]) - columns[case]
-    sketch: SmallFloatArray = batch.values[first + kept[:, None] * np.diff(columns)[case]].astype(np.float32)
+    sketch: SmallFloatArray = batch.values[first + kept[:, None] * np.diff(columns)[case]].astype(np.float16)
     return sketch

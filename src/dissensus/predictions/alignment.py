@@ -64,7 +64,7 @@ def _unmatched_cases(predictions: Predictions, case_names: tuple[str, ...]) -> t
     absent = tuple(name for name in case_names if name not in own)
     extra = tuple(name for name in predictions.case_names if name not in wanted)
     found = {"cases without a prediction": absent, "predictions on cases outside the study": extra}
-    return tuple(Note(what, len(names), "skipped", names[:5]) for what, names in found.items() if names)
+    return tuple(Note(what, len(names), "skipped", names[:5], lost=True) for what, names in found.items() if names)
 
 
 def _missing_cases(predictions: Predictions, case_names: tuple[str, ...], notes: tuple[Note, ...]) -> DissensusError:

@@ -161,12 +161,12 @@ def _may_repeat(ranking_of_mention: IntArray, codes: IntArray) -> bool:
     return True
 
 
-def place_of(panel: Panel, opinion: int) -> str:
+def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
     """Say on which case, and by whom, an opinion was given."""
     case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
     annotator = panel.annotators[opinion]
     if annotator == ANONYMOUS:
-        who = f"ranking {opinion - panel.opinion_offsets[case] + 1}"
+        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
     else:
         who = f"annotator {panel.annotator_names[annotator]!r}"
     return f"case {panel.case_names[case]!r}, {who}"

@@ -92,7 +92,7 @@ class Ratings(Study):
             raise DissensusError(
                 "a score is not a finite number",
                 got=str(self.scores[wrong[0]]),
-                where=place_of(self.panel, int(wrong[0])).replace("ranking", "rating"),
+                where=place_of(self.panel, int(wrong[0]), self.opinion),
                 advice="leave ratings that are missing out",
             )
 

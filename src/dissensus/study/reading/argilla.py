@@ -121,7 +121,7 @@ def _by_question(questions: dict[str, Any], case: str, said: Collection) -> Iter
 def _is_submitted(response: dict[str, Any], case: str, said: Collection) -> bool:
     status = response.get("status", SUBMITTED)
     if status != SUBMITTED:
-        said.note(f"responses with the status {reprlib.repr(status)}", "skipped", case)
+        said.skip(f"responses with the status {reprlib.repr(status)}", case)
     return bool(status == SUBMITTED)
 
 

@@ -27,6 +27,12 @@ class Collection:
         self._counts: dict[tuple[str, str], int] = {}
         self._examples: dict[tuple[str, str], list[str]] = {}
         self._seen: set[tuple[str, str]] = set()
+        self._lost: set[tuple[str, str]] = set()
+
+    def skip(self, found: str, example: str = "", *, action: str = "skipped") -> None:
+        """Count something that does not become part of the study."""
+        self.note(found, action, example)
+        self._lost.add((found, action))
 
     def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
         """Count a finding, and keep the first few examples of it."""
@@ -54,7 +60,7 @@ class Collection:
     def parsed(self, conditions: Sequence[str] | None = None) -> Parsed:
         """Return what was collected."""
         notes = tuple(
-            Note(found, count, action, tuple(self._examples[found, action]))
+            Note(found, count, action, tuple(self._examples[found, action]), (found, action) in self._lost)
             for (found, action), count in self._counts.items()
         )
         return Parsed(self._rows.frame(), notes, tuple(conditions) if conditions is not None else None)

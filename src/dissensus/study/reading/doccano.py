@@ -64,7 +64,7 @@ def _files(source: Source, said: Collection) -> list[Path]:
     files = [path for path in shown if path.suffix.lower() == ENDING]
     for path in shown:
         if path not in files:
-            said.note("files with another ending", "skipped", path.name)
+            said.skip("files with another ending", path.name)
         elif not path.stat().st_size:
             said.note("empty files", "taken as annotators without an opinion", path.name)
     if not files:

@@ -166,7 +166,7 @@ def _add_record(
         said.note("soft labels", "not used, the annotations decide", case)
     for label, name, status in zip(labels, names, statuses, strict=True):
         if status != SUBMITTED:
-            said.note(f"responses with the status {status!r:.40}", "skipped", case)
+            said.skip(f"responses with the status {status!r:.40}", case)
         elif label is None or label != label:
             said.note("labels that are null", "taken as no opinion", case)
         else:

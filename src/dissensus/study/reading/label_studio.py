@@ -94,9 +94,9 @@ def _is_used(annotation: dict[str, Any], case: str, seen: set[str], said: Collec
     repeated = name in seen
     seen.update(() if name is None else (name,))
     if repeated:
-        said.note("annotations whose id came before", "skipped as repeated", f"task {case}")
+        said.skip("annotations whose id came before", f"task {case}", action="skipped as repeated")
     elif annotation.get("was_cancelled"):
-        said.note("cancelled annotations", "skipped", f"task {case}")
+        said.skip("cancelled annotations", f"task {case}")
     return not repeated and not annotation.get("was_cancelled")
 
 

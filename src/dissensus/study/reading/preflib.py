@@ -73,7 +73,7 @@ def _files(source: Source, said: Collection) -> list[Path]:
     files = [path for path in shown if path.suffix.lower() in ENDINGS]
     for path in shown:
         if path not in files:
-            said.note("files with another ending", "skipped", path.name)
+            said.skip("files with another ending", path.name)
     if not files:
         raise FormatError(
             "the directory holds no PrefLib files",

@@ -68,7 +68,7 @@ def _choices(record: dict[str, Any], where: str) -> dict[str, str]:
 def _is_accepted(record: dict[str, Any], case: str, where: str, said: Collection) -> bool:
     answer = as_name(record.get("answer"), "the answer", where)
     if answer != "accept":
-        said.note(f"answers {answer!r:.40}", "skipped", case)
+        said.skip(f"answers {answer!r:.40}", case)
     return answer == "accept"
 
 

@@ -198,27 +198,26 @@ def _show(
 
 
 def _summary(named: dict[str, Certainty]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
+    from dissensus.cli.grid import grid
     from dissensus.core.thresholds import CERTAIN
 
-    table = Table("certainty of", "mean", "Monte Carlo error", f"below {CERTAIN}", "5 %", "25 %", "median", "least")
+    names = ("certainty of", "mean", "Monte Carlo error", f"below {CERTAIN}", "5 %", "25 %", "median", "least")
+    rows = []
     for name, one in named.items():
         quantiles = one.quantiles((0.05, 0.25, 0.5, 0.0)).values()
         numbers = (f"{one.mean:.3f}", f"{one.mean_error:.4f}", f"{one.share_below():.1%}")
-        table.add_row(Text(name), *numbers, *(f"{value:.2f}" for value in quantiles))
-    return table
+        rows.append((name, *numbers, *(f"{value:.2f}" for value in quantiles)))
+    return grid(names, rows)
 
 
 def _uncertain(table: pl.DataFrame) -> Table:
     """Show the first rows: the certainties, the usual first condition, and the category."""
-    from rich.table import Table
-    from rich.text import Text
+    from dissensus.cli.grid import grid
 
     hidden = ("error", "winner_top", "category_error", "risk_min", "risk_max")
     names = [name for name in table.columns if not name.startswith(hidden)]
-    shown = Table(*(name.replace("_", " ") for name in names))
-    for row in table.select(names).head(SHOWN).iter_rows():
-        shown.add_row(*(Text(f"{cell:.2f}" if isinstance(cell, float) else str(cell)) for cell in row))
-    return shown
+    rows = (
+        [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in table.select(names).head(SHOWN).iter_rows()
+    )
+    return grid([name.replace("_", " ") for name in names], rows)

@@ -51,16 +51,18 @@ def compare(
 
 def comparison_table(result: Evaluation, differences: Iterable[Difference]) -> Table:
     """Show how pairs of models compare."""
-    from rich.table import Table
-    from rich.text import Text
-
+    from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import probability_better
 
-    table = Table("run", "metric", "difference", "interval", "P(first better)", "verdict")
-    for found in differences:
-        difference = f"{found.first} - {found.second}: {found.difference:+.3f}"
-        interval = f"{found.low:+.3f} to {found.high:+.3f}"
-        chance = probability_better(result, found)
-        cells = (found.run, found.metric, difference, interval, chance, found.verdict)
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+    rows = [
+        (
+            found.run,
+            found.metric,
+            f"{found.first} - {found.second}: {found.difference:+.3f}",
+            f"{found.low:+.3f} to {found.high:+.3f}",
+            probability_better(result, found),
+            found.verdict,
+        )
+        for found in differences
+    ]
+    return grid(("run", "metric", "difference", "interval", "P(first better)", "verdict"), rows)

@@ -131,22 +131,12 @@ def lesson(result: Evaluation) -> str:
 
 def printed_table() -> Table:
     """Show the cases that the paper prints: certainty, and how often a model's set holds the top condition."""
-    from rich.table import Column, Table
-    from rich.text import Text
-
+    from dissensus.cli.grid import grid
     from dissensus.datasets.printed_cases import printed_cases
 
-    numbers = ("PL", "paper", "PrIRN", "paper")
-    table = Table(
-        *("case", "certainty", "model", "its top 3"),
-        *(Column(name, justify="right") for name in numbers),
-        title="three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition",
-    )
-    for row in printed_rows(printed_cases()):
-        if row[0]:
-            table.add_section()
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+    names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
+    title = "three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition"
+    return grid(names, printed_rows(printed_cases()), numbers=4, title=title)
 
 
 def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:

@@ -174,23 +174,18 @@ def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[s
 
 def summary_table(result: Evaluation, run: int | None = None) -> Table:
     """Show every model and metric of one run: adjusted value with interval, point estimate, and their difference."""
-    from rich.table import Column, Table
-    from rich.text import Text
-
+    from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import gap_of
     from dissensus.evaluation.words import NOTHING, number
 
     chosen = result.reference if run is None else run
-    limit, interval = result.runs[chosen].spec.limit, f"{100 * result.level:g} % interval"
-    table = Table(
-        *("model", "metric"),
-        *(Column(name, justify="right") for name in ("adjusted", interval, "point", "difference")),
-        title=Text(f"under {result.runs[chosen].label}" + (f"; point: against {limit.plain_name}" if limit else "")),
-    )
+    limit = result.runs[chosen].spec.limit
+    names = ("model", "metric", "adjusted", f"{100 * result.level:g} % interval", "point", "difference")
+    rows = []
     for row in result.of_run(result.to_frame(), chosen).iter_rows(named=True):
         gap = gap_of(row)
         numbers = (f"{number(row['low'])} to {number(row['high'])}", number(row["point_estimate"]))
         difference = NOTHING if gap is None else f"{gap:+.3f}"
-        cells = (row["model"], row["metric"], number(row["mean"]), *numbers, difference)
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+        rows.append((row["model"], row["metric"], number(row["mean"]), *numbers, difference))
+    title = f"under {result.runs[chosen].label}" + (f"; point: against {limit.plain_name}" if limit else "")
+    return grid(names, rows, numbers=4, title=title)

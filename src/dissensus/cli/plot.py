@@ -87,17 +87,15 @@ def _write(plots: Plots, figure: str, out: Path, *, metric: str | None, run: str
 
 
 def _listing(plots: Plots) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
+    from dissensus.cli.grid import grid
     from dissensus.evaluation.plots import FIGURES
 
-    table = Table("figure", "shows", "options", "here")
+    rows = []
     for name, sort in FIGURES.items():
         lacking = sort.lacking(plots.evaluation)
         options = " ".join(f"--{option}" for option in sort.options)
-        table.add_row(*map(Text, (name, sort.shows, options, f"no: needs {lacking}" if lacking else "yes")))
-    return table
+        rows.append((name, sort.shows, options, f"no: needs {lacking}" if lacking else "yes"))
+    return grid(("figure", "shows", "options", "here"), rows)
 
 
 def _known_names(plots: Plots) -> dict[str, list[str]]:

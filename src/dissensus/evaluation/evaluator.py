@@ -127,7 +127,8 @@ def evaluate(
     sampled = common_draws(sampled)
     conditions = common_conditions(sampled)
     grouping = None if categories is None else categories.aligned(conditions)
-    measured = chosen_metrics(metrics, conditions, grouping) if models else ()
+    wanted = chosen_metrics(metrics, conditions, grouping)
+    measured = wanted if models else ()
     check_request(measured, models, level)
     labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
     job = Job(

@@ -1,0 +1,35 @@
+"""Tables on the terminal: names in them are text, whatever they hold, and are folded rather than cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> Table:
+    """Lay out rows of text; the last columns, as many as ``numbers`` says, stand to the right.
+
+    A row whose first cell is not empty begins a section if any other row's is.
+
+    >>> grid(["model", "value"], [("[b]A", "0.5")], numbers=1).row_count
+    1
+    """
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    first = len(names) - numbers
+    columns = [
+        Column(Text(name), justify="left" if place < first else "right", overflow="fold")
+        for place, name in enumerate(names)
+    ]
+    table = Table(*columns, title=Text(title) if title else None)
+    cells = [tuple(row) for row in rows]
+    has_sections = any(not row[0] for row in cells)
+    for row in cells:
+        if has_sections and row[0]:
+            table.add_section()
+        table.add_row(*map(Text, row))
+    return table

@@ -129,8 +129,17 @@ def test_pages_import_public_names_only(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text(encoding="utf-8"))
+    for link, anchor in links:
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), f"{link}#{anchor}"
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Name the headings of a page as its links do."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
 def code_of(page: Path) -> str:

@@ -55,7 +55,7 @@ class ReportSection(Registered):
     place
         Sections are in ascending order of this number; those of Dissensus are 10, 20 and so on.
     shows
-        The figures that it shows, of those in :data:`dissensus.evaluation.plots.FIGURES`.
+        The figures that it shows, by their names in ``dissensus plot RESULTS --list``.
     template
         A Jinja template: it knows the :meth:`words`, ``figures`` (all pictures, drawn), ``evaluation``, ``reference``
         (the label of the reference run), ``term(word)`` and ``counted(number, noun)``, and names in it are escaped.

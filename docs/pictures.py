@@ -25,7 +25,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 def main() -> None:
     """Run the demo in a terminal of fixed width, save what it prints as an SVG, and two views of the report."""
     with tempfile.TemporaryDirectory() as folder:
-        printed = run_demo(folder)
+        printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
         draw_terminal(printed)
         draw_report(Path(folder) / "demo-results" / "report.html")
 

@@ -6,7 +6,6 @@ Run: python examples/compare_models.py
 from pathlib import Path
 
 import dissensus as ds
-from dissensus import AverageOverlap, TopKAccuracy
 
 DATA = Path(__file__).parent / "data"
 
@@ -19,17 +18,17 @@ models = ds.read_models(
 result = ds.evaluate(
     opinions,
     models,
-    aggregations=[ds.PlackettLuce(reliability=trust) for trust in (1, 3, 10)],
-    metrics=[TopKAccuracy(1), TopKAccuracy(3), AverageOverlap(3)],
+    aggregations=["plackett-luce:1,3,10"],
+    metrics=["top-k-accuracy:1,3", "average-overlap:3"],
     categories=ds.Categories.from_file(DATA / "risks.csv", opinions.conditions),
     draws=1000,
     seed=1,
 )
 for row in result.to_frame().iter_rows(named=True):
-    who = f"reliability {row['reliability']:<5g}{row['model']:<8}{row['metric']:<22}"
-    print(f"{who}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]   usual practice {row['point_estimate']:.2f}")
+    who = f"{row['run']:<18}{row['model']:<8}{row['metric']:<22}"
+    print(f"{who}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]   point estimate {row['point_estimate']:.2f}")
 print()
 for row in result.compare().to_frame().iter_rows(named=True):
-    print(f"reliability {row['reliability']:<5g}{row['metric']:<22}{row['verdict']}")
+    print(f"{row['run']:<18}{row['metric']:<22}{row['verdict']}")
 ds.write_report(result, Path("comparison.html"))
 print("\nwrote comparison.html")

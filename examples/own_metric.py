@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 import dissensus as ds
-from dissensus import UserMetric
 
 DATA = Path(__file__).parent / "data"
 Array = npt.NDArray[np.float64]
@@ -29,7 +28,7 @@ models = ds.read_models(
     conditions=opinions.conditions,
     cases=opinions.case_names,
 )
-metric = UserMetric("missed plausibility", missed, higher_is_better=False)
+metric = ds.UserMetric("missed plausibility", missed, higher_is_better=False)
 result = ds.evaluate(
     opinions, models, aggregations=[ds.PlackettLuce(reliability=3)], metrics=[metric], draws=500, seed=1
 )

@@ -1,21 +1,29 @@
-"""The repository keeps its promises: names resolve, targets exist, versions are plain, the README runs."""
+"""The repository keeps its promises: names resolve, targets exist, versions agree, pages are true, their code runs."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import runpy
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import dissensus
+from dissensus.study.reading.format import Format
 
 ROOT = Path(__file__).parents[1]
 MACHINE_PATHS = re.compile(rb"(?<![\w.~$}])/(?:home|Users|work|root)/[\w.-]+")
 SHORT_README = 20
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CLAIMS = re.compile(r"overstat|too (?:optimistic|high|good)|difference is real", re.IGNORECASE)
+CLAIMING = ("README.md", "docs", "examples", "src")
+PUBLIC = {"dissensus", "dissensus.datasets"}
 
 
 def test_every_public_name_resolves() -> None:
@@ -74,3 +82,80 @@ def test_the_example_of_the_readme_runs_and_prints_what_it_shows(
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     assert printed.getvalue().split() == shown.split()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_nothing_says_that_a_number_is_wrong_or_a_difference_real() -> None:
+    found = {
+        str(path.relative_to(ROOT)): match.group()
+        for path in tracked_files()
+        if path.relative_to(ROOT).parts[0] in CLAIMING and path.suffix != ".png"
+        if path.is_file() and (match := CLAIMS.search(path.read_text(encoding="utf-8").replace("&#160;", " ")))
+    }
+    assert found == {}
+
+
+# Pages ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tables_are_what_aggregations_and_metrics_say_about_themselves(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert runpy.run_path(str(ROOT / "docs" / "tables.py"))["filled"](text) == text, "run: python docs/tables.py"
+
+
+def test_both_tables_are_in_the_pages() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == ["aggregations", "metrics"]
+
+
+def test_every_format_is_in_the_page_of_formats() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    own = [name for name, kind in Format.family.known().items() if kind.__module__.startswith("dissensus.")]
+    assert own
+    assert [name for name in own if f"| `{name}` |" not in page] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_import_public_names_only(page: Path) -> None:
+    imported = re.findall(r"^(?:from|import) (dissensus[\w.]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(imported) <= PUBLIC
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text(encoding="utf-8"))
+    for link, anchor in links:
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), f"{link}#{anchor}"
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Name the headings of a page as its links do."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+def code_of(page: Path) -> str:
+    """Put the Python examples of a page together, without those that download."""
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return "\n".join(block for block in blocks if "fetch_" not in block)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES[1:] if code_of(page)], ids=lambda page: page.stem)
+def test_examples_of_the_pages_run(page: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        code_of(page),
+    ]  # a process of its own: what it declares must not stay
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

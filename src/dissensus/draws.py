@@ -57,6 +57,13 @@ class Batch:
         Shape of the symmetric Dirichlet distribution that splits the rest mass.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    >>> batch.n_cases, batch.n_draws, batch.of_case(0)
+    (1, 1, array([[0.75, 0.25, 0.  ]]))
     """
 
     case_names: tuple[str, ...]
@@ -110,20 +117,54 @@ class Batch:
         return self.support_offsets + np.arange(self.n_cases + 1)
 
     def of_case(self, case: int) -> FloatArray:
-        """Return the draws of one case, a view of shape (n_draws, U + 1); the last column is the rest mass."""
+        """Return the draws of one case, a view of shape (n_draws, U + 1); the last column is the rest mass.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.of_case(0)
+        array([[0.75, 0.25, 0.  ]])
+        """
         start, stop = self.n_draws * self.columns[case : case + 2]
         return self.values[start:stop].reshape(self.n_draws, -1)
 
     def support_of(self, case: int) -> IntArray:
-        """Return the codes of the mentioned conditions of one case, shape (U,)."""
+        """Return the codes of the mentioned conditions of one case, shape (U,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.support_of(0)
+        array([0, 1])
+        """
         return self.support[self.support_offsets[case] : self.support_offsets[case + 1]]
 
     def outline(self) -> Batch:
-        """Return the same cases and conditions without the draws."""
+        """Return the same cases and conditions without the draws.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.outline().case_names, batch.outline().values
+        (('0',), array([], dtype=float64))
+        """
         return replace(self, values=np.empty(0))
 
     def dense(self) -> FloatArray:
-        """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions."""
+        """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.dense().shape
+        (1, 1, 3)
+        >>> batch.dense()[0]
+        array([[0.75, 0.25, 0.  ]])
+        """
         from dissensus.kernels.compact import split_every_rest
 
         full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
@@ -138,32 +179,71 @@ class Batch:
         return full
 
     def means(self) -> FloatArray:
-        """Return the means over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        """Return the means over draws, side by side for all cases, shape (sum of (U + 1),).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.means()
+        array([0.75, 0.25, 0.  ])
+        """
         from dissensus.kernels.compact import mean_draws
 
         return mean_draws(self.layout(), self.values)
 
     def deviations(self) -> FloatArray:
-        """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),)."""
+        """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.deviations()
+        array([0., 0., 0.])
+        """
         return np.concatenate([self.of_case(case).std(axis=0) for case in range(self.n_cases)])
 
     def top_shares(self) -> FloatArray:
         """Return how often each condition is on top, side by side for all cases, shape (sum of (U + 1),).
 
         The last number of a case is how often any unmentioned condition is on top. Exact ties share the draw.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.top_shares()
+        array([1., 0., 0.])
         """
         from dissensus.kernels.orders import first_shares
 
         return first_shares(self.layout(), self.first_orders())
 
     def first_orders(self) -> Orders:
-        """Return which conditions are on top of each draw."""
+        """Return which conditions are on top of each draw.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.first_orders().counts
+        array([1])
+        """
         from dissensus.kernels.orders import draw_orders
 
         return draw_orders(self.layout(), self.values, 1)
 
     def layout(self) -> Layout:
-        """Return what kernels need to know to walk through ``values``."""
+        """Return what kernels need to know to walk through ``values``.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.layout().n_conditions
+        3
+        """
         from dissensus.kernels.compact import Layout
 
         return Layout(
@@ -236,6 +316,19 @@ class Plausibilities:
         Draws the plausibilities of cases given by position.
     threads
         How many threads draw at the same time.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> drawn = ds.Dirichlet().sample(said, draws=1000)
+    >>> drawn
+    Plausibilities: 2 cases, 1000 draws, 2 conditions
+    >>> drawn.mean().round(1)
+    array([[0.7, 0.3],
+           [0.2, 0.8]])
+    >>> sum(batch.n_cases for batch in drawn)
+    2
     """
 
     conditions: tuple[str, ...]
@@ -326,6 +419,14 @@ class Plausibilities:
         """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
 
         Batches have ``batch_cases`` cases each, or as many as fit.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> drawn = ds.Dirichlet().sample(said, draws=1000)
+        >>> [names for names in drawn.map(lambda batch: batch.case_names, batch_cases=1)]
+        [('x',), ('y',)]
         """
         batches = self._batches(batch_cases)
         if self.threads == 1 or len(batches) == 1:
@@ -350,7 +451,15 @@ class Plausibilities:
         return np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
 
     def select(self, cases: Cases) -> Plausibilities:
-        """Keep some cases: names, positions, a slice or a mask."""
+        """Keep some cases: names, positions, a slice or a mask.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> ds.MajorityVote().sample(said).select(["y"]).mean()
+        array([[0., 1.]])
+        """
         chosen = self._chosen(cases)
         offsets, members = take_rows(self.support_offsets, chosen)
         positions = np.arange(self.n_cases) if self.positions is None else self.positions
@@ -374,12 +483,30 @@ class Plausibilities:
         return case_positions(cases, known)
 
     def dense(self) -> FloatArray:
-        """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory."""
+        """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> drawn = ds.Dirichlet().sample(said, draws=100)
+        >>> drawn.dense().shape
+        (2, 100, 2)
+        """
         parts = [batch.dense() for batch in self]
         return np.concatenate(parts) if parts else np.zeros((0, self.n_draws, self.n_conditions))
 
     def mean(self) -> FloatArray:
-        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally."""
+        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> ds.MajorityVote().sample(said).mean()
+        array([[0.75, 0.25],
+               [0.  , 1.  ]])
+        """
         means = list(self.map(Batch.means))
         return self._spread(np.concatenate(means) if means else np.empty(0))
 
@@ -398,6 +525,13 @@ class Plausibilities:
 
         Columns: ``case``, ``condition``, ``mean`` and ``sd`` of the plausibility, and ``top``, the share of draws in
         which the condition is the most plausible one. ``advance`` is told the number of cases of each batch done.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> ds.MajorityVote().sample(said).summary().head(3).rows()
+        [('x', 'a', 0.75, 0.0, 1.0), ('x', 'b', 0.25, 0.0, 0.0), ('x', None, 0.0, 0.0, 0.0)]
         """
         import polars as pl
 
@@ -423,7 +557,15 @@ class Plausibilities:
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """Write out every draw: ``case``, ``draw``, ``condition`` (missing for the rest), ``plausibility``."""
+        """Write out every draw: ``case``, ``draw``, ``condition`` (missing for the rest), ``plausibility``.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> ds.MajorityVote().sample(said.select(["x"])).to_frame().rows()
+        [('x', 0, 'a', 0.75), ('x', 0, 'b', 0.25), ('x', 0, None, 0.0)]
+        """
         import polars as pl
 
         labels = pl.DataFrame(self._labels()).with_row_index("column")

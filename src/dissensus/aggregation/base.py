@@ -30,6 +30,14 @@ class Aggregation(Spec, ABC):
     A new aggregation is a frozen dataclass with an ``id``, a :attr:`meaning`, :attr:`methods` and :meth:`_prepare`, in
     a file of its own in this package, or in an installed package that names it as an entry point of the group
     ``dissensus.aggregations``.
+
+    Examples
+    --------
+    >>> sorted(Aggregation.family.known())[:3]
+    ['annotator-bootstrap', 'dirichlet', 'inverse-rank']
+    >>> from dissensus import PlackettLuce
+    >>> PlackettLuce(3).id, PlackettLuce(3).limit
+    ('plackett-luce', PlackettLuceML())
     """
 
     family: ClassVar[Family[Aggregation]] = Family("aggregation", "dissensus.aggregation", "dissensus.aggregations")
@@ -87,6 +95,15 @@ class Aggregation(Spec, ABC):
             Threads that draw; by default as many as there are processors. It changes the speed only.
         precision
             Raise the number of draws until the Monte Carlo error of every case's top-1 certainty is at most this.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, Dirichlet
+        >>> said = Annotations.from_counts([[8, 2, 0]], ["a", "b", "c"])
+        >>> Dirichlet().sample(said, draws=500, seed=1)
+        Plausibilities: 1 cases, 500 draws, 3 conditions
+        >>> len(Dirichlet().sample(said, precision=0.005).dense()[0]) >= 1000
+        True
         """
         check_count(draws=draws)
         check_seed(seed)
@@ -192,7 +209,20 @@ def restored_aggregation(record: Mapping[str, Any]) -> Aggregation:
 
 
 class PointAggregation(Aggregation):
-    """Give every case one plausibility vector, with no spread: unlimited trust."""
+    """Give every case one plausibility vector, with no spread: unlimited trust.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import dissensus as ds
+    >>> @dataclass(frozen=True)
+    ... class Uniform(PointAggregation):
+    ...     def point(self, opinions):
+    ...         sizes = np.diff(opinions.support_offsets)
+    ...         return np.repeat(1 / sizes, sizes)
+    >>> Uniform().sample(ds.Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])).mean()
+    array([[0.5, 0.5, 0. ]])
+    """
 
     @abstractmethod
     def point(self, opinions: Opinions) -> FloatArray:

@@ -37,6 +37,13 @@ class Diagnostics:
         Share of draws in which the most frequent top-1 condition is on top.
     top_rhat, top_ess, certainty_mcse : (n_cases,)
         The same diagnostics of the indicator that this condition is on top.
+
+    Examples
+    --------
+    >>> from dissensus import Dirichlet, simulate_study
+    >>> found = sampling_diagnostics(Dirichlet().sample(simulate_study(n_cases=5).annotations, draws=1000))
+    >>> found.has_not_converged, found.has_few_draws
+    (array([False, False, False, False, False]), array([False, False, False, False, False]))
     """
 
     case_names: tuple[str, ...]
@@ -60,7 +67,15 @@ class Diagnostics:
         return np.fmin(self.ess, self.top_ess) < ESS_LIMIT
 
     def warnings(self) -> list[str]:
-        """Name the cases that need more draws, in at most two sentences."""
+        """Name the cases that need more draws, in at most two sentences.
+
+        Examples
+        --------
+        >>> from dissensus import Dirichlet, simulate_study
+        >>> said = simulate_study(n_cases=2).annotations
+        >>> sampling_diagnostics(Dirichlet().sample(said, draws=50)).warnings()[-1]
+        "2 of 2 cases have an effective sample size below 100; raise draws: 'case 1', 'case 2'"
+        """
         found = (
             (self.has_not_converged, f"R-hat above {RHAT_LIMIT}", "raise warmup or draws"),
             (self.has_few_draws, f"an effective sample size below {ESS_LIMIT}", "raise draws"),
@@ -75,7 +90,15 @@ class Diagnostics:
         return [self.case_names[case] for case in np.flatnonzero(mask)]
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row per case."""
+        """Return a row per case.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> said = Annotations.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
+        >>> sampling_diagnostics(MajorityVote().sample(said)).to_frame().select("case", "certainty", "ess").rows()
+        [('x', 1.0, 1.0)]
+        """
         import polars as pl
 
         numbers = ("rhat", "ess", "mcse", "certainty", "top_rhat", "top_ess", "certainty_mcse")
@@ -162,6 +185,16 @@ def to_xarray(plausibilities: Plausibilities) -> Any:
     """Export the draws to an xarray data set with dimensions chain, draw, case and condition, as ArviZ expects.
 
     The array is dense: mind the memory, or select some cases first. Needs the extra ``arviz``.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, PlackettLuce
+    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
+    >>> exported = to_xarray(PlackettLuce(chains=4).sample(said, draws=400))
+    >>> dict(exported.sizes)
+    {'chain': 4, 'draw': 100, 'case': 1, 'condition': 3}
+    >>> Plausibilities.from_draws(exported["plausibility"])
+    Plausibilities: 1 cases, 400 draws in 4 chains, 3 conditions
     """
     try:
         import xarray

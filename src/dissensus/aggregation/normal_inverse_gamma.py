@@ -22,7 +22,16 @@ LARGEST_SHAPE = 1000.0
 
 @dataclass(frozen=True)
 class NormalInverseGammaPrior:
-    """Prior of the mean and variance of a case: sigma^2 ~ InverseGamma(a, b), mean ~ N(mu, sigma^2 / kappa)."""
+    """Prior of the mean and variance of a case: sigma^2 ~ InverseGamma(a, b), mean ~ N(mu, sigma^2 / kappa).
+
+    Examples
+    --------
+    >>> from dissensus import Ratings
+    >>> prior = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
+    >>> draws = NormalInverseGamma((0.0,), prior).sample(Ratings.from_scores([[1, 2, 2]]), draws=2000)
+    >>> draws.mean().round(1)
+    array([[0.1, 0.9]])
+    """
 
     mu: float
     kappa: float

@@ -45,7 +45,14 @@ class DissensusError(ValueError):
         return _restore, (type(self), self.problem, self.expected, self.got, self.where, self.advice)
 
     def at(self, where: str) -> DissensusError:
-        """Return the same error with a place put in front of where it happened."""
+        """Return the same error with a place put in front of where it happened.
+
+        Examples
+        --------
+        >>> print(DissensusError("unknown condition", where="row 4").at("opinions.csv"))
+        unknown condition
+          where:    opinions.csv, row 4
+        """
         place = ", ".join(part for part in (where, self.where) if part)
         return type(self)(self.problem, expected=self.expected, got=self.got, where=place, advice=self.advice)
 
@@ -65,7 +72,17 @@ class MissingExtraError(DissensusError, ImportError):
 
 
 class DissensusWarning(UserWarning):
-    """Something was read, and something about it deserves a look."""
+    """Something was read, and something about it deserves a look.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", DissensusWarning)
+    ...     warnings.warn("2 rows have no condition", DissensusWarning)
+    >>> str(caught[0].message)
+    '2 rows have no condition'
+    """
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -43,6 +43,15 @@ class Agreement:
         How many annotators gave an opinion.
     case_weights : (n_cases,)
         Weight of each case in the mean.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
+    >>> found = annotator_agreement(said)
+    >>> found
+    Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
+    >>> round(found.mean, 3), found.is_defined, found.n_undefined
+    (0.333, array([ True, False]), 1)
     """
 
     case_names: tuple[str, ...]
@@ -84,7 +93,14 @@ class Agreement:
         return _pearson(self.values[both], other[both])
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row per case: ``case``, ``agreement`` (nan where undefined), ``n_annotators``."""
+        """Return a row per case: ``case``, ``agreement`` (nan where undefined), ``n_annotators``.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> annotator_agreement(said).to_frame().rows()
+        [('x', 1.0, 2), ('y', 0.0, 2)]
+        """
         import polars as pl
 
         return pl.DataFrame({"case": self.case_names, "agreement": self.values, "n_annotators": self.n_annotators})

@@ -93,6 +93,12 @@ class Categories(Value):
         levels
             Category to number. By default the numbers themselves if all categories are numbers, 0, 1 and 2 if they
             are called low, medium and high, otherwise none.
+
+        Examples
+        --------
+        >>> found = Categories.from_mapping({"acne": "benign", "melanoma": "malign"}, levels={"benign": 0, "malign": 5})
+        >>> found.names, found.levels
+        (('benign', 'malign'), (0.0, 5.0))
         """
         known = tuple(categories) if conditions is None else tuple(conditions)
         unknown = [name for name in categories if name not in set(known)]
@@ -132,6 +138,15 @@ class Categories(Value):
         """Read categories: one per line in the order of conditions, or a table with columns condition and category.
 
         Tables end in ``.csv``, ``.tsv`` or ``.parquet``.
+
+        Examples
+        --------
+        >>> import polars as pl, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = pl.DataFrame({"condition": ["acne", "melanoma"], "category": ["low", "high"]})
+        ...     table.write_csv(f"{folder}/risks.csv")
+        ...     Categories.from_file(f"{folder}/risks.csv", ["acne", "melanoma"])
+        Categories: low 1, high 1 of 2 conditions; levels 0, 2
         """
         from dissensus.core.files import open_source
 
@@ -171,7 +186,14 @@ class Categories(Value):
         return Categories(self.conditions, new, self.codes, self.levels)
 
     def aligned(self, conditions: Sequence[str]) -> Categories:
-        """Put the conditions in another order, by name; they must be the same ones."""
+        """Put the conditions in another order, by name; they must be the same ones.
+
+        Examples
+        --------
+        >>> risks = Categories.from_labels(["low", "high"], ["acne", "melanoma"])
+        >>> risks.aligned(["melanoma", "acne"]).labels
+        ('high', 'low')
+        """
         if tuple(conditions) == self.conditions:
             return self
         if len(conditions) != len(self.conditions):

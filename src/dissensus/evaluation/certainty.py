@@ -58,6 +58,16 @@ class Certainty:
         The set of each case, as names; ``"any other"`` stands for a condition that nobody mentioned.
     n_draws
         Draws per case.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+    >>> found = annotation_certainty(MajorityVote().sample(said))
+    >>> found
+    Certainty of the top 1: mean 0.750, 50.0% of 2 cases below 0.99; 1 draws
+    >>> found.values, found.winners, found.mean
+    (array([1. , 0.5]), (('cat',), ('cat',)), 0.75)
     """
 
     case_names: tuple[str, ...]
@@ -78,11 +88,27 @@ class Certainty:
         return float(np.sqrt((self.errors**2).sum()) / len(self.errors)) if len(self.errors) else float("nan")
 
     def share_below(self, threshold: float = CERTAIN) -> float:
-        """Return the share of cases whose certainty is below a threshold; nan without cases."""
+        """Return the share of cases whose certainty is below a threshold; nan without cases.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
+        >>> annotation_certainty(MajorityVote().sample(said)).share_below(0.9)
+        0.5
+        """
         return float(is_uncertain(self.values, threshold).mean()) if len(self.values) else float("nan")
 
     def quantiles(self, probabilities: Sequence[float] = QUANTILES) -> dict[float, float]:
-        """Return quantiles of the certainty over cases, by probability."""
+        """Return quantiles of the certainty over cases, by probability.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
+        >>> annotation_certainty(MajorityVote().sample(said)).quantiles([0, 0.5, 1])
+        {0.0: 0.5, 0.5: 0.75, 1.0: 1.0}
+        """
         if not all(0 <= p <= 1 for p in probabilities):
             raise DissensusError("probabilities of quantiles are from 0 to 1", got=str(tuple(probabilities)))
         found = np.quantile(self.values, probabilities) if len(self.values) else np.full(len(probabilities), np.nan)
@@ -92,6 +118,13 @@ class Certainty:
         """Return a row per case, the most uncertain first: ``case``, ``certainty``, ``error``, ``winner``.
 
         The members of a winning set are joined by ``" + "``. Equally certain cases keep their order.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+        >>> annotation_certainty(MajorityVote().sample(said)).to_frame().select("case", "certainty").rows()
+        [('open', 0.5), ('clear', 1.0)]
         """
         import polars as pl
 

@@ -21,6 +21,12 @@ class Difference:
 
     ``difference`` is the first minus the second, ``low`` to ``high`` its interval on cases like these,
     ``probability_better`` the share of resamples in which the first is better, ties counted half.
+
+    Examples
+    --------
+    >>> found = Difference("dirichlet 1", "dirichlet", 1.0, "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05, 0.88)
+    >>> found.is_distinguishable, found.verdict
+    (False, 'A and B are not distinguishable')
     """
 
     run: str
@@ -60,6 +66,18 @@ class Comparison:
         Probability that a model (third axis) has rank 1, 2, ... (last axis); ties share ranks.
     evaluation
         What was compared.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+    >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+    >>> compared = result.compare()
+    >>> [(found.first, found.second, found.difference) for found in compared.differences]
+    [('A', 'B', 0.5)]
+    >>> compared.ranks.shape
+    (1, 1, 2, 2)
     """
 
     differences: tuple[Difference, ...]
@@ -67,7 +85,17 @@ class Comparison:
     evaluation: Evaluation
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per aggregation, metric and pair of models."""
+        """Return one row per aggregation, metric and pair of models.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.compare().to_frame().select("run", "metric", "first", "second", "difference").row(0)
+        ('majority-vote', 'top-1 accuracy', 'A', 'B', 0.5)
+        """
         import polars as pl
 
         names = tuple(Difference.__dataclass_fields__)
@@ -75,7 +103,17 @@ class Comparison:
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
     def rank_frame(self) -> pl.DataFrame:
-        """Return the probability of each rank: one row per aggregation, metric, model and rank."""
+        """Return the probability of each rank: one row per aggregation, metric, model and rank.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.compare().rank_frame().select("run", "model", "rank").rows()
+        [('majority-vote', 'A', 1), ('majority-vote', 'A', 2), ('majority-vote', 'B', 1), ('majority-vote', 'B', 2)]
+        """
         import polars as pl
 
         result = self.evaluation
@@ -95,7 +133,18 @@ class Comparison:
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
     def flips(self) -> pl.DataFrame:
-        """Return the pairs of models whose order by mean changes between metrics or aggregations, with examples."""
+        """Return the pairs of models whose order by mean changes between metrics or aggregations, with examples.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[5, 3, 0], [5, 3, 0]], ["a", "b", "c"])
+        >>> models = {"A": [[3, 1, 2], [3, 1, 2]], "B": [[2, 3, 1], [2, 3, 1]]}
+        >>> metrics = ["top-k-accuracy:1", "set-accuracy:2"]
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics)
+        >>> result.compare().flips().rows()
+        [('A', 'B', 'top-1 accuracy (majority-vote)', 'top-2 set accuracy (majority-vote)')]
+        """
         import polars as pl
 
         rows = []

@@ -51,6 +51,13 @@ class Alpha:
         Cases with at least two rankings, and their rankings.
     distance
         What is compared.
+
+    Examples
+    --------
+    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> found = krippendorff_alpha(said)
+    >>> round(found.value, 3), found.n_cases, found.n_rankings, found.distance
+    (0.444, 3, 6, 'first-choice')
     """
 
     value: float

@@ -84,7 +84,14 @@ class Run:
     __hash__ = None  # type: ignore[assignment]
 
     def record(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return everything as plain values.
+
+        Examples
+        --------
+        >>> from dissensus import MajorityVote
+        >>> Run(MajorityVote(), "majority-vote", 1, 1).record()["spec"]["id"]
+        'majority-vote'
+        """
         numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers}
 
@@ -131,6 +138,17 @@ class Evaluation(Value):
         The seed of all draws.
     versions
         Versions of the packages that computed it.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+    >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+    >>> result.to_frame().select("run", "model", "metric", "mean").rows()
+    [('majority-vote', 'A', 'top-1 accuracy', 1.0), ('majority-vote', 'B', 'top-1 accuracy', 0.5)]
+    >>> result.runs[0].spec, result.metrics
+    (MajorityVote(), (TopKAccuracy(k=1, j=1),))
     """
 
     runs: tuple[Run, ...]
@@ -211,7 +229,16 @@ class Evaluation(Value):
         return first[len(first) // 2]
 
     def run_label(self, run: int) -> str:
-        """Name a run as the column ``run`` of every table does."""
+        """Name a run as the column ``run`` of every table does.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
+        >>> result.run_label(0), result.run_label(1)
+        ('dirichlet 1', 'dirichlet 3')
+        """
         return self.runs[run].label
 
     @property
@@ -241,7 +268,18 @@ class Evaluation(Value):
         ``mean`` is the uncertainty-adjusted value. ``sd``, ``min``, ``max`` and the interval ``annotation_low``
         to ``annotation_high`` tell how far the annotations alone move it: the value on these very cases. ``low`` to
         ``high`` is an interval for the value on cases like these, annotated likewise, and ``case_sd`` its standard
-        deviation. ``mc_error`` is the Monte Carlo error of ``mean``. ``optimism`` is what the point estimate adds.
+        deviation. ``mc_error`` is the Monte Carlo error of ``mean``. ``point_estimate`` is the value against the
+        deterministic aggregation that the run tends to, and ``optimism`` is ``point_estimate`` minus ``mean``, or
+        ``mean`` minus ``point_estimate`` where lower is better: positive where the point estimate reads better.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "optimism").row(0)
+        ('majority-vote', 'A', 'top-1 accuracy', 1.0, 1.0, 0.0)
         """
         import polars as pl
 
@@ -258,7 +296,16 @@ class Evaluation(Value):
         return CaseWeights.of(self.study.panel, self.seed)
 
     def resampled_means(self, run: int) -> FloatArray:
-        """Return the mean over resampled cases, shape (models, metrics, n_draws), found when it is first asked for."""
+        """Return the mean over resampled cases, shape (models, metrics, n_draws), found when it is first asked for.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
+        >>> result.resampled_means(0).shape
+        (1, 1, 50)
+        """
         if run not in self._resampled:
             (resamples,) = self._resamples(run, self.tallies[run].n_draws)
             self._resampled[run] = resamples.means(self.tallies[run])
@@ -279,7 +326,17 @@ class Evaluation(Value):
         return self._resamples(run, n_draws, step=step_of(n_draws), groups=groups, n_groups=len(known))
 
     def by_group(self, column: str) -> pl.DataFrame:
-        """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
+        """Return the same rows for each stratum of a column of cases, with the number of cases in it.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> model, sites = {"A": [[1, 0], [1, 0]]}, {"site": ["N", "S"]}
+        >>> result = ds.evaluate(said, model, aggregations=["majority-vote"], strata=sites)
+        >>> result.by_group("site").select("stratum", "run", "model", "mean", "n_cases").rows()
+        [('N', 'majority-vote', 'A', 1.0, 1.0), ('S', 'majority-vote', 'A', 0.0, 1.0)]
+        """
         if column not in self.strata:
             raise DissensusError(
                 f"cases have no column {column!r}",
@@ -300,6 +357,16 @@ class Evaluation(Value):
 
         A case counts for a category in the draws that say so, and ``n_cases`` is the expected number of cases: sums
         over these draws and cases are divided by their number. Without categories there are no rows.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["majority-vote"], categories=risks)
+        >>> rows = result.by_category().filter(metric="top-1 accuracy")
+        >>> rows.select("category", "model", "mean", "n_cases").rows()
+        [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """
         sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
         return self._grouped("category", self.category_tallies, self.category_resamples, sizes)
@@ -309,6 +376,15 @@ class Evaluation(Value):
 
         A bin reaches from its lower limit up to, but not including, the upper one; the last bin includes it. Bins
         without cases are left out.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.by_certainty().select("bin", "model", "mean", "n_cases").rows()
+        [('0.99 to 1', 'A', 1.0, 2), ('0.99 to 1', 'B', 0.5, 2)]
         """
         import polars as pl
 
@@ -376,7 +452,17 @@ class Evaluation(Value):
         return estimate - mean if metric.higher_is_better else mean - estimate
 
     def point_estimates(self) -> pl.DataFrame:
-        """Return every metric against every deterministic aggregation: what usual practice reports."""
+        """Return every metric against every deterministic aggregation: what usual practice reports.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.point_estimates().filter(aggregation="majority-vote").rows()
+        [('majority-vote', 'A', 'top-1 accuracy', 1.0), ('majority-vote', 'B', 'top-1 accuracy', 0.5)]
+        """
         import polars as pl
 
         rows = [
@@ -394,7 +480,17 @@ class Evaluation(Value):
         return pl.DataFrame(rows, schema=schema)
 
     def per_case(self) -> pl.DataFrame:
-        """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric."""
+        """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.per_case().filter(model="B").select("run", "case", "mean", "sd").rows()
+        [('majority-vote', 'x', 0.0, 0.0), ('majority-vote', 'y', 1.0, 0.0)]
+        """
         import polars as pl
 
         columns = self._labels(self.case_names, "case")
@@ -402,7 +498,18 @@ class Evaluation(Value):
         return pl.DataFrame({**columns, **numbers})
 
     def per_draw(self) -> pl.DataFrame:
-        """Return the mean over cases of every draw: one row per aggregation, model, metric and draw."""
+        """Return the mean over cases of every draw: one row per aggregation, model, metric and draw.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
+        >>> result.per_draw().columns
+        ['run', 'aggregation', 'reliability', 'model', 'metric', 'draw', 'mean', 'resampled_mean']
+        >>> len(result.per_draw())
+        50
+        """
         import polars as pl
 
         parts = []
@@ -434,42 +541,123 @@ class Evaluation(Value):
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
 
         ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.certainties().select("run", "top", "case", "certainty", "winner").rows()
+        [('majority-vote', 1, 'x', 1.0, ['a']), ('majority-vote', 1, 'y', 1.0, ['b'])]
         """
         return case_tables.certainties(self)
 
     def category_certainties(self) -> pl.DataFrame:
-        """Return the certainty of the category of the first condition: one row per aggregation and case."""
+        """Return the certainty of the category of the first condition: one row per aggregation and case.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
+        >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
+        >>> result.category_certainties().select("case", "certainty", "category").rows()
+        [('x', 1.0, 'low'), ('y', 1.0, 'high')]
+        """
         return case_tables.category_certainties(self)
 
     def risks(self) -> pl.DataFrame:
-        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and case."""
+        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and case.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
+        >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
+        >>> result.risks().select("case", "mean").rows()
+        [('x', 0.5), ('y', 2.0)]
+        """
         return case_tables.risks(self)
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
 
         A missing condition stands for all that nobody mentioned, together.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.plausibilities().select("case", "condition", "mean", "top").head(3).rows()
+        [('x', 'a', 0.75, 1.0), ('x', 'b', 0.25, 0.0), ('x', None, 0.0, 0.0)]
         """
         return case_tables.plausibilities(self)
 
     def agreement(self) -> pl.DataFrame:
-        """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings."""
+        """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.agreement().rows()
+        [('x', 0.75, 4), ('y', 1.0, 4)]
+        """
         return case_tables.agreement(self)
 
     def compare(self) -> Comparison:
-        """Compare the models with each other on the same draws and the same resampled cases."""
+        """Compare the models with each other on the same draws and the same resampled cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.compare().differences[0].difference
+        0.5
+        """
         from dissensus.evaluation.comparison import compared
 
         return compared(self)
 
     def merge(self, other: Evaluation) -> Evaluation:
-        """Put evaluations of different cases together; models, metrics and settings must agree."""
+        """Put evaluations of different cases together; models, metrics and settings must agree.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = ds.Predictions.from_scores([[1, 0], [0, 1]], ["a", "b"], case_names=["x", "y"])
+        >>> one, other = (ds.evaluate(said.select([case]), {"A": models.select([case])}, aggregations=["majority-vote"])
+        ...               for case in ("x", "y"))
+        >>> one.merge(other).case_names
+        ('x', 'y')
+        """
         from dissensus.evaluation.union import merged
 
         return merged(self, other)
 
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
-        """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`."""
+        """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/results")
+        ...     ds.load_evaluation(f"{folder}/results").models
+        ('A',)
+        """
         from dissensus.evaluation.store import save_evaluation
 
         save_evaluation(self, directory, overwrite=overwrite)
@@ -490,12 +678,31 @@ class Evaluation(Value):
         return headline_html(self)
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by name, or say which there are."""
+        """Return a metric by name, or say which there are.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.metric("top-1 accuracy")
+        TopKAccuracy(k=1, j=1)
+        """
         names = [metric.name for metric in self.metrics]
         return self.metrics[names.index(known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
-        """Keep the rows of one run of any of the tables."""
+        """Keep the rows of one run of any of the tables.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
+        >>> result.of_run(result.certainties(), 1)["run"].unique().to_list()
+        ['dirichlet 3']
+        """
         return frame.filter(frame["run"] == self.runs[run].label)
 
     def __repr__(self) -> str:

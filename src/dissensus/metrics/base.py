@@ -41,6 +41,15 @@ class Metric(Spec, ABC):
     :meth:`values`, in a file of this package, or in an installed package that names it as an entry point of the group
     ``dissensus.metrics``. Ties, in a draw or in what a model said, are broken at random, and unmentioned conditions are
     exchangeable in a draw: a metric is the exact expectation over both.
+
+    Examples
+    --------
+    >>> sorted(Metric.family.known())[:3]
+    ['average-overlap', 'brier-score', 'category-accuracy']
+    >>> from dissensus import TopKAccuracy
+    >>> metric = TopKAccuracy(3)
+    >>> metric.id, metric.parameters(), metric.name, metric.higher_is_better, metric.range
+    ('top-k-accuracy', {'k': 3, 'j': 1}, 'top-3 accuracy', True, (0.0, 1.0))
     """
 
     family: ClassVar[Family[Metric]] = Family("metric", "dissensus.metrics", "dissensus.metrics")
@@ -65,7 +74,14 @@ class Metric(Spec, ABC):
         return 0
 
     def depth_for(self, predictions: Predictions) -> int:  # noqa: ARG002 - for metrics that the predictions decide
-        """How many places of a draw must be known to compare it with these predictions."""
+        """How many places of a draw must be known to compare it with these predictions.
+
+        Examples
+        --------
+        >>> from dissensus import Predictions, SetAccuracy
+        >>> SetAccuracy().depth_for(Predictions.from_sets([["a"], ["a", "b"]], ["a", "b", "c"]))
+        2
+        """
         return self.depth
 
     @property
@@ -79,7 +95,17 @@ class Metric(Spec, ABC):
         return self.range == (0.0, 1.0)
 
     def check(self, predictions: Predictions) -> None:
-        """Refuse predictions that the metric cannot be computed for."""
+        """Refuse predictions that the metric cannot be computed for.
+
+        Examples
+        --------
+        >>> from dissensus import Predictions, TopKAccuracy
+        >>> TopKAccuracy(1).check(Predictions.from_scores([[0.7, 0.3]]))
+        >>> TopKAccuracy(1).check(Predictions.from_sets([["a"]], ["a", "b"]))
+        Traceback (most recent call last):
+            ...
+        dissensus.core.errors.DissensusError: top-1 accuracy needs scores or rankings...
+        """
         if predictions.kind not in self.accepts:
             raise DissensusError(
                 f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
@@ -264,6 +290,14 @@ class Drawn:
         The draws.
     depth
         How many places matter: at least the depth of every metric that will be computed.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    >>> drawn = Drawn(batch, 1)
+    >>> drawn.orders.counts, drawn.case_of_member
+    (array([1]), array([0, 0]))
     """
 
     batch: Batch
@@ -287,11 +321,27 @@ class Drawn:
         return row_of_each(self.batch.support_offsets)
 
     def of_draws(self, of_orders: FloatArray) -> FloatArray:
-        """Give every draw the number of its order, shape (n_cases, n_draws)."""
+        """Give every draw the number of its order, shape (n_cases, n_draws).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> Drawn(batch, 1).of_draws(np.array([0.25]))
+        array([[0.25]])
+        """
         return of_orders[self.orders.of_draw]
 
     def means(self, of_orders: FloatArray) -> FloatArray:
-        """Average numbers of orders (..., n_orders) over draws, shape (..., n_cases)."""
+        """Average numbers of orders (..., n_orders) over draws, shape (..., n_cases).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> Drawn(batch, 1).means(np.array([0.25]))
+        array([0.25])
+        """
         sums = np.add.reduceat(self.orders.counts * of_orders, self.orders.offsets[:-1], axis=-1)
         return np.asarray(sums / self.batch.n_draws)
 
@@ -387,6 +437,14 @@ class Predicted:
         """Return the blocks that begin within the first k places, and how many of each nobody mentioned.
 
         Both have shape (n_cases, k): column ``a`` is the block with ``a`` conditions above it, zero if there is none.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
+        >>> Predicted(model, batch).blocks(2)
+        (array([[1, 2]]), array([[1, 1]]))
         """
         above, tied = self.entry_standings
         n_conditions, is_early = self.batch.n_conditions, above < k
@@ -402,6 +460,14 @@ class Predicted:
         """Return how many conditions are above the tie across place k, and how many are in it, each (n_cases,).
 
         Where no tie is cut, k and zero: the first k are known.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
+        >>> Predicted(model, batch).cuts(2)
+        (array([1]), array([2]))
         """
         above, tied = self.entry_standings
         is_cut = (above < k) & (above + tied > k)
@@ -412,11 +478,31 @@ class Predicted:
         return aboves, sizes
 
     def sums(self, of_members: FloatArray) -> FloatArray:
-        """Add up numbers of the mentioned conditions by case, shape (n_cases,)."""
+        """Add up numbers of the mentioned conditions by case, shape (n_cases,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
+        >>> predicted = Predicted(model, batch)
+        >>> predicted.sums(predicted.scores)
+        array([0.3])
+        """
         return weighted_counts(self.case_of_member, of_members, self.batch.n_cases)
 
     def rest_means(self, totals: FloatArray, of_members: FloatArray) -> FloatArray:
-        """Average over the unmentioned conditions what they have, given the totals of each case, shape (n_cases,)."""
+        """Average over the unmentioned conditions what they have, given the totals of each case, shape (n_cases,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
+        >>> predicted = Predicted(model, batch)
+        >>> predicted.rest_means(np.ones(1), predicted.scores)
+        array([0.35])
+        """
         left = np.maximum(0.0, totals - self.sums(of_members))
         return np.where(self.batch.rest_sizes > 0, left / np.maximum(1, self.batch.rest_sizes), 0.0)
 
@@ -431,6 +517,14 @@ class Predicted:
         -------
         (sum of U,), (n_cases,)
             Of each mentioned condition, and of an unmentioned one on average.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
+        >>> Predicted(model, batch).top_shares(2)
+        (array([0.5]), array([0.75]))
         """
         if k not in self._known_shares:
             above, tied = self.standings

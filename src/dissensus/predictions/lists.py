@@ -367,18 +367,37 @@ class Predictions(Value):
         return aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
 
     def rename(self, name: str) -> Predictions:
-        """Give the model another name."""
+        """Give the model another name.
+
+        Examples
+        --------
+        >>> Predictions.from_sets([["a"]]).rename("A").name
+        'A'
+        """
         own = {part.name: getattr(self, part.name) for part in fields(self)}
         return Predictions(**{**own, "name": name})
 
     def to_scores(self) -> FloatArray:
-        """Write out as a dense matrix, shape (n_cases, K), in which a condition that is not listed has 0."""
+        """Write out as a dense matrix, shape (n_cases, K), in which a condition that is not listed has 0.
+
+        Examples
+        --------
+        >>> Predictions.from_sets([["a"], ["b", "c"]]).to_scores()
+        array([[1., 0., 0.],
+               [0., 1., 1.]])
+        """
         scores = np.zeros((self.n_cases, self.n_conditions))
         scores[self.case_of_entry, self.codes] = self.values
         return scores
 
     def to_lists(self) -> list[list[list[str]]]:
-        """Write out as nested lists of names, best first: case > block of ties > condition."""
+        """Write out as nested lists of names, best first: case > block of ties > condition.
+
+        Examples
+        --------
+        >>> Predictions.from_scores([[0.2, 0.4, 0.4]], ["a", "b", "c"]).to_lists()
+        [[['b', 'c'], ['a']]]
+        """
         lists: list[list[list[str]]] = [[] for _ in self.case_names]
         last: list[float | None] = [None] * self.n_cases
         entries = zip(self.case_of_entry.tolist(), self.codes.tolist(), self.values.tolist(), strict=True)
@@ -390,7 +409,15 @@ class Predictions(Value):
         return lists
 
     def notes(self) -> tuple[Note, ...]:
-        """Tell what deserves a look: ties, sums other than one, negative scores, empty lists."""
+        """Tell what deserves a look: ties, sums other than one, negative scores, empty lists.
+
+        Examples
+        --------
+        >>> for note in Predictions.from_scores([[0.4, 0.4]], ["a", "b"]).notes():
+        ...     print(note)
+        cases with the same score for every condition: 1, kept, all are tied (for example '0')
+        cases whose scores do not sum to 1: 1, kept as scores, not probabilities (for example '0')
+        """
         from dissensus.predictions.description import check_predictions
 
         return check_predictions(self)

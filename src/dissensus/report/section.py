@@ -55,7 +55,7 @@ class ReportSection(Registered):
     place
         Sections are in ascending order of this number; those of Dissensus are 10, 20 and so on.
     shows
-        The figures that it shows, of those in :data:`dissensus.evaluation.plots.FIGURES`.
+        The figures that it shows, by their names in ``dissensus plot RESULTS --list``.
     template
         A Jinja template: it knows the :meth:`words`, ``figures`` (all pictures, drawn), ``evaluation``, ``reference``
         (the label of the reference run), ``term(word)`` and ``counted(number, noun)``, and names in it are escaped.
@@ -82,24 +82,66 @@ class ReportSection(Registered):
     is_wide: ClassVar[bool] = False
 
     def has(self, evaluation: Evaluation) -> bool:
-        """Tell whether there is something to say: by default, whether any of the figures can be drawn."""
+        """Tell whether there is something to say: by default, whether any of the figures can be drawn.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, evaluate
+        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> {section.id: section.has(result) for section in sections() if section.id in ("certainty", "risk")}
+        {'certainty': True, 'risk': False}
+        """
         return not self.shows or bool(set(self.shows) & set(evaluation.plot.names()))
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that have something to say
-        """Return what the template says, by name."""
+        """Return what the template says, by name.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, evaluate
+        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> ReportSection().words(ReportSubject(result))
+        {}
+        """
         return {}
 
     def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
-        """Draw the figures, for every metric and run that can be chosen."""
+        """Draw the figures, for every metric and run that can be chosen.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, evaluate
+        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> class Sizes(ReportSection):
+        ...     shows = ("study",)
+        >>> len(Sizes().pictures(ReportSubject(result)))
+        1
+        """
         known = subject.plots.names()
         return [picture(name, subject.plots) for name in self.shows if name in known]
 
     def data(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that the script works on
-        """Return what the script of the page works on, by name."""
+        """Return what the script of the page works on, by name.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, evaluate
+        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> ReportSection().data(ReportSubject(result))
+        {}
+        """
         return {}
 
     def source(self) -> str:
-        """Return the template."""
+        """Return the template.
+
+        Examples
+        --------
+        >>> class Thanks(ReportSection):
+        ...     template = "<p>Thank you.</p>"
+        >>> Thanks().source()
+        '<p>Thank you.</p>'
+        """
         if self.template:
             return self.template
         package, _, stem = type(self).__module__.rpartition(".")

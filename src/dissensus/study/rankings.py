@@ -375,7 +375,13 @@ class Annotations(Study):
         )
 
     def with_unranked(self, unranked: Unranked) -> Annotations:
-        """Give the conditions that are not mentioned another meaning."""
+        """Give the conditions that are not mentioned another meaning.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
+        'unobserved'
+        """
         return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
 
     @classmethod
@@ -393,7 +399,13 @@ class Annotations(Study):
         return build_from_table(table, conditions, tie_separator=tie_separator, unranked=unranked)
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
-        """Write out as nested lists of names: case > annotator > block > condition."""
+        """Write out as nested lists of names: case > annotator > block > condition.
+
+        Examples
+        --------
+        >>> Annotations.from_counts([[1, 1]], ["a", "b"]).to_rankings()
+        [[[['a']], [['b']]]]
+        """
         names = [self.conditions[code] for code in self.codes]
         blocks = _nest(names, self.code_offsets)
         return _nest(_nest(blocks, self.block_offsets), self.ranking_offsets)

@@ -181,12 +181,27 @@ class Study(Value, Registered, ABC):
     # Acts ---------------------------------------------------------------------------------------------
 
     def select(self, cases: Cases) -> Self:
-        """Keep some cases, in the order given: names, positions, a slice or a mask."""
+        """Keep some cases, in the order given: names, positions, a slice or a mask.
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
+        array([5.])
+        """
         return self._with_opinions(*self.panel.select(self.panel.positions(cases)))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Put studies of different cases together; they must be of one kind."""
+        """Put studies of different cases together; they must be of one kind.
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> one, other = Ratings.from_scores([[1]], case_names=["x"]), Ratings.from_scores([[5]], case_names=["y"])
+        >>> Ratings.concatenate([one, other]).case_names
+        ('x', 'y')
+        """
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected=f"at least one {cls.__name__}")
         kinds = [type(part).__name__ for part in parts]
@@ -200,7 +215,15 @@ class Study(Value, Registered, ABC):
 
     @classmethod
     def checked(cls, said: object, who: str) -> Self:
-        """Return a study of this kind, or refuse what ``who`` cannot use."""
+        """Return a study of this kind, or refuse what ``who`` cannot use.
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> said = Ratings.from_scores([[1, 2]])
+        >>> Ratings.checked(said, "this function") is said
+        True
+        """
         if isinstance(said, cls):
             return said
         raise DissensusError(
@@ -266,12 +289,26 @@ class Study(Value, Registered, ABC):
     # Storing ------------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, object]:
-        """Return the fields that are plain values, for JSON; without the panel and the conditions."""
+        """Return the fields that are plain values, for JSON; without the panel and the conditions.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> Annotations.from_rankings([[[["a"]]]]).settings()
+        {'unranked': 'below'}
+        """
         kept = self._fields()
         return {name: value for name, value in kept.items() if not isinstance(value, np.ndarray)}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the fields that are arrays; without those of the panel."""
+        """Return the fields that are arrays; without those of the panel.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> sorted(Annotations.from_rankings([[[["a"]]]]).arrays())
+        ['block_offsets', 'code_offsets', 'codes']
+        """
         return {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
 
     def _fields(self) -> dict[str, Any]:

@@ -30,12 +30,24 @@ class Collection:
         self._lost: set[tuple[str, str]] = set()
 
     def skip(self, found: str, example: str = "", *, action: str = "skipped") -> None:
-        """Count something that does not become part of the study."""
+        """Count something that does not become part of the study.
+
+        >>> said = Collection()
+        >>> said.skip("drafts", "c1")
+        >>> said.parsed().notes[0].lost
+        True
+        """
         self.note(found, action, example)
         self._lost.add((found, action))
 
     def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
-        """Count a finding, and keep the first few examples of it."""
+        """Count a finding, and keep the first few examples of it.
+
+        >>> said = Collection()
+        >>> said.note("empty lines", "kept as abstentions", "line 7", count=2)
+        >>> print(*said.parsed().notes)
+        empty lines: 2, kept as abstentions (for example 'line 7')
+        """
         key = (found, action)
         self._counts[key] = self._counts.get(key, 0) + count
         examples = self._examples.setdefault(key, [])
@@ -43,11 +55,23 @@ class Collection:
             examples.append(example)
 
     def add_case(self, case: str) -> None:
-        """Add a case even if nobody gives an opinion on it."""
+        """Add a case even if nobody gives an opinion on it.
+
+        >>> said = Collection()
+        >>> said.add_case("c1")
+        >>> said.parsed().frame["case"].to_list()
+        ['c1']
+        """
         self._rows.add_case(case)
 
     def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]]) -> None:
-        """Add one ranking, best block first; without a condition it is an abstention."""
+        """Add one ranking, best block first; without a condition it is an abstention.
+
+        >>> said = Collection()
+        >>> said.add_ranking("c1", "Ann", [["Eczema"], ["Tinea", "Wart"]])
+        >>> said.parsed().frame["rank"].to_list()
+        [1.0, 2.0, 2.0]
+        """
         blocks = [block for block in blocks if block]
         if not blocks:
             self.note("rankings without a condition", "kept as abstentions", case)
@@ -58,7 +82,11 @@ class Collection:
         self._rows.add_ranking(case, annotator, blocks)
 
     def parsed(self, conditions: Sequence[str] | None = None) -> Parsed:
-        """Return what was collected."""
+        """Return what was collected; ``conditions`` are all names in order, where a file gives them.
+
+        >>> Collection().parsed(["Eczema", "Tinea"]).conditions
+        ('Eczema', 'Tinea')
+        """
         notes = tuple(
             Note(found, count, action, tuple(self._examples[found, action]), (found, action) in self._lost)
             for (found, action), count in self._counts.items()

@@ -93,6 +93,7 @@ def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions(
         assert again.conditions == drawn.conditions
         assert again.n_chains == 2
         np.testing.assert_allclose(again.dense(), drawn.dense(), atol=1e-12)
+    np.testing.assert_array_equal(Plausibilities.from_draws(to_xarray(drawn)).dense(), again.dense())
     alone = Plausibilities.from_draws(array.isel(chain=0))
     np.testing.assert_allclose(alone.dense(), drawn.dense()[:, :20], atol=1e-12)
 
@@ -143,6 +144,8 @@ def test_a_sampler_of_ones_own_is_enough() -> None:
         ([[[0.5, 0.5]]], {"case_names": ["a", "b"]}, "number of case names does not fit"),
         ([[[0.5, 0.5]]], {"n_chains": 0}, "n_chains must be a whole number"),
         (xarray.DataArray(np.ones((1, 1, 1)), dims=("a", "b", "c")), {}, "dimensions of the draws"),
+        (xarray.Dataset({"a": ("x", [1.0]), "b": ("x", [1.0])}), {}, "several variables"),
+        (xarray.Dataset(), {}, "data set is empty"),
     ],
 )
 def test_bad_draws_are_refused(draws: Any, options: dict[str, Any], problem: str) -> None:

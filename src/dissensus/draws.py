@@ -17,7 +17,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_length
-from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows
 
@@ -628,8 +628,23 @@ def _checked_draws(draws: ArrayLike) -> FloatArray:
     return np.asarray(array / sums[:, :, None])
 
 
+def _only_variable(dataset: Any) -> Any:
+    """Take the one array of an xarray data set; of several, users must say which."""
+    names = list(dataset.data_vars)
+    if len(names) != 1:
+        raise DissensusError(
+            "the data set has several variables" if names else "the data set is empty",
+            expected="one array of draws",
+            got=listing(names) if names else "none",
+            advice=f"choose one: from_draws(data[{names[0]!r}])" if names else "",
+        )
+    return dataset[names[0]]
+
+
 def _unlabelled(draws: Any) -> tuple[FloatArray, tuple[Sequence[str] | None, Sequence[str] | None], int]:
     """Turn an xarray array into draws (cases, draws, K), names of cases and conditions, and the number of chains."""
+    if hasattr(draws, "data_vars"):
+        draws = _only_variable(draws)
     others = [name for name in draws.dims if name not in ("chain", "draw")]
     if "draw" not in draws.dims or len(others) != 2:
         raise DissensusError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -206,3 +207,39 @@ def test_evaluate_refuses_bad_requests_and_writes_nothing(
     assert problem in error
     assert "Traceback" not in error
     assert not out.exists()
+
+
+def test_evaluate_says_what_was_left_out_and_hashes_every_file(
+    opinions: Path,
+    models: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = pl.read_csv(tmp_path / "A.csv")
+    table.head(15).write_csv(tmp_path / "A.csv")
+    out = tmp_path / "results"
+    words = ("evaluate", opinions, *models, "--allow-missing", "--aggregation", "dirichlet", "--metric")
+    assert run(monkeypatch, *words, "top-k-accuracy:1", "--draws", 20, "--no-report", "--out", out) == 0
+    assert "A.csv: cases without a prediction: 5, skipped" in capsys.readouterr().err
+    described = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    expected = {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in tmp_path.glob("*.csv")}
+    assert described["inputs"] == expected
+
+
+def test_the_aggregation_may_be_given_as_text_beside_options(
+    opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outs = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    text = ("--aggregation", "plackett-luce:3:alpha=0.5", "--prior", "symmetric")
+    options = ("--aggregation", "plackett-luce", "--reliability", 3, "--alpha", 0.5, "--prior", "symmetric")
+    for out, words in zip(outs, (text, options), strict=True):
+        assert run(monkeypatch, "aggregate", opinions, *words, "--draws", 40, "--out", out) == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_a_metric_that_does_not_exist_is_refused_even_without_models(
+    opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "evaluate", opinions, "--metric", "top-k-acuracy:1", "--out", tmp_path / "results") == 2
+    assert "did you mean 'top-k-accuracy'?" in capsys.readouterr().err

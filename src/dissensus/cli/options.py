@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
+    from dissensus.core.notes import Note
     from dissensus.evaluation.categories import Categories
     from dissensus.study.reading import Reading
 
@@ -230,8 +231,21 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
+def say_what_was_lost(path: Path, notes: Iterable[Note]) -> None:
+    """Tell, on standard error, of whatever in a file did not become part of the study."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, soft_wrap=True)
+    for note in notes:
+        if note.lost:
+            console.print(Text(f"! {path}: {note}", style="yellow"))
+
+
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
     """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
     if all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
-    return examine(file, said)
+    reading = examine(file, said)
+    say_what_was_lost(file, reading.notes)
+    return reading

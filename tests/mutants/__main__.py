@@ -81,7 +81,8 @@ def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
 
 def complaint(tests: Iterable[str], copy: Path) -> str:
     """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]
+    quick = ("-x", "-q", "-p", "no:cacheprovider", "-n", "0", "--hypothesis-profile", "mutants")
+    command = [sys.executable, "-m", "pytest", *quick, *tests]
     here = {**os.environ, "PYTHONPATH": str(copy / "src")}
     try:
         outcome = subprocess.run(

@@ -95,6 +95,13 @@ def test_single_labels_are_drawn_from_a_dirichlet_distribution_without_a_chain()
         assert_close(squares, variance + (shapes / shapes.sum()) ** 2)
 
 
+def test_one_race_of_some_conditions_says_nothing_about_the_others() -> None:
+    posterior = posterior_of([[[[0], [1]], [[2]]]], 3, 1.0, prior="symmetric", unranked="unobserved")
+    assert not posterior.is_direct.any()
+    means, _ = chain_means(posterior, 0, CHAINS, DRAWS, seed=9)
+    assert_close(means, np.array([4 / 9, 2 / 9, 1 / 3, 0.0]))
+
+
 def test_identical_rankings_are_one_race_with_a_larger_multiplicity() -> None:
     grouped = posterior_of([[[[0, 1], [2]]] * 4], 5, 0.5)
     single = posterior_of([[[[0, 1], [2]]]], 5, 2.0)

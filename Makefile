@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check minimum format bench docs clean
+.PHONY: help demo test mutants check minimum format bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that 
 
 test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
 	@$(BIN)/pytest -n 2 --dist worksteal
+
+mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the tests notice; some minutes
+	@PYTHONPATH=tests $(BIN)/python -m mutants
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -1,8 +1,11 @@
-"""One hypothesis profile for all tests: the same examples on every machine, and no clock."""
+"""One hypothesis profile for all tests: the same examples on every machine, and no clock.
+
+The other one is for those who want to know whether a test fails, and need no small example: ``make mutants``.
+"""
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "dissensus",
@@ -13,3 +16,4 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("dissensus")
+settings.register_profile("mutants", settings.get_profile("dissensus"), phases=[Phase.explicit, Phase.generate])

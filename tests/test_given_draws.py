@@ -96,6 +96,20 @@ def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions(
     np.testing.assert_array_equal(Plausibilities.from_draws(to_xarray(drawn)).dense(), again.dense())
     alone = Plausibilities.from_draws(array.isel(chain=0))
     np.testing.assert_allclose(alone.dense(), drawn.dense()[:, :20], atol=1e-12)
+    assert alone.n_chains == 1
+
+
+def test_chains_of_given_draws_are_kept_as_far_as_there_are_draws() -> None:
+    drawn = Plausibilities.from_draws(DENSE, n_chains=3)
+    assert drawn.n_chains == 3
+    assert {batch.n_chains for batch in drawn} == {3}
+    assert Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
+
+
+def test_a_selection_of_a_selection_has_the_draws_of_its_cases() -> None:
+    twice = GIVEN.select(slice(5, 15)).select([3, 1])
+    assert twice.case_names == (GIVEN.case_names[8], GIVEN.case_names[6])
+    np.testing.assert_array_equal(twice.dense(), GIVEN.dense()[[8, 6]])
 
 
 def test_names_default_to_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dissensus import Annotations, Dirichlet, InverseRank, MajorityVote, annotation_certainty
@@ -16,6 +17,13 @@ def test_as_many_parts_as_the_rank_are_a_whole(ties: Ties, rank: int) -> None:
     weights = InverseRank(ties).sample(Annotations.from_rankings([rankings])).summary()
     by_name = dict(weights.select("condition", "mean").iter_rows())
     assert by_name["first"] == by_name["late"]
+
+
+def test_tied_conditions_share_a_weight_or_have_it_each() -> None:
+    said = Annotations.from_rankings([[[["a", "b"], ["c"]], [["c"]]]], ["a", "b", "c", "d"])
+    np.testing.assert_allclose(InverseRank("shared").sample(said).mean(), [[0.2, 0.2, 0.6, 0]])
+    np.testing.assert_allclose(InverseRank("each").sample(said).mean(), np.array([[1, 1, 1.5, 0]]) / 3.5)
+    np.testing.assert_allclose(MajorityVote().sample(said).mean(), [[0.25, 0.25, 0.5, 0]])
 
 
 def test_a_tie_by_thirds_is_uncertain() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,19 @@ def test_swapping_models_swaps_the_comparison() -> None:
         assert a.low == pytest.approx(-b.high)
         assert a.probability_better == pytest.approx(1 - b.probability_better)
         assert a.verdict == b.verdict
+
+
+def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
+    models = {"half": HALF, "wrong": WRONG}
+    result = evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, level=0.5)
+    one = found(result.compare(), "top-1 accuracy", "half", "wrong")
+    gaps = result.resampled_means(0)[0, 0] - result.resampled_means(0)[1, 0]
+    np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))
+
+
+def test_a_flip_names_four_places_and_counts_the_others(contest: Comparison) -> None:
+    one = found(contest, "top-1 accuracy", "half", "right")
+    many = [replace(one, metric=f"metric {number}", probability_better=0.9) for number in range(6)]
+    (row,) = Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
+    assert row["first_better"].endswith("metric 3 (majority-vote) and 2 more")
+    assert row["second_better"] == "top-1 accuracy (majority-vote)"

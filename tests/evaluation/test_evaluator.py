@@ -8,19 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from polars.testing import assert_frame_equal
 
 from dissensus import (
     Annotations,
     AverageOverlap,
+    BrierScore,
     Coverage,
     Dirichlet,
     DissensusError,
     Evaluation,
     InverseRank,
+    LogScore,
     MajorityVote,
     Metric,
     PlackettLuce,
     PlackettLuceML,
+    Plausibilities,
     Predictions,
     ProbabilisticInverseRank,
     SetAccuracy,
@@ -29,7 +33,10 @@ from dissensus import (
     load_evaluation,
     simulate_study,
 )
+from dissensus.aggregation.diagnostics import standard_errors_of_means
 from dissensus.core.aliases import FloatArray
+from dissensus.evaluation import batches
+from dissensus.evaluation.evaluator import default_metrics
 from dissensus.evaluation.store import FILES
 
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
@@ -342,6 +349,68 @@ def test_case_weights_count_in_every_average() -> None:
     assert table.resampled_means(0).mean() == pytest.approx(0.676, abs=0.03)
     plain = evaluate(Annotations.from_rankings(rankings, ["a", "b"]), model, **chosen)  # type: ignore[arg-type]
     assert plain.to_frame()["mean"][0] == pytest.approx(0.5)
+
+
+def test_the_table_summarises_draws_and_resamples_at_the_level_asked_for() -> None:
+    result = evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, level=0.5)
+    means, resampled, row = result.tallies[0].means[0, 0], result.resampled_means(0)[0, 0], result.to_frame().row(0)
+    expected = [
+        *(means.mean(), means.std(), *np.quantile(resampled, [0.25, 0.75]), *np.quantile(means, [0.25, 0.75])),
+        *(means.min(), means.max(), resampled.std(), standard_errors_of_means(means[None], 4)[0]),
+    ]
+    names = ("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max", "case_sd", "mc_error")
+    np.testing.assert_allclose([dict(zip(result.to_frame().columns, row, strict=True))[n] for n in names], expected)
+
+
+def test_batches_of_any_size_give_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = ["north" if case % 3 else "south" for case in range(90)]
+    request = {"aggregations": [Dirichlet()], "metrics": [BrierScore(), *METRICS], "draws": 50}
+    request |= {"strata": {"site": sites}, "categories": SIMULATED.categories}
+    one = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
+    monkeypatch.setattr(batches, "BATCH_CASES", 7)
+    monkeypatch.setattr(batches, "MOST_CASES", 7)
+    other = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
+    tables = (Evaluation.to_frame, Evaluation.by_certainty, Evaluation.by_category, lambda each: each.by_group("site"))
+    for table in tables:
+        assert_frame_equal(table(one), table(other), abs_tol=1e-6)
+
+
+def test_metrics_keep_their_order_whatever_they_need() -> None:
+    """Metrics of orders and of draws are computed apart and must come back in the places that they were given."""
+    metrics = [BrierScore(), TopKAccuracy(1), LogScore(floor=0.01), SetAccuracy(2), TopKAccuracy(3)]
+    chosen = {"aggregations": [Dirichlet()], "draws": 20}
+    together = evaluate(SAID, MODELS, metrics=metrics, **chosen)  # type: ignore[arg-type]
+    for place, metric in enumerate(metrics):
+        alone = evaluate(SAID, MODELS, metrics=[metric], **chosen)  # type: ignore[arg-type]
+        np.testing.assert_allclose(together.tallies[0].means[:, place], alone.tallies[0].means[:, 0], rtol=1e-12)
+        np.testing.assert_array_equal(together.case_means[:, :, place], alone.case_means[:, :, 0])
+
+
+def test_optimism_is_what_a_point_estimate_adds_whichever_way_the_metric_points() -> None:
+    result = evaluate(SAID, MODELS, aggregations=[Dirichlet()], metrics=[TopKAccuracy(1), BrierScore()], draws=50)
+    for row in result.to_frame().iter_rows(named=True):
+        gap = row["point_estimate"] - row["mean"]
+        assert row["optimism"] == pytest.approx(gap if row["metric"] == "top-1 accuracy" else -gap)
+
+
+def test_the_middle_of_the_sweep_stands_for_all_and_a_single_draw_is_counted_as_one() -> None:
+    result = evaluate(
+        SAID, MODELS, aggregations=["dirichlet:1,2,5", "majority-vote"], metrics=[TopKAccuracy(1)], draws=20
+    )
+    assert result.runs[result.reference].label == "dirichlet 2"
+    table = result.to_frame()
+    assert table.filter(table["run"] == "majority-vote")["n_draws"].unique().to_list() == [1]
+
+
+def test_usual_metrics_leave_out_those_of_all_conditions() -> None:
+    assert [metric.name for metric in default_metrics(3)] == ["top-1 accuracy", "top-2 set accuracy"]
+
+
+def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -> None:
+    said = Annotations.from_rankings([[[["a"]]], []], ["a", "b"], case_names=["x", "nobody"])
+    drawn = Plausibilities.from_draws([[[0.9, 0.1]]] * 2, conditions=["a", "b"], case_names=["x", "nobody"])
+    result = evaluate(said, {}, aggregations=[drawn, "dirichlet"], draws=10)
+    assert (result.case_names, result.excluded) == (("x",), ("nobody",))
 
 
 def test_the_repr_tells_the_story(result: Evaluation) -> None:

@@ -26,6 +26,7 @@ from dissensus import (
     Ratings,
     SetAccuracy,
     TopKAccuracy,
+    UserMetric,
     annotation_certainty,
     annotator_agreement,
     evaluate,
@@ -34,7 +35,7 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import Adder, Values
+from dissensus.evaluation.batches import Adder, Values, bin_of
 from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import Tally
 from dissensus.metrics.base import Drawn, Predicted
@@ -106,6 +107,25 @@ def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: Evaluati
         assert row["n_cases"] == inside.sum()
         assert row["mean"] == pytest.approx(hits(dense)[inside].mean())
         assert row["low"] <= row["mean"] <= row["high"]
+
+
+def test_a_certainty_at_the_edge_of_bins_is_in_the_upper_one_even_if_it_is_rounded() -> None:
+    certainties = np.array([0.5 - 1e-6, 0.5 - 1e-15, 0.5, 0.9 - 1e-15, 0.99 - 1e-6, 0.99 - 1e-15, 1.0])
+    assert bin_of(certainties).tolist() == [0, 1, 1, 4, 4, 5, 5]
+
+
+def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case() -> None:
+    def defined_at_first(_: FloatArray, plausibilities: FloatArray) -> FloatArray:
+        values = plausibilities.max(axis=2)
+        values[:, DRAWS // 4 :] = np.nan
+        return np.asarray(values)
+
+    metric = UserMetric("own", defined_at_first)
+    found = evaluate(VOTES, SCORES, aggregations=[Dirichlet()], metrics=[metric], draws=DRAWS)
+    known = Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
+    np.testing.assert_allclose(found.case_means[0, 0, 0], known.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found.case_deviations[0, 0, 0], known.std(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(found.case_shares[0, 0, 0], 0.25)
 
 
 def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> None:

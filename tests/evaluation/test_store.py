@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dissensus import (
+    Annotations,
     Dirichlet,
     DissensusError,
     Evaluation,
@@ -144,6 +145,17 @@ def test_merged_results_come_back(tmp_path: Path) -> None:
     merged = parts[0].merge(parts[1])
     merged.save(tmp_path / "results")
     assert load_evaluation(tmp_path / "results") == merged
+
+
+def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
+    said = Annotations.from_rankings([[[["a"]]]], ["a", "b"])
+    undefined = UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))
+    result = evaluate(said, {"A": [[0.0, 1.0]]}, aggregations=["dirichlet"], metrics=[undefined], draws=5)
+    result.save(tmp_path / "results")
+    for name in ("summary.json", "run.json"):
+        json.loads((tmp_path / "results" / name).read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert json.loads((tmp_path / "results" / "summary.json").read_text(encoding="utf-8"))[0]["mean"] is None
+    assert np.isnan(load_evaluation(tmp_path / "results").to_frame()["mean"][0])
 
 
 def test_versions_are_those_of_the_run(place: Path) -> None:

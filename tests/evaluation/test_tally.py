@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.tally import CASES_AT_ONCE, CaseWeights, Tally
@@ -87,6 +88,11 @@ def test_every_so_many_draws_of_the_resamples_are_used_by_groups() -> None:
     (whole,) = known.resamples(means, ones, n_draws=9)
     (thinned,) = known.resamples(means, ones, n_draws=9, step=4)
     np.testing.assert_array_equal(thinned.sums, whole.sums[..., ::4])
+
+
+def test_bootstrap_weights_are_exponential() -> None:
+    weights = weights_of(3)._bootstrap(np.arange(3), 2000)
+    assert stats.kstest(weights.ravel(), stats.expon.cdf).pvalue > 1e-4
 
 
 def test_cases_of_one_group_share_their_weights() -> None:

@@ -95,6 +95,13 @@ def test_single_labels_are_drawn_from_a_dirichlet_distribution_without_a_chain()
         assert_close(squares, variance + (shapes / shapes.sum()) ** 2)
 
 
+def test_one_race_of_some_conditions_says_nothing_about_the_others() -> None:
+    posterior = posterior_of([[[[0], [1]], [[2]]]], 3, 1.0, prior="symmetric", unranked="unobserved")
+    assert not posterior.is_direct.any()
+    means, _ = chain_means(posterior, 0, CHAINS, DRAWS, seed=9)
+    assert_close(means, np.array([4 / 9, 2 / 9, 1 / 3, 0.0]))
+
+
 def test_identical_rankings_are_one_race_with_a_larger_multiplicity() -> None:
     grouped = posterior_of([[[[0, 1], [2]]] * 4], 5, 0.5)
     single = posterior_of([[[[0, 1], [2]]]], 5, 2.0)
@@ -144,3 +151,34 @@ def test_a_tie_of_two_hundred_conditions_works() -> None:
     values = sample(posterior, keys, (0, 1), chains=1, draws=50, warmup=20).reshape(50, -1)
     np.testing.assert_allclose(values.sum(axis=1), 1.0)
     assert values[:, :200].mean() > 5 * values[:, 200].mean()
+
+
+@pytest.mark.parametrize("reliability", [2.0, 1.3])
+def test_warm_up_sweeps_are_the_first_ones_of_a_chain_thrown_away(reliability: float) -> None:
+    posterior = posterior_of([[[[0, 1], [2]], [[2], [0]]]], 4, reliability)
+    keys = stream_keys(np.uint64(5), np.zeros(1, dtype=np.uint64), 1)
+    every = sample(posterior, keys, (0, 1), chains=1, draws=30, warmup=0).reshape(30, -1)
+    later = sample(posterior, keys, (0, 1), chains=1, draws=18, warmup=12).reshape(18, -1)
+    np.testing.assert_array_equal(later, every[12:])
+
+
+@pytest.mark.parametrize("reliability", [0.95, 1.0, 1.001, 1.05, 2.5])
+def test_whatever_repeats_leave_out_of_a_tie_counts(reliability: float) -> None:
+    posterior = posterior_of([[[[0, 1], [2]]], [[[0], [1]]]], 4, reliability)
+    np.testing.assert_allclose(posterior.tie_repeats + posterior.tie_fractions, reliability, rtol=1e-12)
+    np.testing.assert_array_equal(posterior.is_tilted, [reliability != 1.0, False])
+
+
+def test_weights_drawn_as_logarithms_have_the_same_distribution() -> None:
+    plain = posterior_of([[[[0], [1, 2]], [[2], [1]], [[2]]]], 4, 1.0, alpha=0.6)
+    means, tops = zip(
+        *(
+            chain_means(plain._replace(in_logs=np.array([in_logs])), 0, CHAINS, 400, seed=seed)
+            for in_logs, seed in ((False, 3), (True, 4))
+        ),
+        strict=True,
+    )
+    for one, other in (means, tops):
+        error = one.mean(axis=0) - other.mean(axis=0)
+        standard_error = np.sqrt((one.var(axis=0, ddof=1) + other.var(axis=0, ddof=1)) / CHAINS)
+        assert (np.abs(error) <= 4 * standard_error).all(), error / standard_error

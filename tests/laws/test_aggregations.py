@@ -143,6 +143,17 @@ def test_dense_draws_agree_with_compact_ones(aggregation: Aggregation) -> None:
 
 
 @EVERY
+def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: Aggregation) -> None:
+    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
+    dense, means = result.dense().mean(axis=1), result.mean()
+    np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
+    for case in range(result.n_cases):
+        codes = result.support[result.support_offsets[case] : result.support_offsets[case + 1]]
+        np.testing.assert_allclose(means[case, codes], dense[case, codes], atol=1e-12)
+        assert len(set(np.delete(means[case], codes))) <= 1
+
+
+@EVERY
 def test_top_shares_agree_with_dense_draws(aggregation: Aggregation) -> None:
     result = aggregation.sample(study_for(aggregation), draws=DRAWS)
     dense = result.dense()

@@ -33,6 +33,13 @@ def test_every_record_holds_what_tables_and_reports_say(metric: Metric) -> None:
     assert stored.parameters() == metric.parameters()
 
 
+def test_less_is_better_for_distances_and_sizes_only() -> None:
+    assert {kind.id for kind in Metric.family.known().values() if not kind.higher_is_better} == {
+        "brier-score",
+        "set-size",
+    }
+
+
 def test_a_metric_that_nobody_provides_is_stood_for() -> None:
     record = {**LogScore().record(), "id": "elsewhere", "name": "own score", "parameters": {"floor": 0.5}}
     stored = restored_metric(record)

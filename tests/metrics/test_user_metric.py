@@ -104,6 +104,8 @@ def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
 def test_functions_of_the_wrong_shape_are_refused() -> None:
     with pytest.raises(DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(12, 50\)\n.*'mine'"):
         measured(UserMetric("mine", lambda scores, _: scores), BATCH, MODEL)
+    with pytest.raises(DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(30, 12\)"):
+        measured(UserMetric("turned", lambda _, draws: draws[..., 0].T), BATCH, MODEL)
 
 
 def test_metrics_without_a_name_a_function_or_a_range_are_refused() -> None:

@@ -1,7 +1,10 @@
 """Break the code in small ways, one at a time, in a copy, and see whether the tests notice: ``make mutants``.
 
-Every mutant is a line of ``mutants.toml``: a file, a piece of it, what takes its place, and the tests that should fail.
-Survivors are printed, and the exit code is their number.
+Every mutant is an entry of ``mutants.toml``: the mistake it stands for, a file, a piece of it, what takes its place,
+and the tests that should fail. They have to pass on the code as it is, so that a broken test kills nobody. Survivors
+are printed, and the exit code is their number. Words choose the mutants in which one of them occurs::
+
+    python -m mutants comparison kernels
 """
 
 from __future__ import annotations
@@ -13,93 +16,125 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("src", "tests", "docs", "examples", "benchmarks", "pyproject.toml", "README.md", "CONTRIBUTING.md")
-PATIENCE = 600
+COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+PATIENCE = 300
 """Seconds after which tests that do not end count as having noticed."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Mutant:
     """One way to break the code, and who should notice."""
 
+    mistake: str
     file: str
     old: str
     new: str
     tests: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.file}: {' '.join(self.old.split())!r} -> {' '.join(self.new.split())!r}"
+        return f"{self.file}: {self.mistake} ({' '.join(self.old.split())!r} -> {' '.join(self.new.split())!r})"
 
 
 def mutants() -> list[Mutant]:
     """Read the list."""
     rows = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
-    return [Mutant(row["file"], row["old"], row["new"], tuple(row["tests"])) for row in rows]
+    return [Mutant(row["mistake"], row["file"], row["old"], row["new"], tuple(row["tests"])) for row in rows]
 
 
-def copied(place: Path) -> Path:
-    """Copy what tests need into a directory, the data beside it."""
-    copy = place / "project"
-    copy.mkdir(parents=True)
+def copied(copy: Path) -> Path:
+    """Copy what tests need into a new directory."""
+    copy.mkdir()
     for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, copy / name, symlinks=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy2(source, copy / name)
-    if (ROOT.parent / "shared").is_dir():
-        (place / "shared").symlink_to(ROOT.parent / "shared")
+            shutil.copy2(ROOT / name, copy / name)
     return copy
 
 
-def survives(mutant: Mutant, copy: Path) -> bool:
-    """Tell whether the tests pass on the mutant."""
+@contextmanager
+def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
+    """Break a copy, and mend it afterwards; its time is restored too, by which Numba knows what it compiled."""
     path = copy / mutant.file
-    text = path.read_text(encoding="utf-8")
+    text, status = path.read_text(encoding="utf-8"), path.stat()
     if text.count(mutant.old) != 1:
         raise SystemExit(f"{mutant.file}: {text.count(mutant.old)} places hold {mutant.old!r}, expected one")
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *mutant.tests]
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def complaint(tests: Iterable[str], copy: Path) -> str:
+    """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
+    quick = ("-x", "-q", "-p", "no:cacheprovider", "-n", "0", "--hypothesis-profile", "mutants")
+    command = [sys.executable, "-m", "pytest", *quick, *tests]
     here = {**os.environ, "PYTHONPATH": str(copy / "src")}
     try:
         outcome = subprocess.run(
             command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=PATIENCE
         )
-        if outcome.returncode not in (0, 1, 2):
-            raise SystemExit(f"the tests of {mutant} did not run:\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}")
-        return outcome.returncode == 0
     except subprocess.TimeoutExpired:
-        return False
-    finally:
-        path.write_text(text, encoding="utf-8")
+        return f"no end after {PATIENCE} s"
+    return f"{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}" if outcome.returncode else ""
+
+
+def survives(mutant: Mutant, copy: Path) -> bool:
+    """Tell whether the tests pass on the mutant."""
+    with broken(mutant, copy):
+        return not complaint(mutant.tests, copy)
+
+
+def in_copies(room: Path, function: Callable[[Item, Path], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Apply a function to every item and to a copy that nobody else uses meanwhile; results are in order."""
+    copies: Queue[Path] = Queue()
+    for copy in sorted(room.iterdir()):
+        copies.put(copy)
+
+    def applied(item: Item) -> Result:
+        copy = copies.get()
+        try:
+            return function(item, copy)
+        finally:
+            copies.put(copy)
+
+    with ThreadPoolExecutor(copies.qsize()) as pool:
+        yield from pool.map(applied, items)
+
+
+def check_tests(room: Path, chosen: Sequence[Mutant]) -> None:
+    """Refuse to go on if a test fails before anything is broken."""
+    tests = sorted({test for mutant in chosen for test in mutant.tests})
+    failed = [said for said in in_copies(room, lambda test, copy: complaint([test], copy), tests) if said]
+    if failed:
+        raise SystemExit("\n".join(["tests fail before anything is broken:", *failed]))
+    print(f"the tests of {len(tests)} places pass on the code as it is", flush=True)
 
 
 def main() -> None:
-    """Try all mutants, or those whose file or tests hold one of the words given."""
-    words = sys.argv[1:]
+    """Try all mutants, or those in which one of the words given occurs."""
+    words, began = sys.argv[1:], time.monotonic()
     chosen = [one for one in mutants() if not words or any(word in str(one) for word in words)]
-    workers = os.cpu_count() or 1
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as room, ThreadPoolExecutor(workers) as pool:
-        copies: Queue[Path] = Queue()
-        for number in range(workers):
-            copies.put(copied(Path(room) / str(number)))
-
-        def tried(mutant: Mutant) -> bool:
-            copy = copies.get()
-            try:
-                return survives(mutant, copy)
-            finally:
-                copies.put(copy)
-
-        survivors = []
-        for mutant, alive in zip(chosen, pool.map(tried, chosen), strict=True):
+    survivors = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(os.cpu_count() or 1):
+            copied(Path(folder) / str(number))
+        check_tests(Path(folder), chosen)
+        for mutant, alive in zip(chosen, in_copies(Path(folder), survives, chosen), strict=True):
             print("SURVIVES" if alive else "dies    ", mutant, flush=True)
             survivors += [mutant] if alive else []
     print(f"{len(chosen)} mutants, {len(survivors)} survive, {time.monotonic() - began:.0f} s")

@@ -13,6 +13,7 @@ from mutants.__main__ import ROOT, Mutant, mutants
 def test_every_mutant_changes_one_place(mutant: Mutant) -> None:
     assert (ROOT / mutant.file).read_text(encoding="utf-8").count(mutant.old) == 1
     assert mutant.old != mutant.new
+    assert mutant.mistake
     assert mutant.tests
 
 
@@ -23,4 +24,9 @@ def test_the_tests_of_mutants_exist() -> None:
 def test_there_are_mutants_of_every_part() -> None:
     parts = {Path(mutant.file).parts[2] for mutant in mutants()}
     assert len(mutants()) >= 60
-    assert parts >= {"kernels", "evaluation", "metrics", "study", "aggregation"}
+    known = {"aggregation", "core", "draws.py", "evaluation", "kernels", "metrics", "predictions", "report", "study"}
+    assert parts == known
+
+
+def test_no_mutant_is_listed_twice() -> None:
+    assert len({(mutant.file, mutant.old, mutant.new) for mutant in mutants()}) == len(mutants())

@@ -14,11 +14,14 @@ from dissensus import (
     Dirichlet,
     InverseRank,
     MajorityVote,
+    NormalInverseGammaPrior,
     PlackettLuce,
     PlackettLuceML,
     ProbabilisticInverseRank,
+    Ratings,
     plackett_luce_log_likelihood,
 )
+from dissensus.aggregation.normal_inverse_gamma import posterior_parameters
 from dissensus.datasets.simulation import simulate_study
 from dissensus.study.rankings import Annotations
 from shared_data import SHARED, needs_shared
@@ -78,6 +81,46 @@ def test_reliability_of_single_choices_multiplies_votes_even_below_one() -> None
         draws = PlackettLuce(reliability=reliability).sample(said, draws=5000, seed=3).dense()[0]
         law = stats.beta(1 + 3 * reliability, 2 + reliability)
         assert stats.kstest(draws[:, 0], law.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "shapes", "split"),
+    [
+        (PlackettLuce(2, alpha=0.5), [6.5, 2.5, 0.5], 1.0),
+        (PlackettLuce(2, alpha=0.5, prior="symmetric"), [6.5, 2.5, 1.0], 0.5),
+        (PlackettLuce(2, alpha=3), [9.0, 5.0, 3.0], 1.0),
+        (Dirichlet(2, alpha=0.5), [6.5, 2.5, 1.0], 0.5),
+        (ProbabilisticInverseRank(8, alpha=0.5), [6.5, 2.5, 1.0], 0.5),
+    ],
+    ids=repr,
+)
+def test_the_parameters_of_a_prior_are_those_of_its_distribution(
+    aggregation: Aggregation, shapes: list[float], split: float
+) -> None:
+    """Votes 3 and 1 of four conditions: a Dirichlet distribution on a, b and the rest, which c and d share."""
+    said = Annotations.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"])
+    draws, total = aggregation.sample(said, draws=5000, seed=2).dense()[0], sum(shapes)
+    parts = np.column_stack([draws[:, :2], draws[:, 2:].sum(axis=1)])
+    for part, shape in zip(parts.T, shapes, strict=True):
+        assert stats.kstest(part, stats.beta(shape, total - shape).cdf).pvalue > 1e-4
+    shares = draws[:, 2] / draws[:, 2:].sum(axis=1)
+    assert stats.kstest(shares, stats.beta(split, split).cdf).pvalue > 1e-4
+
+
+def test_single_choices_say_nothing_about_conditions_that_were_not_compared() -> None:
+    said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]).with_unranked("unobserved")
+    draws = PlackettLuce(5).sample(said, draws=5000, seed=4).dense()[0]
+    for condition in range(3):
+        assert stats.kstest(draws[:, condition], stats.beta(1, 2).cdf).pvalue > 1e-4
+
+
+def test_ratings_one_after_the_other_say_what_they_say_together() -> None:
+    prior = NormalInverseGammaPrior(mu=0.5, kappa=2.0, a=3.0, b=1.5)
+    together = posterior_parameters(Ratings.from_scores([[1.0, 4.0, -2.0]]).opinions, prior, 1.0)
+    for score in (1.0, 4.0, -2.0):
+        (row,) = posterior_parameters(Ratings.from_scores([[score]]).opinions, prior, 1.0)
+        prior = NormalInverseGammaPrior(*row.tolist())
+    np.testing.assert_allclose(together[0], [prior.mu, prior.kappa, prior.a, prior.b])
 
 
 def test_maximum_likelihood_is_not_beaten_by_its_neighbours() -> None:

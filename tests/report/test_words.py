@@ -219,6 +219,41 @@ def test_the_leader_is_the_best_or_not_distinguishable() -> None:
     assert "The two are not distinguishable" in close
 
 
+def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None:
+    said = Annotations.from_counts([[9, 0]] * 20, ["a", "b"])
+    models = {"wrong": [[0.0, 1.0]] * 20, "right": [[1.0, 0.0]] * 20}
+    text = contest(evaluate(said, models, aggregations=[PlackettLuce(10)], metrics=["brier-score"], draws=50))
+    assert "right has the best adjusted Brier score" in text
+    assert "Against Plackett-Luce maximum likelihood, the same model leads (0.000)." in text
+
+
+def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
+    said = Annotations.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
+    models = {"first": [[0.6, 0.1, 0.3]] * 20, "sets": [[0.3, 0.6, 0.1]] * 20}
+    metrics = ["top-k-accuracy:1", "overlap:2"]
+    result = evaluate(said, models, aggregations=["inverse-rank"], metrics=metrics, draws=20)
+    depends = "Which model leads depends on the metric: first in top-1 accuracy and sets in top-2 overlap."
+    assert depends in contest(result)
+
+
+def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> None:
+    said = Annotations.from_counts([[3, 2]] * 20, ["a", "b"])
+    models = {"majority": [[1.0, 0.0]] * 20, "minority": [[0.0, 1.0]] * 20}
+    result = evaluate(said, models, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=200)
+    gap = 100 * (1 - result.to_frame()["mean"][0])
+    assert f"Over the 2 models, this difference goes from \N{MINUS SIGN}{gap:.1f} points to +{gap:.1f} points." in (
+        practice(result).replace("\xa0", " ")
+    )
+
+
+def test_a_case_that_is_rough_in_one_run_is_named() -> None:
+    said = Annotations.from_counts([[1, 1], [99, 0]], ["a", "b"], case_names=["open", "closed"])
+    result = evaluate(said, {}, aggregations=["dirichlet", "majority-vote"], draws=60)
+    (warning,) = result.warnings
+    assert warning.startswith("the certainty of 1 case has a Monte Carlo error above 0.03")
+    assert "'open'" in warning
+
+
 def test_draws_that_all_agree_are_not_called_certain() -> None:
     (found,) = sentences.contest(two_models(1.0, 0.2), two_models(1.0, 0.2).to_frame())
     assert found.figure == "over 99\xa0%"

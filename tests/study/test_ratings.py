@@ -63,6 +63,14 @@ def test_sources_are_not_aliased() -> None:
     assert said.scores.tolist() == [1, 2]
 
 
+def test_a_rating_of_weight_two_counts_like_two() -> None:
+    frame = {"case": ["x", "x"], "annotator": ["A", "B"], "score": [1.0, 4.0]}
+    weighted = Ratings.from_long(pl.DataFrame({**frame, "weight": [2.0, None]})).opinions
+    written_out = Ratings.from_scores([[1, 1, 4]]).opinions
+    for name in ("totals", "means", "squares"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(written_out, name))
+
+
 def test_counts_of_levels_are_that_many_scores() -> None:
     said = Ratings.from_counts([[2, 0, 1], [0, 0, 0]], levels=[0, 0.5, 1])
     assert said == Ratings.from_scores([[0, 0, 1], []])

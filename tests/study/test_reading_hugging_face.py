@@ -26,6 +26,13 @@ def test_one_label_per_annotator(tmp_path: Path) -> None:
     assert [str(note) for note in reading.notes] == ["labels that are null: 1, taken as no opinion (for example 's1')"]
 
 
+def test_a_label_that_is_not_a_number_is_no_opinion(tmp_path: Path) -> None:
+    """As pandas writes a missing code."""
+    reading = examine(tmp_path, {"id": "s1", "labels": [1.0, float("nan")]}, conditions=["awe", "fear"])
+    assert reading.rankings.to_rankings() == [[[["fear"]]]]
+    assert [note.found for note in reading.notes] == ["labels that are null"]
+
+
 def test_codes_need_conditions(tmp_path: Path) -> None:
     record = {"id": "s1", "labels": [2, 2, 0], "annotator_ids": ["a", "b", "c"]}
     with pytest.raises(DissensusError, match="integer labels need a list of conditions"):

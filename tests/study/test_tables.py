@@ -91,6 +91,11 @@ def test_an_annotation_column_tells_rankings_of_one_annotator_apart(frame: Calla
     assert said.annotators.tolist() == [0, 0]
 
 
+def test_a_ranking_without_a_weight_counts_once() -> None:
+    table = pl.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": [0.5, None]})
+    assert Annotations.from_long(table).weights.tolist() == [0.5, 1]
+
+
 def test_weights_and_groups_are_kept(frame: Callable[[Columns], Any]) -> None:
     columns = {
         **long("xxy", "ABA", condition="aba"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, MissingExtraError
-from dissensus.core.files import directory_written_whole, written_whole
+from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 
@@ -52,10 +52,10 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def write_chart(chart: Chart, path: Path) -> None:
+def write_chart(chart: Chart, path: Path, *, overwrite: bool = False) -> None:
     """Write a chart to a file that appears whole or not at all; its ending chooses the form."""
     ending = checked_ending(path)
-    with written_whole(path) as temporary:
+    with written_whole(path, overwrite=overwrite) as temporary:
         _save(chart, temporary, ending)
 
 

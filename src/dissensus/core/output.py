@@ -141,7 +141,7 @@ def _refuse_foreign(target: FilePath, path: Path, foreign: Foreign) -> None:
             where=str(path),
             advice=ANOTHER,
         )
-    if not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise FormatError("the output directory cannot be replaced", got="permission denied", where=str(path))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,9 @@ def _save(chart: Chart, place: FilePath, ending: str) -> None:
 
     with rc_context({**SETTINGS, "font.family": _families()}):
         figure = drawn(chart)
-        figure.savefig(place, format=ending[1:], dpi=200, metadata=UNDATED[ending])
+        # drawn in memory first: on a full disk, matplotlib hides the error of the disk behind one of its own
+        figure.savefig(memory := BytesIO(), format=ending[1:], dpi=200, metadata=UNDATED[ending])
+    place.write_bytes(memory.getvalue())
 
 
 def _families() -> list[str]:

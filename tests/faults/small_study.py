@@ -36,11 +36,12 @@ EVALUATE = (
 )
 PROCESS = """import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from dissensus.cli import main
-print("ready", flush=True)
-main()
+from dissensus import cli
+run = cli._run
+cli._run = lambda: (print("ready", flush=True), run())
+cli.main()
 """
-"""The command line as a process that can be interrupted, even if whoever runs the tests cannot."""
+"""The command line as a process that tells when it begins, and can be interrupted even if the tests cannot."""
 
 
 @dataclass(frozen=True)

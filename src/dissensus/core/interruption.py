@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -33,6 +34,7 @@ def told_when_interrupted() -> Iterator[None]:
     try:
         yield
     finally:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done, and leaving takes a moment
         signal.signal(signal.SIGINT, previous)
 
 

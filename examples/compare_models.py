@@ -30,5 +30,5 @@ for row in result.to_frame().iter_rows(named=True):
 print()
 for row in result.compare().to_frame().iter_rows(named=True):
     print(f"{row['run']:<18}{row['metric']:<22}{row['verdict']}")
-ds.write_report(result, Path("comparison.html"))
+ds.write_report(result, Path("comparison.html"), overwrite=True)
 print("\nwrote comparison.html")

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dissensus.core.errors import FormatError
-from dissensus.core.files import checked_path, open_source, written_whole
+from dissensus.core.files import checked_path, open_source
 
 TABLE = "case,annotator,condition,rank\nc1,Ann,Eczema,1\nc2,Bo,Tinea,1\n"
 ROWS = [("c1", "Ann", "Eczema", 1.0), ("c2", "Bo", "Tinea", 1.0)]
@@ -241,53 +241,3 @@ def test_a_file_that_refuses_to_open_says_so(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Path, "open", refuse)
     assert refused(path).got == "permission denied"
-
-
-# Writing ------------------------------------------------------------------------------------------------
-
-
-def test_a_file_appears_whole(tmp_path: Path) -> None:
-    target = tmp_path / "out.txt"
-    with written_whole(target) as temporary:
-        temporary.write_text("all of it")
-        assert not target.exists()
-    assert target.read_text() == "all of it"
-    assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - hidden files count
-
-
-@pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left")])
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
-    target = put(tmp_path, "out.txt", "old")
-
-    def write_half() -> None:
-        with written_whole(target) as temporary:
-            temporary.write_text("half")
-            raise failure
-
-    with pytest.raises((RuntimeError, KeyboardInterrupt, FormatError)):
-        write_half()
-    assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - hidden files count
-
-
-def test_a_written_file_has_ordinary_permissions(tmp_path: Path) -> None:
-    with written_whole(tmp_path / "out.txt") as temporary:
-        temporary.write_text("x")
-    put(tmp_path, "ordinary.txt", "x")
-    assert (tmp_path / "out.txt").stat().st_mode == (tmp_path / "ordinary.txt").stat().st_mode
-
-
-def test_writing_onto_a_directory_or_into_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(FormatError, match="cannot be written"), written_whole(tmp_path / "folder") as temporary:
-        temporary.write_text("x")
-    with pytest.raises(FormatError, match="does not exist"), written_whole(tmp_path / "none" / "a") as temporary:
-        temporary.write_text("x")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(FormatError, match="cannot be written") as caught, written_whole(tmp_path / "a"):
-        pass
-    assert caught.value.got == "permission denied"

@@ -270,14 +270,14 @@ def test_places_that_cannot_be_written_are_refused(run: Any) -> None:
     refused(run("convert", good, "out.xlsx"), "ending of the output file", ".parquet", "'.xlsx'")
     refused(run("convert", good, "nowhere/out.csv"), "directory to write into does not exist", "nowhere")
     Path("folder.csv").mkdir()
-    refused(run("convert", good, "folder.csv"), "cannot be written", "directory")
+    refused(run("convert", good, "folder.csv", "--overwrite"), "something else already", "folder.csv")
     refused(run("convert", good, "out.json"), "nested lists cannot hold", ".jsonl")
     assert sorted(os.listdir()) == ["folder.csv", "opinions.csv"]  # noqa: PTH208 - hidden files count
 
 
 def test_a_refused_input_leaves_the_output_alone(run: Any) -> None:
     put("precious", "out.csv")
-    refused(run("convert", put(HEADER + "c1,A,x,0\n"), "out.csv"), "rank")
+    refused(run("convert", put(HEADER + "c1,A,x,0\n"), "out.csv", "--overwrite"), "rank")
     assert Path("out.csv").read_text() == "precious"
 
 

@@ -148,11 +148,15 @@ def test_a_directory_that_no_demo_wrote_stays_as_it_is(tmp_path: Path, files: di
     assert {path.name: path.read_text() for path in directory.iterdir()} == files
 
 
-def test_it_is_replaced_when_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").write_text("old")
-    assert run(tmp_path, "--cases", "3", "--draws", "10", "--out", "mine", "--overwrite").code == 0
-    assert not (tmp_path / "mine" / "notes.txt").exists()
+def test_what_else_lies_among_the_results_is_never_replaced(tmp_path: Path) -> None:
+    words = ("--cases", "3", "--draws", "10", "--out", "mine")
+    assert run(tmp_path, *words).code == 0
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    for more in ((), ("--overwrite",)):
+        refused = run(tmp_path, *words, *more)
+        assert refused.code == 2
+        assert "holds something else" in refused.err
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
     assert load_evaluation(tmp_path / "mine").n_cases == 3
 
 

@@ -74,8 +74,25 @@ def test_the_page_can_be_opened(
     page = tmp_path / "page one.html"
     assert run(monkeypatch, results, "--out", page, "--open") == 0
     assert opened == [page.as_uri()]
-    assert run(monkeypatch, results, "--out", page, "--open") == 0
+    assert run(monkeypatch, results, "--out", page, "--open") == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run(monkeypatch, results, "--out", page, "--open", "--overwrite") == 0
     assert "open the file yourself" in capsys.readouterr().out
+
+
+def test_only_the_own_page_of_the_results_is_written_anew_unasked(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.html"
+    mine.write_text("mine")
+    (results / "report.html").unlink(missing_ok=True)
+    (results / "report.html").symlink_to(mine)
+    assert run(monkeypatch, results) == 2
+    assert "exists already" in capsys.readouterr().err
+    (results / "report.html").unlink()
+    assert run(monkeypatch, results, "--out", results / "run.json", "--overwrite") == 2
+    assert "would replace an input" in capsys.readouterr().err
+    assert mine.read_text() == "mine"
 
 
 @pytest.mark.parametrize("words", [["."], ["nowhere"], ["{results}", "--out", "no/such/place.html"]])

@@ -141,8 +141,27 @@ def test_an_existing_directory_is_kept_unless_told_otherwise(result: Evaluation,
     with pytest.raises(DissensusError, match="exists already"):
         result.save(target)
     assert (target / "precious.txt").read_text() == "keep me"
+    with pytest.raises(DissensusError, match="holds something else"):
+        result.save(target, overwrite=True)
+    assert (target / "precious.txt").read_text() == "keep me"
+    assert sorted(tmp_path.iterdir()) == [target]
+
+
+def test_earlier_results_are_replaced_when_asked_for(result: Evaluation, tmp_path: Path) -> None:
+    target = tmp_path / "results"
+    result.save(target)
+    before = (target / "run.json").stat().st_ino
+    (target / "report.html").write_text("an old report")
+    with pytest.raises(DissensusError, match="exists already"):
+        result.save(target)
     result.save(target, overwrite=True)
-    assert not (target / "precious.txt").exists()
+    assert (target / "run.json").stat().st_ino != before
+    assert sorted(path.name for path in target.iterdir()) == sorted(FILES)
+    (target / "thesis.tex").write_text("years of work")
+    with pytest.raises(DissensusError, match="holds something else") as caught:
+        result.save(target, overwrite=True)
+    assert caught.value.got == "thesis.tex"
+    assert (target / "thesis.tex").read_text() == "years of work"
     assert sorted(tmp_path.iterdir()) == [target]
 
 
@@ -157,7 +176,7 @@ def test_a_failing_disk_leaves_the_old_results(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.raises(DissensusError, match="No space left on device"):
+    with pytest.raises(DissensusError, match="no space left on device"):
         result.save(target, overwrite=True)
     assert (target / "summary.json").read_bytes() == before
     assert sorted(tmp_path.iterdir()) == [target]

@@ -40,7 +40,7 @@ def test_names_are_text_in_svg(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    write_chart(Plots(evaluation).chart("reliability"), path)
+    write_chart(Plots(evaluation).chart("reliability"), path, overwrite=True)
     text = path.read_text(encoding="utf-8")
     assert "50 %{x} $y$ _z" in text
     assert ">_C<" in text

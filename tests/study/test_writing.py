@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("ending", ENDINGS)
 @given(said=studies())
 def test_what_is_written_is_read_back(folder: Path, ending: str, said: Annotations) -> None:
-    write_annotations(said, folder / f"study.{ending}")
+    write_annotations(said, folder / f"study.{ending}", overwrite=True)
     assert read_annotations(folder / f"study.{ending}") == said
 
 
@@ -111,6 +111,18 @@ def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
         write_annotations(Annotations.from_rankings([[[["a"]]]]), tmp_path / "nowhere" / "study.csv")
 
 
+@pytest.mark.parametrize("ending", [*ENDINGS, "json"])
+def test_an_existing_file_is_replaced_only_when_asked_for(tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"study.{ending}"
+    target.write_text("precious")
+    said = Annotations.from_rankings([[[["a"]]]])
+    with pytest.raises(FormatError, match="the output file exists already"):
+        write_annotations(said, target)
+    assert target.read_text() == "precious"
+    write_annotations(said, target, overwrite=True)
+    assert read_annotations(target) == said
+
+
 def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "study.csv"
     target.write_text("precious")
@@ -121,7 +133,7 @@ def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
     with pytest.raises(FormatError, match="cannot be written") as caught:
-        write_annotations(Annotations.from_rankings([[[["a"]]]]), target)
+        write_annotations(Annotations.from_rankings([[[["a"]]]]), target, overwrite=True)
     assert "no space left" in caught.value.got
     assert target.read_text() == "precious"
     assert [item.name for item in tmp_path.iterdir()] == ["study.csv"]

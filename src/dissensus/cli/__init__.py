@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import sys
 
+from dissensus.core.interruption import told_when_interrupted
+
 
 def main() -> None:
-    """Run the command line; a :class:`~dissensus.core.errors.DissensusError` is printed in one block, exit code 2."""
+    """Run the command line.
+
+    A :class:`~dissensus.core.errors.DissensusError` is printed in one block, exit code 2; Ctrl-C ends with one line
+    that says what was written, exit code 130.
+    """
+    with told_when_interrupted():
+        _run()
+
+
+def _run() -> None:
     from dissensus.cli.app import app
     from dissensus.core.errors import DissensusError
 
@@ -15,9 +26,6 @@ def main() -> None:
     except DissensusError as error:
         _print_error(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("\ninterrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)

@@ -11,7 +11,10 @@ import typer
 from dissensus.cli import options
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.aggregation.base import Aggregation
+    from dissensus.draws import Plausibilities
     from dissensus.study.study import Study
 
 
@@ -29,6 +32,7 @@ def aggregate(
         typer.Option(help="Draw until the Monte Carlo error of every case's top-1 certainty is below this."),
     ] = None,
     draws_out: Annotated[Path | None, typer.Option("--draws-out", help="Write every draw as well (Parquet).")] = None,
+    overwrite: options.OverwriteOption = False,
     said: Mapping[str, Any],
 ) -> None:
     """Infer plausibilities: posterior mean, spread and top-1 share of every condition of every case.
@@ -41,13 +45,24 @@ def aggregate(
 
       dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
-    from dissensus.core.files import table_writer
-
     chosen = options.chosen_aggregation(spec)
-    for path in (out, draws_out or out):
-        table_writer(path)
+    _check(out, draws_out, overwrite=overwrite, inputs=(file, said["conditions"]))
     annotations = options.examine_for([chosen], file, said).study
-    _run(chosen, annotations, out, draws_out, draws=draws, seed=seed, threads=threads, precision=precision)
+    wanted = {"draws": draws, "seed": seed, "threads": threads, "precision": precision}
+    _run(chosen, annotations, out, draws_out, wanted=wanted, overwrite=overwrite)
+
+
+def _check(out: Path, draws_out: Path | None, *, overwrite: bool, inputs: tuple[Path | None, ...]) -> None:
+    """Refuse what would fail only after all the work."""
+    from dissensus.core.errors import DissensusError
+    from dissensus.core.output import checked_table_target
+
+    checked_table_target(out, overwrite=overwrite, inputs=inputs)
+    if draws_out is None:
+        return
+    checked_table_target(draws_out, overwrite=overwrite, inputs=inputs)
+    if out.resolve() == draws_out.resolve():
+        raise DissensusError("--out and --draws-out are the same file", got=str(out))
 
 
 def _run(
@@ -56,10 +71,8 @@ def _run(
     out: Path,
     draws_out: Path | None,
     *,
-    draws: int,
-    seed: int,
-    threads: int | None,
-    precision: float | None,
+    wanted: Mapping[str, Any],
+    overwrite: bool,
 ) -> None:
     import time
 
@@ -69,16 +82,13 @@ def _run(
     from dissensus.aggregation.diagnostics import sampling_diagnostics
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.core.errors import listing
-    from dissensus.core.files import write_table
 
     compile_on_first_use()
     began = time.perf_counter()
-    plausibilities = aggregation.sample(annotations, draws=draws, seed=seed, threads=threads, precision=precision)
+    plausibilities = aggregation.sample(annotations, **wanted)
     with progress_of_cases("aggregating", plausibilities.n_cases) as advance:
         soft = plausibilities.summary(advance=advance)
-    write_table(soft, out)
-    if draws_out is not None:
-        write_table(plausibilities.to_frame(), draws_out)
+    _write(plausibilities, soft, out, draws_out, overwrite=overwrite)
     seconds = time.perf_counter() - began
     console = Console(soft_wrap=True)
     speed = plausibilities.n_cases / seconds
@@ -91,3 +101,15 @@ def _run(
         for warning in sampling_diagnostics(plausibilities).warnings():
             console.print(Text(f"  ! {warning}", style="yellow"))
     console.print(Text(f"  -> {out}"))
+
+
+def _write(
+    plausibilities: Plausibilities, soft: pl.DataFrame, out: Path, draws_out: Path | None, *, overwrite: bool
+) -> None:
+    """Write both tables or none."""
+    from dissensus.core.output import table_writer, write_table, written_whole
+
+    with written_whole(out, overwrite=overwrite) as temporary:
+        table_writer(out)(soft, temporary)
+        if draws_out is not None:
+            write_table(plausibilities.to_frame(), draws_out, overwrite=overwrite)

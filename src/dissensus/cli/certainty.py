@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
-from dissensus.core.errors import FormatError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +30,7 @@ def certainty(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write a row per case: .csv, .tsv, .parquet or .jsonl.")
     ] = None,
+    overwrite: options.OverwriteOption = False,
     top: Annotated[
         int | None, typer.Option(help="Compare the first 1 to this many conditions; 3.", rich_help_panel=WHAT)
     ] = None,
@@ -58,28 +58,34 @@ def certainty(
 
       dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
-    _check(out, unmentioned, via)
+    from dissensus.core.output import checked_table_target
+
+    _check(unmentioned, via)
+    if out is not None:
+        checked_table_target(out, overwrite=overwrite, inputs=(file, said["conditions"], categories))
     chosen = options.chosen_aggregation(spec)
     study = options.examine_for([chosen], file, said).study
     plausibilities = chosen.sample(study, draws=draws, seed=seed, threads=threads)
-    _run(plausibilities, f"{chosen}", out, top=top, unmentioned=unmentioned, categories=categories, via=via)
+    _run(
+        plausibilities,
+        f"{chosen}",
+        out,
+        overwrite=overwrite,
+        top=top,
+        unmentioned=unmentioned,
+        categories=categories,
+        via=via,
+    )
 
 
-def _check(out: Path | None, unmentioned: str, via: str) -> None:
+def _check(unmentioned: str, via: str) -> None:
     """Refuse what would fail only after all the work."""
     from dissensus.core.checks import check_choice
-    from dissensus.core.files import table_writer
     from dissensus.evaluation.categories import VIA
     from dissensus.evaluation.certainty import UNMENTIONED
 
     check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
-    if out is None:
-        return
-    table_writer(out)
-    if not out.parent.is_dir():
-        got, advice = str(out.parent), "create it first"
-        raise FormatError("the directory to write into does not exist", got=got, advice=advice)
 
 
 def _run(
@@ -87,6 +93,7 @@ def _run(
     title: str,
     out: Path | None,
     *,
+    overwrite: bool,
     top: int | None,
     unmentioned: str,
     categories: Path | None,
@@ -96,7 +103,7 @@ def _run(
     from rich.text import Text
 
     from dissensus.cli.progress import compile_on_first_use
-    from dissensus.core.files import write_table
+    from dissensus.core.output import write_table
 
     groups = options.categories_from(categories, plausibilities.conditions)
     tops = _tops(top, plausibilities.n_conditions)
@@ -109,7 +116,7 @@ def _run(
         table = _with_categories(table, by_category, plausibilities, groups)
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
     if out is not None:
-        write_table(ordered, out)
+        write_table(ordered, out, overwrite=overwrite)
     console = Console(soft_wrap=True)
     console.print(Text(title, style="bold"))
     _show(console.print, plausibilities, profile, by_category, ordered)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dissensus.cli import options
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -21,6 +23,7 @@ def compare(
         str | None, typer.Option("--metric", help="Only this metric, by its name in the results.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
+    overwrite: options.OverwriteOption = False,
 ) -> None:
     """Compare models on the same draws and cases: difference, interval, probability, or not distinguishable.
 
@@ -32,17 +35,19 @@ def compare(
     """
     from rich.console import Console
 
-    from dissensus.core.files import write_table
+    from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.sentences import flips, plain
-    from dissensus.evaluation.store import load_evaluation
+    from dissensus.evaluation.store import FILES, load_evaluation
 
+    if out is not None:
+        checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
     result = load_evaluation(results)
     if metric is not None:
         result.metric(metric)
     comparison = result.compare()
     if out is not None:
         table = comparison.to_frame()
-        write_table(table.filter(table["metric"] == metric) if metric is not None else table, out)
+        write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
     console = Console(soft_wrap=True)
     console.print(comparison_table(result, [d for d in comparison.differences if metric in (None, d.metric)]))
     for sentence in flips(comparison):

@@ -19,6 +19,7 @@ def convert(
         Path,
         typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .parquet, .jsonl or .json.", readable=False),
     ],
+    overwrite: options.OverwriteOption = False,
     said: Mapping[str, Any],
 ) -> None:
     """Write opinions in the canonical long form, one row per mentioned condition; nothing is lost.
@@ -32,12 +33,15 @@ def convert(
     from rich.console import Console
     from rich.text import Text
 
-    from dissensus.study.canonical import write_annotations
+    from dissensus.core.output import checked_file_target
+    from dissensus.study.canonical import check_annotations_ending, write_annotations
     from dissensus.study.diagnosis import plural
 
+    check_annotations_ending(out)
+    checked_file_target(out, overwrite=overwrite, inputs=(file, said["conditions"]))
     reading = options.examine(file, said)
     rankings = reading.rankings
-    write_annotations(rankings, out)
+    write_annotations(rankings, out, overwrite=overwrite)
     console = Console()
     for note in reading.notes:
         console.print(Text(f"  ! {note}", style="yellow"))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dissensus.cli import options
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,11 +32,11 @@ def demo(
     cases: Annotated[int, typer.Option(help="Cases of the simulated study.", min=1)] = 400,
     draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
     seed: Annotated[int, typer.Option(help="Same seed, same study and results.", min=0)] = 1,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the directory even if no demo wrote it.")
-    ] = False,
+    overwrite: options.OverwriteResultsOption = False,
 ) -> None:
     """Simulate a study of differential diagnoses and four models, evaluate them, and write the report.
+
+    The results of an earlier demo are replaced.
 
     [bold]Examples[/bold]
 
@@ -44,19 +46,21 @@ def demo(
     """
     from rich.console import Console
 
-    from dissensus.cli.evaluate import refuse_existing, show_results, write_results
+    from dissensus.cli.evaluate import show_results, write_results
     from dissensus.cli.progress import compile_on_first_use
     from dissensus.cli.validate import show
+    from dissensus.core.output import checked_directory_target
     from dissensus.datasets.simulation import simulate_study
+    from dissensus.evaluation.store import not_results
     from dissensus.study.diagnosis import diagnose
 
-    is_older_demo = was_written_by_demo(out)
-    refuse_existing(out, overwrite=overwrite or is_older_demo)
+    overwrite = overwrite or was_written_by_demo(out)
+    checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
     show(Path(f"a {ORIGIN}"), diagnose(study.annotations, format="differential diagnoses"))
     compile_on_first_use()
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
-    write_results(result, out, overwrite=overwrite or is_older_demo)
+    write_results(result, out, overwrite=overwrite)
     show_results(result, out)
     console = Console()
     console.print()

@@ -58,7 +58,7 @@ def evaluate(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the directory if it exists.")] = False,
+    overwrite: options.OverwriteResultsOption = False,
     said: Mapping[str, Any],
 ) -> None:
     """Evaluate models against draws of the plausibilities instead of one label.
@@ -72,12 +72,16 @@ def evaluate(
     """
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.core.files import open_source
+    from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.evaluator import chosen_aggregations
     from dissensus.evaluation.evaluator import evaluate as evaluated
+    from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
 
-    refuse_existing(out, overwrite=overwrite)
+    places = named_paths(predictions or [])
+    inputs = (file, said["conditions"], categories, strata, *places.values())
+    checked_directory_target(out, overwrite=overwrite, foreign=not_results, inputs=inputs)
     chosen = chosen_aggregations(aggregation or None)
     reading = options.examine_for(chosen, file, said)
     study = reading.study
@@ -89,7 +93,7 @@ def evaluate(
             cases=study.case_names,
             allow_missing=allow_missing,
         )
-        for name, place in named_paths(predictions or []).items()
+        for name, place in places.items()
     }
     for model in models.values():
         options.say_what_was_lost(model.source.path, model.notes)
@@ -114,23 +118,23 @@ def evaluate(
             advance=advance,
         )
     sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
-    inputs = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
-    result = replace(result, material=replace(result.material, inputs=inputs))
+    hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
+    result = replace(result, material=replace(result.material, inputs=hashes))
     write_results(result, out, overwrite=overwrite, report=report)
     show_results(result, out)
 
 
 def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
     """Write the directory of results, with its report, whole or not at all."""
-    from dissensus.core.files import directory_written_whole
-    from dissensus.evaluation.store import write_files
+    from dissensus.core.output import directory_written_whole
+    from dissensus.evaluation.store import REPORT, not_results, write_files
 
-    with directory_written_whole(out, overwrite=overwrite) as place:
+    with directory_written_whole(out, overwrite=overwrite, foreign=not_results) as place:
         write_files(result, place)
         if report:
             from dissensus.report.page import write_report
 
-            write_report(result, place / "report.html")
+            write_report(result, place / REPORT)
 
 
 def show_results(result: Evaluation, out: Path) -> None:
@@ -147,14 +151,6 @@ def show_results(result: Evaluation, out: Path) -> None:
     report = out / "report.html"
     seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
     console.print(f"-> {out}" + (f" ({seen})" if seen else ""), markup=False, highlight=False)
-
-
-def refuse_existing(out: Path, *, overwrite: bool) -> None:
-    """Refuse a directory that exists, before any work is done."""
-    if out.exists() and not overwrite:
-        raise DissensusError(
-            "the output directory exists already", got=str(out), advice="choose another one, or add --overwrite"
-        )
 
 
 def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[str]]:

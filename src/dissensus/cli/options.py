@@ -136,6 +136,10 @@ def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     ]
 
 
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists; never an input.")]
+OverwriteResultsOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace earlier results; never a directory that holds anything else.")
+]
 DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]

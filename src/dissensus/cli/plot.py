@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dissensus.cli import options
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.evaluation.plots import Plots
+    from dissensus.figures.charts import Chart
 
 
 def plot(
@@ -21,6 +23,7 @@ def plot(
         str | None, typer.Argument(metavar="[FIGURE]", help="Name of the figure; see --list.", show_default=False)
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the figure: .svg, .pdf, .png or .html.")] = None,
+    overwrite: options.OverwriteOption = False,
     metric: Annotated[str | None, typer.Option("--metric", help="Name of the metric; the first one.")] = None,
     run: Annotated[
         str | None, typer.Option("--run", help='Label of the run, such as "plackett-luce 3"; the middle one.')
@@ -41,7 +44,7 @@ def plot(
     from rich.console import Console
 
     if not show_list:
-        _check(figure, out)
+        _check(figure, out, results, overwrite=overwrite)
     plots = _loaded(results)
     console = Console(soft_wrap=True)
     if show_list or figure is None or out is None:
@@ -49,13 +52,15 @@ def plot(
         for what, names in _known_names(plots).items():
             console.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
         return
-    _write(plots, figure, out, metric=metric, run=run, case=case)
+    _write(plots.chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
     console.print(f"  -> {out}", markup=False, highlight=False)
 
 
-def _check(figure: str | None, out: Path | None) -> None:
+def _check(figure: str | None, out: Path | None, results: Path, *, overwrite: bool) -> None:
     """Refuse what would fail only after the results are loaded."""
+    from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import found_figure
+    from dissensus.evaluation.store import FILES
     from dissensus.figures.matplotlib_renderer import checked_ending
 
     if figure is None or out is None:
@@ -64,6 +69,7 @@ def _check(figure: str | None, out: Path | None) -> None:
     found_figure(figure)
     if out.suffix.lower() != ".html":
         checked_ending(out, others=(".html",))
+    checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
 
 
 def _loaded(results: Path) -> Plots:
@@ -73,16 +79,15 @@ def _loaded(results: Path) -> Plots:
     return Plots(load_evaluation(results))
 
 
-def _write(plots: Plots, figure: str, out: Path, *, metric: str | None, run: str | None, case: str | None) -> None:
-    from dissensus.core.files import written_whole
+def _write(chart: Chart, out: Path, *, overwrite: bool) -> None:
+    from dissensus.core.output import written_whole
     from dissensus.figures.matplotlib_renderer import write_chart
     from dissensus.figures.plotly_renderer import page
 
-    chart = plots.chart(figure, metric=metric, run=run, case=case)
     if out.suffix.lower() != ".html":
-        write_chart(chart, out)
+        write_chart(chart, out, overwrite=overwrite)
         return
-    with written_whole(out) as temporary:
+    with written_whole(out, overwrite=overwrite) as temporary:
         temporary.write_text(page(chart), encoding="utf-8")
 
 
@@ -93,8 +98,8 @@ def _listing(plots: Plots) -> Table:
     rows = []
     for name, sort in FIGURES.items():
         lacking = sort.lacking(plots.evaluation)
-        options = " ".join(f"--{option}" for option in sort.options)
-        rows.append((name, sort.shows, options, f"no: needs {lacking}" if lacking else "yes"))
+        taken = " ".join(f"--{option}" for option in sort.options)
+        rows.append((name, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
     return grid(("figure", "shows", "options", "here"), rows)
 
 

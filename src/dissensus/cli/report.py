@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli import options
+
 
 def report(
     results: Annotated[
@@ -17,9 +19,12 @@ def report(
     static: Annotated[
         Path | None, typer.Option("--static", help="Write the figures as SVG into this new directory, for a paper.")
     ] = None,
+    overwrite: options.OverwriteOption = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Write the report: headline, figures, every case, methods and provenance in one file without network.
+
+    The report.html among the results is written anew; another file that exists is replaced with --overwrite only.
 
     [bold]Examples[/bold]
 
@@ -29,15 +34,19 @@ def report(
 
       dissensus report results --static figures
     """
-    from dissensus.evaluation.store import load_evaluation
+    from dissensus.core.output import checked_directory_target, checked_file_target
+    from dissensus.evaluation.store import FILES, REPORT, load_evaluation
     from dissensus.report.page import write_report
 
     evaluation = load_evaluation(results)
-    page = results / "report.html" if out is None else out
+    page = results / REPORT if out is None else out
+    overwrite = overwrite or page.resolve() == results.resolve() / REPORT
+    checked_file_target(page, overwrite=overwrite, inputs=[results / name for name in FILES])
     if static is not None:
+        checked_directory_target(static)
         written = evaluation.plot.write(static)
         _say(f"-> {static} ({len(written)} figures)")
-    write_report(evaluation, page, title=title)
+    write_report(evaluation, page, title=title, overwrite=overwrite)
     _say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
         _open(page)

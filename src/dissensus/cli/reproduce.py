@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dissensus.cli import options
-from dissensus.core.errors import FormatError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,7 +34,10 @@ def reproduce(
     ] = 250,
     seed: options.SeedOption = 0,
     threads: options.ThreadsOption = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the directory if it exists.")] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace the JSON, and a directory that holds nothing but these figures."),
+    ] = False,
 ) -> None:
     """Run the experiments of the source paper, and print what it says beside what comes out.
 
@@ -53,7 +55,7 @@ def reproduce(
     from dissensus.cli.progress import compile_on_first_use
     from dissensus.reproduction import reproduce as reproduced
 
-    _check_targets(as_json, out, overwrite=overwrite)
+    _check_targets(as_json, out, data, overwrite=overwrite)
     compile_on_first_use()
     with _progress() as watch:
         result = reproduced(data, draws=draws, sweep_draws=sweep_draws, seed=seed, threads=threads, watch=watch)
@@ -67,16 +69,15 @@ def reproduce(
     _close(console.print, result, written)
 
 
-def _check_targets(as_json: Path | None, out: Path | None, *, overwrite: bool) -> None:
+def _check_targets(as_json: Path | None, out: Path | None, data: Path | None, *, overwrite: bool) -> None:
     """Refuse what could not be written before anything is computed."""
-    for path in (as_json, out):
-        if path is not None and not path.absolute().parent.is_dir():
-            got, advice = str(path.parent), "create it first"
-            raise FormatError("the directory to write into does not exist", got=got, advice=advice)
-    if out is not None and out.exists() and not overwrite:
-        raise FormatError(
-            "the output directory exists already", got=str(out), advice="choose another one, or add --overwrite"
-        )
+    from dissensus.core.output import checked_directory_target, checked_file_target
+    from dissensus.reproduction.charts_of_paper import not_figures
+
+    if as_json is not None:
+        checked_file_target(as_json, overwrite=overwrite, inputs=[data])
+    if out is not None:
+        checked_directory_target(out, overwrite=overwrite, foreign=not_figures, inputs=[data])
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _write(result: Reproduction, as_json: Path | None, out: Path | None, *, overwrite: bool) -> list[Path]:
-    from dissensus.core.files import written_whole
+    from dissensus.core.output import written_whole
 
     written: list[Path] = []
     if out is not None:
@@ -109,7 +110,7 @@ def _write(result: Reproduction, as_json: Path | None, out: Path | None, *, over
 
         written += write_figures(result.frames, out, overwrite=overwrite)
     if as_json is not None:
-        with written_whole(as_json) as temporary:
+        with written_whole(as_json, overwrite=overwrite) as temporary:
             temporary.write_text(result.to_json(), encoding="utf-8")
         written.append(as_json)
     return written

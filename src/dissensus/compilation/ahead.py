@@ -120,6 +120,7 @@ def _exercise(names: list[str], done: Callable[[float], object] | None) -> str:
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "dissensus.compilation", *names],
         env=_environment(),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

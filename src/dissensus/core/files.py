@@ -1,4 +1,4 @@
-"""Files: what they hold, told from their content, and writing them so that they appear whole or not at all."""
+"""Files: what they hold, told from their content."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import hashlib
 import io
 import json
 import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -358,93 +356,3 @@ def _parse_line(place: FilePath, number: int, line: str) -> dict[str, Any]:
             where=f"{place}, line {number}",
         )
     return value
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[FilePath]:
-    """Give a temporary path to write to; on success it takes the place of ``path`` in one step."""
-    target = FilePath(path)
-    if not target.parent.is_dir():
-        got, advice = str(target.parent), "create it first"
-        raise FormatError("the directory to write into does not exist", got=got, advice=advice)
-    temporary = None
-    try:
-        temporary = _temporary_beside(target)
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        got = str(error.strerror or error).lower()
-        raise FormatError("the file cannot be written", got=got, where=str(target)) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def _temporary_beside(target: FilePath) -> FilePath:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    os.close(handle)
-    return FilePath(name)
-
-
-@contextmanager
-def directory_written_whole(path: Path, *, overwrite: bool = False) -> Iterator[FilePath]:
-    """Give a temporary directory to fill; on success it takes the place of ``path``, which stays intact until then."""
-    target = FilePath(path)
-    if target.exists() and not overwrite:
-        raise FormatError(
-            "the output directory exists already",
-            got=str(target),
-            advice="choose another one, or allow it to be replaced (overwrite=True, --overwrite)",
-        )
-    if not target.absolute().parent.is_dir():
-        raise FormatError(
-            "the directory to write into does not exist", got=str(target.parent), advice="create it first"
-        )
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.absolute().parent) as room:
-        fresh, old = FilePath(room) / "new", FilePath(room) / "old"
-        fresh.mkdir()
-        try:
-            yield fresh
-            if target.exists():
-                target.replace(old)
-            fresh.replace(target)
-        except OSError as error:
-            if old.exists() and not target.exists():
-                old.replace(target)
-            raise FormatError("the results cannot be written", got=str(error.strerror), where=str(target)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table whole; the ending of the path chooses the form."""
-    write = table_writer(path)
-    with written_whole(path) as temporary:
-        write(table, temporary)
-
-
-def table_writer(path: Path) -> Callable[[pl.DataFrame, FilePath], None]:
-    """Return how a table is written to this path, or say which endings are known."""
-    ending = FilePath(path).suffix.lower()
-    if ending not in TABLE_WRITERS:
-        raise FormatError(
-            "the ending of the output file is not understood",
-            expected=f"one of {', '.join(TABLE_WRITERS)}",
-            got=repr(ending),
-            where=str(path),
-        )
-    return TABLE_WRITERS[ending]
-
-
-TABLE_WRITERS: dict[str, Callable[[pl.DataFrame, FilePath], None]] = {
-    ".csv": lambda table, place: table.write_csv(place),
-    ".tsv": lambda table, place: table.write_csv(place, separator="\t"),
-    ".parquet": lambda table, place: table.write_parquet(place),
-    ".jsonl": lambda table, place: table.write_ndjson(place),
-}
-"""How a table is written, by the ending of the path."""

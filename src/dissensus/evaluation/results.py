@@ -647,6 +647,13 @@ class Evaluation(Value):
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
 
+        Parameters
+        ----------
+        directory
+            Where to.
+        overwrite
+            Replace earlier results. A directory that holds anything else stays, as does the working directory.
+
         Examples
         --------
         >>> import tempfile

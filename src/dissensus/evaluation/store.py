@@ -25,7 +25,8 @@ import numpy.typing as npt
 from dissensus.aggregation.base import restored_aggregation
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError, FormatError
-from dissensus.core.files import checked_path, directory_written_whole, open_source
+from dissensus.core.files import checked_path, open_source
+from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
@@ -46,6 +47,7 @@ FORMAT, VERSION = "dissensus results", 1
 
 NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
 FILES = (*NUMBERS, "run.json")
+REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
 LISTS = ("offsets", "codes", "values")
 
@@ -57,16 +59,27 @@ MIGRATIONS: dict[int, Migration] = {}
 
 def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
     """Write an evaluation into a directory."""
-    with directory_written_whole(directory, overwrite=overwrite) as place:
+    with directory_written_whole(directory, overwrite=overwrite, foreign=not_results) as place:
         write_files(evaluation, place)
+
+
+def not_results(place: FilePath) -> str:
+    """Say what in a directory must not be lost; nothing if it holds results, perhaps their report, and nothing else."""
+    try:
+        described = json.loads((place / "run.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        described = None
+    if not isinstance(described, dict) or described.get("format") != FORMAT:
+        return f"no run.json with the format {FORMAT!r}"
+    return foreign_entry(place, (*FILES, REPORT))
 
 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
     (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
-    evaluation.per_case().write_parquet(place / "per_case.parquet")
-    evaluation.per_draw().write_parquet(place / "per_draw.parquet")
-    evaluation.certainties().write_parquet(place / "certainty.parquet")
+    write_parquet(evaluation.per_case(), place / "per_case.parquet")
+    write_parquet(evaluation.per_draw(), place / "per_draw.parquet")
+    write_parquet(evaluation.certainties(), place / "certainty.parquet")
     np.savez_compressed(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
     described = _plain({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": _hashes(place)})
     (place / "run.json").write_text(_json({**described, "checksum": _checksum(described)}), encoding="utf-8")

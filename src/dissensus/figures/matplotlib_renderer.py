@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, MissingExtraError
-from dissensus.core.files import directory_written_whole, written_whole
+from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 
@@ -52,10 +53,10 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def write_chart(chart: Chart, path: Path) -> None:
+def write_chart(chart: Chart, path: Path, *, overwrite: bool = False) -> None:
     """Write a chart to a file that appears whole or not at all; its ending chooses the form."""
     ending = checked_ending(path)
-    with written_whole(path) as temporary:
+    with written_whole(path, overwrite=overwrite) as temporary:
         _save(chart, temporary, ending)
 
 
@@ -87,7 +88,9 @@ def _save(chart: Chart, place: FilePath, ending: str) -> None:
 
     with rc_context({**SETTINGS, "font.family": _families()}):
         figure = drawn(chart)
-        figure.savefig(place, format=ending[1:], dpi=200, metadata=UNDATED[ending])
+        # drawn in memory first: on a full disk, matplotlib hides the error of the disk behind one of its own
+        figure.savefig(memory := BytesIO(), format=ending[1:], dpi=200, metadata=UNDATED[ending])
+    place.write_bytes(memory.getvalue())
 
 
 def _families() -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from dissensus.core.aliases import Path
-from dissensus.core.files import written_whole
+from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import glossary, words
 from dissensus.report.encoding import script_json
 from dissensus.report.pictures import Picture
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def write_report(
-    evaluation: Evaluation, path: Path, *, title: str | None = None, explorer_cases: int = EXPLORER_CASES
+    evaluation: Evaluation,
+    path: Path,
+    *,
+    title: str | None = None,
+    explorer_cases: int = EXPLORER_CASES,
+    overwrite: bool = False,
 ) -> None:
     """Write the report of an evaluation: one file that opens offline, whole or not at all.
 
@@ -41,6 +46,8 @@ def write_report(
         Heading of the page.
     explorer_cases
         How many cases can be looked at one by one; of more, the most uncertain ones are kept.
+    overwrite
+        Replace an existing file.
 
     Examples
     --------
@@ -54,8 +61,9 @@ def write_report(
     ...     "<h1>Two cases</h1>" in (Path(folder) / "report.html").read_text(encoding="utf-8")
     True
     """
+    checked_file_target(path, overwrite=overwrite)
     page = report_html(evaluation, title=title, explorer_cases=explorer_cases)
-    with written_whole(path) as temporary:
+    with written_whole(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(page.encode("utf-8", "replace"))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.errors import MissingExtraError
-from dissensus.core.files import directory_written_whole
+from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.figures import theme
 from dissensus.figures.case_charts import CORNERS, risk_ranges, simplex
 from dissensus.figures.certainty_charts import certainty_curves
@@ -35,6 +35,11 @@ def charts_of(frames: Frames) -> dict[str, Chart]:
     return {name: draw(frames) for name, (needed, draw) in CHARTS.items() if needed in frames}
 
 
+def not_figures(place: FilePath) -> str:
+    """Say what in a directory must not be lost; nothing if it holds these figures only."""
+    return foreign_entry(place, [f"{name}{ending}" for name in CHARTS for ending in (".svg", ".html")])
+
+
 def write_figures(frames: Frames, directory: Path, *, overwrite: bool = False) -> tuple[FilePath, ...]:
     """Write the figures into a directory, all or none: SVG if matplotlib is there, otherwise pages."""
     from dissensus.figures.matplotlib_renderer import write_chart
@@ -42,7 +47,7 @@ def write_figures(frames: Frames, directory: Path, *, overwrite: bool = False) -
 
     ending = ".svg" if _has_matplotlib() else ".html"
     charts = charts_of(frames)
-    with directory_written_whole(directory, overwrite=overwrite) as room:
+    with directory_written_whole(directory, overwrite=overwrite, foreign=not_figures) as room:
         for name, chart in charts.items():
             place = room / f"{name}{ending}"
             if ending == ".svg":

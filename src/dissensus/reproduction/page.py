@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.core.files import written_whole
+from dissensus.core.output import written_whole
 from dissensus.figures.charts import Bars, Chart, Line, Mark
 from dissensus.figures.samples import kept_places
 from dissensus.reproduction import (
@@ -126,10 +126,10 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
 
 
 def write_page(reproduction: Reproduction, path: Path) -> tuple[FilePath, ...]:
-    """Write the page, and its figures into ``images/reproduction`` beside it; return what was written."""
+    """Write the page anew, and its figures into ``images/reproduction`` beside it; return what was written."""
     target = FilePath(path)
     drawn = _write_images(charts_of(reproduction.frames), target.parent / FOLDER)
-    with written_whole(target) as temporary:
+    with written_whole(target, overwrite=True) as temporary:
         temporary.write_text(page_text(reproduction, {place.stem for place in drawn}), encoding="utf-8")
     return (target, *drawn)
 

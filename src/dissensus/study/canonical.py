@@ -16,7 +16,7 @@ import polars as pl
 
 from dissensus.core.aliases import IntArray, Path
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import write_table, written_whole
+from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
@@ -100,16 +100,26 @@ def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
     return all_names.gather(np.where(codes == ANONYMOUS, len(names), codes))
 
 
-def write_annotations(annotations: Annotations, path: Path) -> None:
+def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool = False) -> None:
     """Write annotations; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
     :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists.
 
+    Parameters
+    ----------
+    annotations
+        What to write.
+    path
+        Where to.
+    overwrite
+        Replace an existing file.
+
     Raises
     ------
     FormatError
-        If the ending is not known or the file cannot be written; nothing half-written is left behind.
+        If the ending is not known, or if the file cannot be written or exists already; nothing half-written is left
+        behind.
 
     Examples
     --------
@@ -121,11 +131,27 @@ def write_annotations(annotations: Annotations, path: Path) -> None:
     ...     read_annotations(FilePath(folder, "opinions.csv")) == said
     True
     """
-    if FilePath(path).suffix.lower() == ".json":
-        with written_whole(path) as temporary:
+    check_annotations_ending(path)
+    if is_nested(path):
+        with written_whole(path, overwrite=overwrite) as temporary:
             _write_nested(annotations, temporary)
     else:
-        write_table(long_table(annotations), path)
+        write_table(long_table(annotations), path, overwrite=overwrite)
+
+
+def check_annotations_ending(path: Path) -> None:
+    """Refuse a path whose ending chooses no form."""
+    if not is_nested(path):
+        table_writer(path)
+
+
+def is_nested(path: Path) -> bool:
+    """Tell whether the ending of a path chooses nested lists.
+
+    >>> is_nested("opinions.json")
+    True
+    """
+    return FilePath(path).suffix.lower() == ".json"
 
 
 def _write_nested(annotations: Annotations, place: FilePath) -> None:

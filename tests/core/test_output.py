@@ -1,0 +1,383 @@
+"""Writing never destroys: targets that are refused, replacement in one step, and leftovers of processes that died."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dissensus.core import output
+from dissensus.core.errors import FormatError
+from dissensus.core.interruption import UNDERWAY, undisturbed
+from dissensus.core.output import (
+    checked_directory_target,
+    checked_file_target,
+    directory_written_whole,
+    foreign_entry,
+    written_whole,
+)
+
+
+def known(place: Path) -> str:
+    return foreign_entry(place, ["a.txt", "b.txt"])
+
+
+def entries(place: Path) -> list[str]:
+    return sorted(os.listdir(place))  # noqa: PTH208 - hidden files count
+
+
+def put(place: Path, text: str = "old") -> Path:
+    place.write_text(text)
+    return place
+
+
+# Files --------------------------------------------------------------------------------------------------
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with written_whole(target) as temporary:
+        temporary.write_text("all of it")
+        assert not target.exists()
+    assert target.read_text() == "all of it"
+    assert entries(tmp_path) == ["out.txt"]
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left")])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
+    target = put(tmp_path / "out.txt")
+
+    def write_half() -> None:
+        with written_whole(target, overwrite=True) as temporary:
+            temporary.write_text("half")
+            raise failure
+
+    with pytest.raises((RuntimeError, KeyboardInterrupt, FormatError)):
+        write_half()
+    assert target.read_text() == "old"
+    assert entries(tmp_path) == ["out.txt"]
+    assert not UNDERWAY
+
+
+def test_a_written_file_has_ordinary_permissions_and_keeps_those_of_the_replaced_one(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "out.txt") as temporary:
+        temporary.write_text("x")
+    put(tmp_path / "ordinary.txt")
+    assert (tmp_path / "out.txt").stat().st_mode == (tmp_path / "ordinary.txt").stat().st_mode
+    (tmp_path / "out.txt").chmod(0o600)
+    with written_whole(tmp_path / "out.txt", overwrite=True) as temporary:
+        temporary.write_text("y")
+    assert (tmp_path / "out.txt").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
+    target = put(tmp_path / "out.txt")
+    with pytest.raises(FormatError, match="the output file exists already") as caught, written_whole(target):
+        pass
+    assert "--overwrite" in caught.value.advice
+    assert target.read_text() == "old"
+    with written_whole(target, overwrite=True) as temporary:
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out.txt"
+    for offered in (True, False):
+        if not offered:
+            monkeypatch.setattr(output, "_system_call", lambda: None)
+        with pytest.raises(FormatError, match="appeared"), written_whole(target):
+            put(target, "somebody else's")
+        assert target.read_text() == "somebody else's"
+        assert entries(tmp_path) == ["out.txt"]
+        target.unlink()
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FormatError, match="something else already"):
+        checked_file_target(tmp_path / "folder", overwrite=True)
+    with pytest.raises(FormatError, match="does not exist"):
+        checked_file_target(tmp_path / "none" / "a")
+    with pytest.raises(FormatError, match="cannot be written") as caught:
+        checked_file_target(tmp_path / ("a" * 300))
+    assert caught.value.got == "file name too long"
+    with pytest.raises(FormatError, match="leads nowhere"):
+        checked_file_target(tmp_path / "a\0b")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FormatError, match="something else already"):
+        checked_file_target(tmp_path / "pipe", overwrite=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(FormatError, match="cannot be written") as caught:
+        checked_file_target(tmp_path / "a")
+    assert caught.value.got == "permission denied"
+
+
+def test_an_input_is_never_replaced_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = put(tmp_path / "opinions.csv")
+    (tmp_path / "link.csv").symlink_to(source)
+    (tmp_path / "hard.csv").hardlink_to(source)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path / "folder")
+    spellings = [source, tmp_path / "link.csv", tmp_path / "hard.csv", tmp_path / "elsewhere" / "opinions.csv"]
+    for spelling in (*spellings, Path("../opinions.csv"), Path("../folder/../opinions.csv")):
+        for overwrite in (False, True):
+            with pytest.raises(FormatError, match="would replace an input"):
+                checked_file_target(spelling, overwrite=overwrite, inputs=[None, source])
+    with pytest.raises(FormatError, match="would replace an input"):
+        checked_file_target(source, overwrite=True, inputs=[tmp_path])
+    assert checked_file_target(tmp_path / "new.csv", inputs=[tmp_path, source]) == (tmp_path / "new.csv").resolve()
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    for text in ("one", "two"):
+        with written_whole(tmp_path / "link.txt", overwrite=True) as temporary:
+            temporary.write_text(text)
+        assert (tmp_path / "link.txt").is_symlink()
+        assert (tmp_path / "real.txt").read_text() == text
+
+
+# Directories --------------------------------------------------------------------------------------------
+
+
+def fill(place: Path, text: str = "old") -> Path:
+    place.mkdir()
+    put(place / "a.txt", text)
+    return place
+
+
+@pytest.fixture(params=["exchange", "two steps"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Replace directories in both ways that there are."""
+    if request.param == "exchange" and output._system_call() is None:
+        pytest.skip("this system cannot exchange directories")
+    if request.param == "two steps":
+        monkeypatch.setattr(output, "_system_call", lambda: None)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_directory_is_replaced_whole(tmp_path: Path) -> None:
+    target = fill(tmp_path / "results")
+    with directory_written_whole(target, overwrite=True, foreign=known) as place:
+        put(place / "b.txt", "new")
+        assert entries(target) == ["a.txt"]
+    assert entries(target) == ["b.txt"]
+    assert entries(tmp_path) == ["results"]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left")])
+def test_an_interrupted_replacement_leaves_the_old_directory(tmp_path: Path, failure: BaseException) -> None:
+    target = fill(tmp_path / "results")
+
+    def write_half() -> None:
+        with directory_written_whole(target, overwrite=True, foreign=known) as place:
+            put(place / "b.txt", "half")
+            raise failure
+
+    with pytest.raises((RuntimeError, KeyboardInterrupt, FormatError)):
+        write_half()
+    assert entries(target) == ["a.txt"]
+    assert entries(tmp_path) == ["results"]
+
+
+def test_when_the_second_of_two_steps_fails_the_first_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = fill(tmp_path / "results")
+    replace = Path.replace
+    monkeypatch.setattr(output, "_system_call", lambda: None)
+
+    def fail_once(one: Path, other: Path) -> Path:
+        if one.name == "new":
+            raise OSError(errno.EIO, "Input/output error")
+        return replace(one, other)
+
+    monkeypatch.setattr(Path, "replace", fail_once)
+    with (
+        pytest.raises(FormatError, match="cannot be written"),
+        directory_written_whole(target, overwrite=True, foreign=known),
+    ):
+        pass
+    assert entries(target) == ["a.txt"]
+    assert entries(tmp_path) == ["results"]
+
+
+def test_what_is_put_into_a_directory_meanwhile_is_kept(tmp_path: Path) -> None:
+    target = fill(tmp_path / "results")
+    with (
+        pytest.raises(FormatError, match="something else"),
+        directory_written_whole(target, overwrite=True, foreign=known),
+    ):
+        put(target / "thesis.tex")
+    assert entries(target) == ["a.txt", "thesis.tex"]
+    new = tmp_path / "new"
+    with pytest.raises(FormatError, match="appeared"), directory_written_whole(new):
+        fill(new)
+    assert entries(new) == ["a.txt"]
+
+
+def test_only_directories_that_hold_nothing_else_are_replaced(tmp_path: Path) -> None:
+    target = fill(tmp_path / "results")
+    with pytest.raises(FormatError, match="exists already"):
+        checked_directory_target(target, foreign=known)
+    with pytest.raises(FormatError, match="exists already"):
+        checked_directory_target(target, overwrite=True)
+    assert checked_directory_target(target, overwrite=True, foreign=known) == target.resolve()
+    (target / "b.txt").symlink_to(target / "a.txt")
+    with pytest.raises(FormatError, match="something else") as caught:
+        checked_directory_target(target, overwrite=True, foreign=known)
+    assert caught.value.got == "b.txt"
+    (target / "b.txt").unlink()
+    (target / "b.txt").mkdir()
+    with pytest.raises(FormatError, match="something else"):
+        checked_directory_target(target, overwrite=True, foreign=known)
+    with pytest.raises(FormatError, match="is a file"):
+        checked_directory_target(target / "a.txt", overwrite=True, foreign=known)
+
+
+def test_the_working_directory_and_what_holds_an_input_are_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "project" / "here"
+    here.mkdir(parents=True)
+    source = put(tmp_path / "project" / "a.txt")
+    (tmp_path / "link").symlink_to(here)
+    monkeypatch.chdir(here)
+    for spelling in (".", "", "../here", "..", here, tmp_path / "link", tmp_path):
+        with pytest.raises(FormatError, match="holds the working directory"):
+            checked_directory_target(spelling, overwrite=True, foreign=lambda _: "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").symlink_to(source)
+    for one in (source, tmp_path / "other", Path("link/../a.txt")):
+        with pytest.raises(FormatError, match="holds an input"):
+            checked_directory_target("project", overwrite=True, foreign=lambda _: "", inputs=[one])
+
+
+# Signals ------------------------------------------------------------------------------------------------
+
+
+def test_an_interruption_waits_until_the_steps_are_done() -> None:
+    done = []
+
+    def work() -> None:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append("after the signal")
+
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert done == ["after the signal"]
+
+
+# Leftovers ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dead() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def leftover(folder: Path, process: int, *, machine: str | None = None) -> Path:
+    return folder / f".dissensus-{machine or output._machine()}-{process}-0123456789ab"
+
+
+def write_something(folder: Path) -> None:
+    with written_whole(folder / "out.txt", overwrite=True) as temporary:
+        temporary.write_text("x")
+
+
+def test_leftovers_of_processes_that_died_are_removed(tmp_path: Path, dead: int) -> None:
+    put(leftover(tmp_path, dead))
+    write_something(tmp_path)
+    assert entries(tmp_path) == ["out.txt"]
+    (leftover(tmp_path, dead) / "new").mkdir(parents=True)
+    put(leftover(tmp_path, dead) / "new" / "a.txt")
+    write_something(tmp_path)
+    assert entries(tmp_path) == ["out.txt"]
+
+
+def test_a_leftover_under_the_own_number_is_one_of_an_earlier_process(tmp_path: Path) -> None:
+    put(leftover(tmp_path, os.getpid()))
+    write_something(tmp_path)
+    assert entries(tmp_path) == ["out.txt"]
+
+
+def test_what_is_under_way_or_not_ours_stays(tmp_path: Path, dead: int) -> None:
+    others = [
+        leftover(tmp_path, os.getppid()),
+        leftover(tmp_path, 1),
+        leftover(tmp_path, dead, machine="01234567"),
+        tmp_path / f".dissensus-{dead}",
+        tmp_path / ".dissensus-notes.txt",
+    ]
+    for place in others:
+        put(place)
+    with written_whole(tmp_path / "b.txt") as underway:
+        write_something(tmp_path)
+        assert underway.exists()
+    assert all(place.read_text() == "old" for place in others)
+
+
+def test_old_results_come_back_when_a_process_died_between_the_two_steps(tmp_path: Path, dead: int) -> None:
+    room = leftover(tmp_path, dead)
+    (room / "old").mkdir(parents=True)
+    fill(room / "old" / "results")
+    with pytest.raises(FormatError, match="exists already"):
+        checked_directory_target(tmp_path / "results", foreign=known)
+    assert entries(tmp_path / "results") == ["a.txt"]
+    assert entries(tmp_path) == ["results"]
+
+
+# Other users --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def small_disk(place: Path, size: str) -> Iterator[None]:
+    """Mount a file system of a given size."""
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_read_only_file_system_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a file system")
+    place = tmp_path / "disk"
+    try:
+        with small_disk(place, "64k"):
+            fill(place / "results")
+            subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+            with pytest.raises(FormatError, match="cannot be written") as caught:
+                checked_file_target(place / "a.txt")
+            assert "read-only" in caught.value.got
+            with pytest.raises(FormatError, match="cannot be written"):
+                checked_directory_target(place / "results", overwrite=True, foreign=known)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no file system can be mounted: {error.stderr!r}")

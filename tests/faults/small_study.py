@@ -1,0 +1,76 @@
+"""A study of five cases in files, and the command line on it: within this process, or as one of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dissensus.cli import main
+
+OPINIONS = """case,annotator,condition,rank
+c1,Ann,Eczema,1
+c1,Bo,Tinea,1
+c2,Ann,Eczema,1
+c2,Bo,Eczema,1
+c3,Ann,Tinea,1
+c3,Bo,Lupus,1
+c4,Ann,Lupus,1
+c4,Ann,Tinea,2
+c5,Bo,Lupus,1
+"""
+SCORES = """case,Eczema,Tinea,Lupus
+c1,0.5,0.3,0.2
+c2,0.6,0.3,0.1
+c3,0.2,0.5,0.3
+c4,0.2,0.2,0.6
+c5,0.1,0.2,0.7
+"""
+EVALUATE = (
+    *("evaluate", "opinions.csv", "--predictions", "A=A.csv", "--aggregation", "plackett-luce:3"),
+    *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--out", "results"),
+)
+PROCESS = """import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from dissensus import cli
+run = cli._run
+cli._run = lambda: (print("ready", flush=True), run())
+cli.main()
+"""
+"""The command line as a process that tells when it begins, and can be interrupted even if the tests cannot."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+def put_study(folder: Path) -> None:
+    """Write the opinions, and the predictions of a model."""
+    (folder / "opinions.csv").write_text(OPINIONS)
+    (folder / "A.csv").write_text(SCORES)
+
+
+def entries(place: Path) -> list[str]:
+    """Name everything in a directory, hidden files too."""
+    return sorted(os.listdir(place))  # noqa: PTH208 - hidden files count
+
+
+def snapshot(place: Path) -> dict[str, bytes]:
+    """Return the content of every file of a directory."""
+    return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def call(patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: Sequence[object]) -> Outcome:
+    """Run the command line within this process."""
+    patch.setattr(sys, "argv", ["dissensus", *map(str, words)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    captured = capsys.readouterr()
+    return Outcome(int(left.value.code or 0), captured.out, captured.err)

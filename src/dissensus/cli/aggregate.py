@@ -63,11 +63,9 @@ def _run(
 ) -> None:
     import time
 
-    from rich.console import Console
-    from rich.text import Text
-
     from dissensus.aggregation.diagnostics import sampling_diagnostics
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
+    from dissensus.cli.terminal import say
     from dissensus.core.errors import listing
     from dissensus.core.files import write_table
 
@@ -80,14 +78,13 @@ def _run(
     if draws_out is not None:
         write_table(plausibilities.to_frame(), draws_out)
     seconds = time.perf_counter() - began
-    console = Console(soft_wrap=True)
     speed = plausibilities.n_cases / seconds
-    console.print(Text(f"{aggregation}", style="bold"))
-    console.print(f"  {plausibilities}")
-    console.print(f"  {seconds:.2f} s, {speed:,.0f} cases/s, including compilation if any")
+    say(f"{aggregation}", style="bold")
+    say(f"  {plausibilities}")
+    say(f"  {seconds:.2f} s, {speed:,.0f} cases/s, including compilation if any")
     if plausibilities.excluded:
-        console.print(Text(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow"))
+        say(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow")
     if plausibilities.n_draws > 1:
         for warning in sampling_diagnostics(plausibilities).warnings():
-            console.print(Text(f"  ! {warning}", style="yellow"))
-    console.print(Text(f"  -> {out}"))
+            say(f"  ! {warning}", style="yellow")
+    say(f"  -> {out}")

@@ -133,18 +133,17 @@ def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: boo
 
 def show_results(result: Evaluation, out: Path) -> None:
     """Print the table, the headline, what to beware of, and where everything is."""
-    from rich.console import Console
+    from dissensus.cli.terminal import say, show
 
-    console = Console(soft_wrap=True)
     if result.models:
-        console.print(summary_table(result))
-    console.print(repr(result), markup=False, highlight=False)
+        show(summary_table(result))
+    say(repr(result))
     for warning in result.warnings:
-        console.print(f"  ! {warning}", markup=False, highlight=False)
+        say(f"  ! {warning}")
     rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""
     report = out / "report.html"
     seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
-    console.print(f"-> {out}" + (f" ({seen})" if seen else ""), markup=False, highlight=False)
+    say(f"-> {out}" + (f" ({seen})" if seen else ""))
 
 
 def refuse_existing(out: Path, *, overwrite: bool) -> None:

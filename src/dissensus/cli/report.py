@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.terminal import say
+
 
 def report(
     results: Annotated[
@@ -36,17 +38,11 @@ def report(
     page = results / "report.html" if out is None else out
     if static is not None:
         written = evaluation.plot.write(static)
-        _say(f"-> {static} ({len(written)} figures)")
+        say(f"-> {static} ({len(written)} figures)")
     write_report(evaluation, page, title=title)
-    _say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
+    say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
         _open(page)
-
-
-def _say(text: str) -> None:
-    from rich.console import Console
-
-    Console(soft_wrap=True).print(text, markup=False, highlight=False)
 
 
 def _open(page: Path) -> None:
@@ -54,4 +50,4 @@ def _open(page: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):
-        _say("  no browser could be opened; open the file yourself")
+        say("  no browser could be opened; open the file yourself")

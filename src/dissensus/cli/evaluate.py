@@ -29,7 +29,8 @@ def evaluate(
         typer.Option(
             "--predictions",
             metavar="NAME=FILE",
-            help="A model's predictions. Repeat as needed; without any, only the certainty is found.",
+            help="A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed; without any, "
+            "only the certainty is found.",
         ),
     ] = None,
     aggregation: Annotated[
@@ -55,6 +56,9 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
+    remote_images: Annotated[
+        bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
+    ] = False,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
@@ -114,11 +118,13 @@ def evaluate(
     sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
     inputs = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
     result = replace(result, material=replace(result.material, inputs=inputs))
-    write_results(result, out, overwrite=overwrite, report=report)
+    write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
 
 
-def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
+def write_results(
+    result: Evaluation, out: Path, *, overwrite: bool, report: bool = True, remote_images: bool = False
+) -> None:
     """Write the directory of results, with its report, whole or not at all."""
     from dissensus.core.files import directory_written_whole
     from dissensus.evaluation.store import write_files
@@ -128,7 +134,7 @@ def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: boo
         if report:
             from dissensus.report.page import write_report
 
-            write_report(result, place / "report.html")
+            write_report(result, place / "report.html", remote_images=remote_images)
 
 
 def show_results(result: Evaluation, out: Path) -> None:

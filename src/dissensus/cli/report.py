@@ -19,6 +19,9 @@ def report(
     static: Annotated[
         Path | None, typer.Option("--static", help="Write the figures as SVG into this new directory, for a paper.")
     ] = None,
+    remote_images: Annotated[
+        bool, typer.Option("--remote-images", help="Let the page load images of cases from the network.")
+    ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Write the report: headline, figures, every case, methods and provenance in one file without network.
@@ -39,7 +42,7 @@ def report(
     if static is not None:
         written = evaluation.plot.write(static)
         say(f"-> {static} ({len(written)} figures)")
-    write_report(evaluation, page, title=title)
+    write_report(evaluation, page, title=title, remote_images=remote_images)
     say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
         _open(page)

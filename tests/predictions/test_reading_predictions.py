@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dissensus.core.errors import DissensusError, DissensusWarning
-from dissensus.predictions.reader import examine_predictions, read_models, read_predictions
+from dissensus.predictions.reader import examine_predictions, named_path, read_models, read_predictions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,3 +282,26 @@ def test_an_examination_keeps_notes(tmp_path: Path) -> None:
 def test_a_format_can_be_demanded(tmp_path: Path) -> None:
     path = written(tmp_path / "m.csv", "case,label,score\nc1,0.4,0.6\n")
     assert read_predictions(path, format="wide").conditions == ("label", "score")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "path"),
+    [
+        ("A=a.csv", "A", "a.csv"),
+        (r"A\=B=a.csv", "A=B", "a.csv"),
+        (r"meta\/A=models/a=1.csv", "meta/A", "models/a=1.csv"),
+        (r"a\\b=a.csv", r"a\b", "a.csv"),
+        ("models/x=1.csv", "x=1", "models/x=1.csv"),
+        (r"C:\models\x=1.csv", None, r"C:\models\x=1.csv"),
+    ],
+)
+def test_names_hold_equals_signs_and_slashes_after_a_backslash(text: str, name: str | None, path: str) -> None:
+    found, place = named_path(text)
+    assert str(place) == path
+    assert name is None or found == name
+
+
+@pytest.mark.parametrize("text", ["=a.csv", "A=", r"A\=B= "])
+def test_a_name_without_a_file_or_a_file_without_a_name_is_refused(text: str) -> None:
+    with pytest.raises(DissensusError, match="a model needs a name and a file"):
+        named_path(text)

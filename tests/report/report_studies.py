@@ -64,7 +64,9 @@ def simulated_models(theta: FloatArray, qualities: dict[str, float]) -> dict[str
 
 
 def demo_study(directory: Path, *, n_cases: int = 60) -> Evaluation:
-    """Evaluate four models on a simulated study; two cases have an image, one of which does not exist."""
+    """Evaluate four models on a simulated study; four cases have an image, of which
+    one does not exist and two are elsewhere.
+    """
     study = simulate_study(n_cases=n_cases, n_conditions=12, seed=3)
     said = study.annotations
     (directory / "picture one.png").write_bytes(base64.b64decode(PIXEL))
@@ -76,7 +78,13 @@ def demo_study(directory: Path, *, n_cases: int = 60) -> Evaluation:
         draws=80,
         categories=Categories.from_labels(["low", "medium", "high"] * 4, said.conditions),
         strata={"site": [["Basel", "Bonn", "Turin"][i % 3] for i in range(n_cases)]},
-        images=["picture one.png", "missing.png", *[""] * (n_cases - 2)],
+        images=[
+            "picture one.png",
+            "missing.png",
+            "https://example.org/3.png",
+            "//example.org/4",
+            *[""] * (n_cases - 4),
+        ],
     )
 
 

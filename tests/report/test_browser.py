@@ -249,6 +249,16 @@ def test_an_image_is_shown_and_a_missing_one_leaves_no_trace(page: Page, shared:
     assert "ERR_FILE_NOT_FOUND" in shared.wrong.pop()
 
 
+@pytest.mark.parametrize(("case", "address"), [(3, "https://example.org/3.png"), (4, "https://example.org/4")])
+def test_an_image_elsewhere_is_not_loaded_and_the_page_says_so(
+    page: Page, shared: Opened, case: int, address: str
+) -> None:
+    page.evaluate(f"location.hash = '#case=case%20{case}'")
+    expect(page.locator("#case .withheld")).to_contain_text(f"not loaded from the network: {address}")
+    expect(page.locator("#case img")).to_have_count(0)
+    assert shared.asked == []
+
+
 # Names --------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dissensus.core.errors import DissensusError
 
 from dissensus.core.interruption import told_when_interrupted
 
@@ -19,21 +23,27 @@ def main() -> None:
 
 def _run() -> None:
     from dissensus.cli.app import app
+    from dissensus.cli.terminal import prepare
     from dissensus.core.errors import DissensusError
+
+    prepare()
 
     try:
         app(prog_name="dissensus")
     except DissensusError as error:
-        _print_error(str(error))
+        _print_error(error)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
 
 
-def _print_error(text: str) -> None:
+def _print_error(error: DissensusError) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from dissensus.core.names import visible
+
     console = Console(stderr=True, soft_wrap=True)
-    console.print(Text("error: ", style="bold red").append(text, style="default"))
+    parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
+    console.print(Text("error: ", style="bold red").append(str(type(error)(**parts)), style="default"))

@@ -76,11 +76,9 @@ def _run(
 ) -> None:
     import time
 
-    from rich.console import Console
-    from rich.text import Text
-
     from dissensus.aggregation.diagnostics import sampling_diagnostics
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
+    from dissensus.cli.terminal import say
     from dissensus.core.errors import listing
 
     compile_on_first_use()
@@ -90,17 +88,16 @@ def _run(
         soft = plausibilities.summary(advance=advance)
     _write(plausibilities, soft, out, draws_out, overwrite=overwrite)
     seconds = time.perf_counter() - began
-    console = Console(soft_wrap=True)
     speed = plausibilities.n_cases / seconds
-    console.print(Text(f"{aggregation}", style="bold"))
-    console.print(f"  {plausibilities}")
-    console.print(f"  {seconds:.2f} s, {speed:,.0f} cases/s, including compilation if any")
+    say(f"{aggregation}", style="bold")
+    say(f"  {plausibilities}")
+    say(f"  {seconds:.2f} s, {speed:,.0f} cases/s, including compilation if any")
     if plausibilities.excluded:
-        console.print(Text(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow"))
+        say(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow")
     if plausibilities.n_draws > 1:
         for warning in sampling_diagnostics(plausibilities).warnings():
-            console.print(Text(f"  ! {warning}", style="yellow"))
-    console.print(Text(f"  -> {out}"))
+            say(f"  ! {warning}", style="yellow")
+    say(f"  -> {out}")
 
 
 def _write(

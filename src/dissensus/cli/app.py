@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dissensus.cli.aggregate import aggregate
 from dissensus.cli.certainty import certainty
@@ -19,6 +21,35 @@ from dissensus.cli.plot import plot
 from dissensus.cli.report import report
 from dissensus.cli.reproduce import reproduce
 from dissensus.cli.validate import validate
+
+UsageError: Any = typer.BadParameter.__bases__[0]
+"""What typer raises at wrong words: some versions bring their own copy of it, without a public name."""
+
+
+class VisibleGroup(TyperGroup):
+    """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words before the command."""
+        with _visible_mistakes():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the words of the command, and run it."""
+        with _visible_mistakes():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_mistakes() -> Iterator[None]:
+    try:
+        yield
+    except Exception as mistake:
+        if isinstance(mistake, UsageError):
+            from dissensus.core.names import visible
+
+            mistake.message = visible(mistake.message)
+        raise
 
 
 class ListingCommand(TyperCommand):
@@ -42,6 +73,7 @@ FAMILIES = {
 """Options that choose one of a family, and where the family is."""
 
 app = typer.Typer(
+    cls=VisibleGroup,
     name="dissensus",
     no_args_is_help=True,
     add_completion=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,10 +99,8 @@ def _run(
     categories: Path | None,
     via: str,
 ) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     from dissensus.cli.progress import compile_on_first_use
+    from dissensus.cli.terminal import say
     from dissensus.core.output import write_table
 
     groups = options.categories_from(categories, plausibilities.conditions)
@@ -117,11 +115,10 @@ def _run(
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
     if out is not None:
         write_table(ordered, out, overwrite=overwrite)
-    console = Console(soft_wrap=True)
-    console.print(Text(title, style="bold"))
-    _show(console.print, plausibilities, profile, by_category, ordered)
+    say(title, style="bold")
+    _show(plausibilities, profile, by_category, ordered)
     if out is not None:
-        console.print(Text(f"  -> {out}"))
+        say(f"  -> {out}")
 
 
 def _tops(top: int | None, n_conditions: int) -> range:
@@ -184,23 +181,21 @@ def _with_categories(
 
 
 def _show(
-    show: Callable[..., None],
     plausibilities: Plausibilities,
     profile: tuple[Certainty, ...],
     by_category: Certainty | None,
     table: pl.DataFrame,
 ) -> None:
     """Print the summary, and the most uncertain cases."""
-    from rich.text import Text
-
+    from dissensus.cli.terminal import say, show
     from dissensus.core.errors import listing
 
-    show(Text(f"  {plausibilities}"))
+    say(f"  {plausibilities}")
     if plausibilities.excluded:
-        show(Text(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow"))
+        say(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow")
     named = {f"top {one.top}": one for one in profile}
     show(_summary(named if by_category is None else {**named, "category": by_category}))
-    show(f"the {min(SHOWN, len(table))} most uncertain of {len(table)} cases:")
+    say(f"the {min(SHOWN, len(table))} most uncertain of {len(table)} cases:")
     show(_uncertain(table))
 
 

@@ -33,8 +33,7 @@ def compare(
 
       dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
-    from rich.console import Console
-
+    from dissensus.cli.terminal import say, show
     from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.sentences import flips, plain
     from dissensus.evaluation.store import FILES, load_evaluation
@@ -48,10 +47,9 @@ def compare(
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    console = Console(soft_wrap=True)
-    console.print(comparison_table(result, [d for d in comparison.differences if metric in (None, d.metric)]))
+    show(comparison_table(result, [d for d in comparison.differences if metric in (None, d.metric)]))
     for sentence in flips(comparison):
-        console.print(f"  ! the order flips: {plain(sentence)}", markup=False, highlight=False)
+        say(f"  ! the order flips: {plain(sentence)}")
 
 
 def comparison_table(result: Evaluation, differences: Iterable[Difference]) -> Table:

@@ -30,9 +30,8 @@ def convert(
 
       dissensus convert selectors.json opinions.parquet --conditions conditions.txt
     """
-    from rich.console import Console
-    from rich.text import Text
-
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
     from dissensus.core.output import checked_file_target
     from dissensus.study.canonical import check_annotations_ending, write_annotations
     from dissensus.study.diagnosis import plural
@@ -42,8 +41,7 @@ def convert(
     reading = options.examine(file, said)
     rankings = reading.rankings
     write_annotations(rankings, out, overwrite=overwrite)
-    console = Console()
     for note in reading.notes:
-        console.print(Text(f"  ! {note}", style="yellow"))
+        say(f"  ! {visible(str(note))}", style="yellow")
     what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_rankings, 'ranking')}"
-    console.print(Text(f"{file} ({reading.format}) -> {out}: {what}"), soft_wrap=True)
+    say(visible(f"{file} ({reading.format}) -> {out}: {what}"))

@@ -13,7 +13,6 @@ from dissensus.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import Console
     from rich.table import Table
 
     from dissensus.aggregation.base import Aggregation
@@ -44,10 +43,10 @@ def demo(
 
       dissensus demo --cases 2000 --out larger-demo
     """
-    from rich.console import Console
-
     from dissensus.cli.evaluate import show_results, write_results
     from dissensus.cli.progress import compile_on_first_use
+    from dissensus.cli.terminal import say
+    from dissensus.cli.terminal import show as show_table
     from dissensus.cli.validate import show
     from dissensus.core.output import checked_directory_target
     from dissensus.datasets.simulation import simulate_study
@@ -62,12 +61,9 @@ def demo(
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite)
     show_results(result, out)
-    console = Console()
-    console.print()
-    console.print(lesson(result), markup=False, highlight=False, soft_wrap=True)
-    console.print()
-    console.print(printed_table())
-    _say_what_next(console, out)
+    say(f"\n{lesson(result)}\n")
+    show_table(printed_table())
+    _say_what_next(out)
 
 
 def was_written_by_demo(out: Path) -> bool:
@@ -180,13 +176,15 @@ def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]
     return {**dict(certainties), **{(case, int(number)): value for case, number, value in values}}
 
 
-def _say_what_next(console: Console, out: Path) -> None:
+def _say_what_next(out: Path) -> None:
+    from dissensus.cli.terminal import say
+
     report = (out / "report.html").absolute()
     lines = (
         f"Look at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}",
         "Compare the models:  dissensus compare " + str(out),
         "Try it on your own:  dissensus evaluate opinions.csv --predictions A=a.csv --out results",
     )
-    console.print()
+    say("")
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line)

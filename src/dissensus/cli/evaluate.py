@@ -29,7 +29,8 @@ def evaluate(
         typer.Option(
             "--predictions",
             metavar="NAME=FILE",
-            help="A model's predictions. Repeat as needed; without any, only the certainty is found.",
+            help="A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed; without any, "
+            "only the certainty is found.",
         ),
     ] = None,
     aggregation: Annotated[
@@ -55,6 +56,9 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
+    remote_images: Annotated[
+        bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
+    ] = False,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
@@ -120,11 +124,13 @@ def evaluate(
     sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
     hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
     result = replace(result, material=replace(result.material, inputs=hashes))
-    write_results(result, out, overwrite=overwrite, report=report)
+    write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
 
 
-def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: bool = True) -> None:
+def write_results(
+    result: Evaluation, out: Path, *, overwrite: bool, report: bool = True, remote_images: bool = False
+) -> None:
     """Write the directory of results, with its report, whole or not at all."""
     from dissensus.core.output import directory_written_whole
     from dissensus.evaluation.store import REPORT, not_results, write_files
@@ -134,23 +140,22 @@ def write_results(result: Evaluation, out: Path, *, overwrite: bool, report: boo
         if report:
             from dissensus.report.page import write_report
 
-            write_report(result, place / REPORT)
+            write_report(result, place / REPORT, remote_images=remote_images)
 
 
 def show_results(result: Evaluation, out: Path) -> None:
     """Print the table, the headline, what to beware of, and where everything is."""
-    from rich.console import Console
+    from dissensus.cli.terminal import say, show
 
-    console = Console(soft_wrap=True)
     if result.models:
-        console.print(summary_table(result))
-    console.print(repr(result), markup=False, highlight=False)
+        show(summary_table(result))
+    say(repr(result))
     for warning in result.warnings:
-        console.print(f"  ! {warning}", markup=False, highlight=False)
+        say(f"  ! {warning}")
     rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""
     report = out / "report.html"
     seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
-    console.print(f"-> {out}" + (f" ({seen})" if seen else ""), markup=False, highlight=False)
+    say(f"-> {out}" + (f" ({seen})" if seen else ""))
 
 
 def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Tables on the terminal: names in them are text, whatever they hold, and are folded rather than cut."""
+"""Tables on the terminal: names in them are visible text, whatever they hold, and are folded rather than cut."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
     from rich.table import Column, Table
     from rich.text import Text
 
+    from dissensus.core.names import visible
+
     first = len(names) - numbers
     columns = [
-        Column(Text(name), justify="left" if place < first else "right", overflow="fold")
+        Column(Text(visible(name)), justify="left" if place < first else "right", overflow="fold")
         for place, name in enumerate(names)
     ]
-    table = Table(*columns, title=Text(title) if title else None)
+    table = Table(*columns, title=Text(visible(title)) if title else None)
     cells = [tuple(row) for row in rows]
     has_sections = any(not row[0] for row in cells)
     for row in cells:
         if has_sections and row[0]:
             table.add_section()
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     return table

@@ -41,19 +41,19 @@ def plot(
 
       dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
     """
-    from rich.console import Console
+    from dissensus.cli.terminal import say, show
+    from dissensus.core.names import visible
 
     if not show_list:
         _check(figure, out, results, overwrite=overwrite)
     plots = _loaded(results)
-    console = Console(soft_wrap=True)
     if show_list or figure is None or out is None:
-        console.print(_listing(plots))
+        show(_listing(plots))
         for what, names in _known_names(plots).items():
-            console.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
+            say(f"{what}: {', '.join(map(visible, names))}")
         return
     _write(plots.chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
-    console.print(f"  -> {out}", markup=False, highlight=False)
+    say(f"  -> {out}")
 
 
 def _check(figure: str | None, out: Path | None, results: Path, *, overwrite: bool) -> None:

@@ -47,19 +47,23 @@ def _speed_column() -> type:
 
 def compile_on_first_use() -> None:
     """Compile all kernels if this was not done yet, and say so."""
+    from dissensus.cli.terminal import say
     from dissensus.compilation import can_be_kept, is_compiled
     from dissensus.core.errors import DissensusError
 
     if is_compiled():
         return
     if not can_be_kept():
-        _say("compiling kernels, every time: there is no folder to keep them in (set NUMBA_CACHE_DIR to one)")
+        say(
+            "compiling kernels, every time: there is no folder to keep them in (set NUMBA_CACHE_DIR to one)",
+            stderr=True,
+        )
         return
-    _say("compiling the kernels for first use: once, some 20 seconds, then cached on disk")
+    say("compiling the kernels for first use: once, some 20 seconds, then cached on disk", stderr=True)
     try:
         compile_with_progress()
     except DissensusError as error:
-        _say(f"{error}\nso they are compiled one after another, when they are needed")
+        say(f"{error}\nso they are compiled one after another, when they are needed", stderr=True)
 
 
 def compile_with_progress(workers: int | None = None, *, force: bool = False) -> None:
@@ -74,9 +78,3 @@ def compile_with_progress(workers: int | None = None, *, force: bool = False) ->
     with bar if console.is_terminal else nullcontext():
         task = bar.add_task("compiling", total=1.0)
         compile_kernels(workers=workers, force=force, done=lambda share: bar.advance(task, share))
-
-
-def _say(text: str) -> None:
-    from rich.console import Console
-
-    Console(stderr=True, soft_wrap=True).print(text, markup=False, highlight=False)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import options
+from dissensus.cli.terminal import say
 
 
 def report(
@@ -19,6 +20,9 @@ def report(
     static: Annotated[
         Path | None, typer.Option("--static", help="Write the figures as SVG into this new directory, for a paper.")
     ] = None,
+    remote_images: Annotated[
+        bool, typer.Option("--remote-images", help="Let the page load images of cases from the network.")
+    ] = False,
     overwrite: options.OverwriteOption = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
@@ -45,17 +49,11 @@ def report(
     if static is not None:
         checked_directory_target(static)
         written = evaluation.plot.write(static)
-        _say(f"-> {static} ({len(written)} figures)")
-    write_report(evaluation, page, title=title, overwrite=overwrite)
-    _say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
+        say(f"-> {static} ({len(written)} figures)")
+    write_report(evaluation, page, title=title, remote_images=remote_images, overwrite=overwrite)
+    say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
         _open(page)
-
-
-def _say(text: str) -> None:
-    from rich.console import Console
-
-    Console(soft_wrap=True).print(text, markup=False, highlight=False)
 
 
 def _open(page: Path) -> None:
@@ -63,4 +61,4 @@ def _open(page: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):
-        _say("  no browser could be opened; open the file yourself")
+        say("  no browser could be opened; open the file yourself")

@@ -50,9 +50,9 @@ def reproduce(
       dissensus reproduce --data published --json reproduction.json --out figures
     """
     from rich.console import Console
-    from rich.text import Text
 
     from dissensus.cli.progress import compile_on_first_use
+    from dissensus.cli.terminal import say
     from dissensus.reproduction import reproduce as reproduced
 
     _check_targets(as_json, out, data, overwrite=overwrite)
@@ -60,13 +60,13 @@ def reproduce(
     with _progress() as watch:
         result = reproduced(data, draws=draws, sweep_draws=sweep_draws, seed=seed, threads=threads, watch=watch)
     written = _write(result, as_json, out, overwrite=overwrite)
-    console = Console(soft_wrap=False)
+    console = Console()
     for section in result.sections:
-        console.print(Text(f"\n{section.title}", style="bold"))
+        say(f"\n{section.title}", style="bold")
         console.print(_table(section))
         for number, reason in enumerate(section.reasons, start=1):
-            console.print(Text(f"  ({number}) {reason}", style="dim"), soft_wrap=True)
-    _close(console.print, result, written)
+            say(f"  ({number}) {reason}", style="dim")
+    _close(result, written)
 
 
 def _check_targets(as_json: Path | None, out: Path | None, data: Path | None, *, overwrite: bool) -> None:
@@ -88,7 +88,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
     console = Console(stderr=True)
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn("line"),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -138,15 +138,13 @@ def _table(section: Section) -> Table:
     return table
 
 
-def _close(show: Callable[..., None], result: Reproduction, written: list[Path]) -> None:
+def _close(result: Reproduction, written: list[Path]) -> None:
     """Say what was missing, what deserves a look, how it ended, and what was written."""
-    from rich.text import Text
+    from dissensus.cli.terminal import say
 
-    for each in result.missing:
-        show(Text(f"  ! {each}", style="yellow"), soft_wrap=True)
-    for note in result.notes:
-        show(Text(f"  ! {note}", style="yellow"), soft_wrap=True)
+    for each in (*result.missing, *result.notes):
+        say(f"  ! {each}", style="yellow")
     told = ", ".join(f"{verdict} {count}" for verdict, count in result.counts.items() if count)
-    show(Text(f"  {len(result.rows)} numbers: {told}"), soft_wrap=True)
+    say(f"  {len(result.rows)} numbers: {told}")
     for place in written:
-        show(Text(f"  -> {place}"), soft_wrap=True)
+        say(f"  -> {place}")

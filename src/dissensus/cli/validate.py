@@ -37,7 +37,7 @@ def validate(
     reading = options.examine(file, said)
     found = diagnose(reading.study, format=reading.format, notes=reading.notes)
     if as_json:
-        typer.echo(json.dumps({"file": str(file), **found.to_dict()}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"file": str(file), **found.to_dict()}, indent=2))
     else:
         show(file, found)
 
@@ -48,13 +48,15 @@ def show(file: Path, found: Diagnosis) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
+
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     for label, value in found.lines().items():
-        table.add_row(label, Text(value))
-    console.print(Text(f"{file}: understood as {found.format}", style="bold"))
-    console.print(table)
+        table.add_row(label, Text(visible(value)))
+    say(f"{visible(str(file))}: understood as {found.format}", style="bold")
+    Console().print(table)
     for remark in found.remarks():
-        console.print(Text(f"  ! {remark}", style="yellow"), soft_wrap=True)
+        say(f"  ! {visible(remark)}", style="yellow")
     lost = any(note.lost for note in found.notes)
-    console.print(Text("  everything else was used" if lost else "  everything was used", style="green"))
+    say("  everything else was used" if lost else "  everything was used", style="green")

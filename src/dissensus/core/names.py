@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,25 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
 """A choice of cases: names, positions, a slice or a mask."""
+
+
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines."""
+
+
+def visible(text: str) -> str:
+    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
+
+    >>> print(visible("\x1b[31mEczema\n\u202e"))
+    \x1b[31mEczema\n\u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(sign) if unicodedata.category(sign) in HIDDEN else sign for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
 
 
 def check_names(what: str, names: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -81,7 +82,7 @@ def read_predictions(
     ----------
     path
         npy, npz, rows of numbers as text, a wide or long CSV, TSV or Parquet table, or JSON lines; also
-        ``"name=path"``.
+        ``"name=path"``, where ``=`` and ``/`` in the name have a backslash before them.
     conditions, cases
         The names of the study: the predictions are matched to them by name. A matrix without names (npy,
         text) needs both, in the order of its columns and rows.
@@ -219,19 +220,29 @@ def examine_predictions(
 
 
 def named_path(path: Path) -> tuple[str, FilePath]:
-    """Split ``"name=path"``; a path alone is named after its file.
+    r"""Split ``"name=path"``; a path alone is named after its file.
+
+    A name that holds ``=``, ``/`` or a backslash has a backslash before each of them.
 
     >>> named_path("A=models/a.npy")
     ('A', PosixPath('models/a.npy'))
     >>> named_path("models/a.npy")
     ('a', PosixPath('models/a.npy'))
+    >>> named_path(r"meta\/A\=B=models/a.npy")
+    ('meta/A=B', PosixPath('models/a.npy'))
     """
-    name, equals, rest = str(path).partition("=")
-    if not equals or "/" in name or "\\" in name or FilePath(path).exists():
+    text = str(path)
+    split = None if isinstance(path, FilePath) else NAMED.fullmatch(text)
+    if split is None or FilePath(path).exists():
         return FilePath(path).stem, FilePath(path)
-    if not name.strip() or not rest.strip():
-        raise DissensusError("a model needs a name and a file", expected="NAME=FILE", got=repr(str(path)))
-    return name.strip(), FilePath(rest.strip())
+    name, rest = re.sub(r"\\([=/\\])", r"\1", split["name"]).strip(), split["path"].strip()
+    if not name or not rest:
+        raise DissensusError("a model needs a name and a file", expected="NAME=FILE", got=repr(text))
+    return name, FilePath(rest)
+
+
+NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
+"""``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""
 
 
 def _opened(place: FilePath) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,7 +87,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
         "runs": runs,
         "disagreement": _disagreement(subject, chosen),
         "strata": [_stratum(column, labels, chosen) for column, labels in evaluation.strata.items()],
-        "images": [evaluation.images[i] or "" for i in chosen] if evaluation.images else None,
+        **_images(subject, chosen),
         "conditions": [vocabulary.names[i] for i in vocabulary.used],
         "categories": _categories(evaluation, vocabulary),
     }
@@ -212,6 +213,49 @@ def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabula
 
 
 # What is known about cases and conditions ---------------------------------------------------------------
+
+
+ELSEWHERE = re.compile(
+    r"[\\/]{2}|(?!(?:data|file|[a-z]):)[a-z][a-z0-9+.-]*:|file:(?![\\/]?[^\\/]|[\\/]{3}[^\\/])", re.IGNORECASE
+)
+"""How the address of what is no file of this computer begins; browsers read backslashes as slashes."""
+
+
+def _images(subject: ReportSubject, chosen: IntArray) -> dict[str, list[str] | None]:
+    """Return the pictures of cases, and the addresses of those that are not loaded."""
+    if not subject.evaluation.images:
+        return {"images": None, "withheld": None}
+    addresses = [picture_address(subject.evaluation.images[i] or "") for i in chosen]
+    allowed = [one if is_local(one) or subject.remote_images else "" for one in addresses]
+    withheld = ["" if one == shown else one for one, shown in zip(addresses, allowed, strict=True)]
+    return {"images": allowed, "withheld": withheld}
+
+
+def picture_address(text: str) -> str:
+    r"""Return the address of a picture as a browser would read it; doubled slashes within a path become one.
+
+    >>> picture_address(" //host/x.png"), picture_address("pictures\\\\1.png")
+    ('https://host/x.png', 'pictures/1.png')
+    """
+    address = re.sub(r"[\t\r\n]", "", text).strip("".join(map(chr, range(33))))
+    if re.match(r"[\\/]{2}", address):
+        return "https://" + address.lstrip("\\/")
+    return re.sub(r"[\\/]{2,}", "/", address) if is_local(address) and ":" not in address else address
+
+
+def is_local(address: str) -> bool:
+    """Tell a picture within the page or in a file of this computer from one that some network holds.
+
+    >>> [is_local(one) for one in ("a.png", "data:image/png;base64,", "file:///a.png", "http://h/a", "file://h/a")]
+    [True, True, True, False, False]
+    """
+    return not ELSEWHERE.match(address)
+
+
+def remote_images(subject: ReportSubject) -> int:
+    """Count the cases whose picture the page loads from a network."""
+    images = subject.evaluation.images if subject.remote_images else ()
+    return sum(not is_local(picture_address(images[i] or "")) for i in kept_cases(subject) if images)
 
 
 def _disagreement(subject: ReportSubject, chosen: IntArray) -> list[int | None]:

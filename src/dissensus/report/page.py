@@ -32,6 +32,7 @@ def write_report(
     *,
     title: str | None = None,
     explorer_cases: int = EXPLORER_CASES,
+    remote_images: bool = False,
     overwrite: bool = False,
 ) -> None:
     """Write the report of an evaluation: one file that opens offline, whole or not at all.
@@ -46,6 +47,9 @@ def write_report(
         Heading of the page.
     explorer_cases
         How many cases can be looked at one by one; of more, the most uncertain ones are kept.
+    remote_images
+        Whether images of cases whose address begins with ``http``, ``https`` or ``//`` are loaded when a case is looked
+        at. By default nothing is loaded from any network, and the page says where an image would be.
     overwrite
         Replace an existing file.
 
@@ -62,12 +66,18 @@ def write_report(
     True
     """
     checked_file_target(path, overwrite=overwrite)
-    page = report_html(evaluation, title=title, explorer_cases=explorer_cases)
+    page = report_html(evaluation, title=title, explorer_cases=explorer_cases, remote_images=remote_images)
     with written_whole(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(page.encode("utf-8", "replace"))
 
 
-def report_html(evaluation: Evaluation, *, title: str | None = None, explorer_cases: int = EXPLORER_CASES) -> str:
+def report_html(
+    evaluation: Evaluation,
+    *,
+    title: str | None = None,
+    explorer_cases: int = EXPLORER_CASES,
+    remote_images: bool = False,
+) -> str:
     """Return the report as text; see :func:`write_report`.
 
     >>> from dissensus import Annotations, evaluate
@@ -75,13 +85,13 @@ def report_html(evaluation: Evaluation, *, title: str | None = None, explorer_ca
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """
-    subject = ReportSubject(evaluation, explorer_cases)
+    subject = ReportSubject(evaluation, explorer_cases, remote_images)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
     scripts = [_plotly_script(), _own("report.js")]
     page = _environment().get_template("page.html.jinja")
     return page.render(
         title=title or default_title(evaluation),
-        policy=content_policy(scripts),
+        policy=content_policy(scripts, remote_images=remote_images),
         style=Markup(_own("report.css")),
         scripts=[Markup(script) for script in scripts],
         page_data=script_json(page_data(parts)),
@@ -144,12 +154,13 @@ def page_data(parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def content_policy(scripts: list[str]) -> str:
+def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
     """Allow these scripts and no other, styles within the page, and pictures; nothing else may be fetched."""
+    network = " https: http:" if remote_images else ""
     hashes = " ".join(f"'sha256-{base64.b64encode(_digest(script)).decode('ascii')}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src 'self' data: blob: file: https:; base-uri 'none'; form-action 'none'"
+        f"img-src 'self' data: blob: file:{network}; base-uri 'none'; form-action 'none'"
     )
 
 

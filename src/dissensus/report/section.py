@@ -25,6 +25,7 @@ class ReportSubject:
 
     evaluation: Evaluation
     explorer_cases: int = EXPLORER_CASES
+    remote_images: bool = False
 
     @cached_property
     def plots(self) -> Plots:

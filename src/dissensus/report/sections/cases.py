@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissensus.report.explorer import explored
+from dissensus.report.explorer import explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject
 
 
@@ -18,9 +18,9 @@ class Cases(ReportSection):
     is_wide = True
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return how many cases there are, and how many of them are shown."""
+        """Return how many cases there are, how many of them are shown, and how many pictures a network holds."""
         total = subject.evaluation.n_cases
-        return {"shown": min(subject.explorer_cases, total), "total": total}
+        return {"shown": min(subject.explorer_cases, total), "total": total, "remote": remote_images(subject)}
 
     def data(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return all that the explorer shows."""

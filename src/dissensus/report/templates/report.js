@@ -708,9 +708,15 @@
     return element("ul", { class: "chips" }, ...items.map(([label, text]) => element("li", {}, `${label} `, bold(text))));
   }
 
+  function withheldOf(i) {
+    const address = cases.withheld?.[i];
+    if (!address) return null;
+    return element("p", { class: "note withheld", text: `An image of this case is not loaded from the network: ${address} (the report shows it if it is written with --remote-images).` });
+  }
+
   function imageOf(i) {
     const source = cases.images?.[i];
-    if (!source) return null;
+    if (!source) return withheldOf(i);
     const image = element("img", { alt: `Image of case ${cases.cases[i]}`, referrerpolicy: "no-referrer", hidden: true });
     image.addEventListener("load", () => (image.hidden = false));
     image.addEventListener("error", () => image.remove());

@@ -1,0 +1,62 @@
+"""What reaches the terminal: text with nothing hidden in it, in an encoding that the terminal has."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import warnings
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PLAIN = str.maketrans(
+    {"\u2212": "-", "\u2013": "-", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~", "…": "...", "\u00d7": "x"}
+)
+"""Signs of our own that an ASCII terminal shows in another way."""
+
+
+def prepare() -> None:
+    """Let no character end a command: what the terminal cannot show is written in plain signs or as an escape."""
+    codecs.register_error("dissensus.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="dissensus.plain")
+    warnings.showwarning = _show_warning
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(PLAIN)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+def say(text: str, *, style: str = "", stderr: bool = False) -> None:
+    r"""Print lines; whatever names in them hold is shown and never obeyed.
+
+    >>> say("model \x1b[31mA")
+    model \x1b[31mA
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from dissensus.core.names import visible
+
+    lines = "\n".join(map(visible, text.split("\n")))
+    Console(stderr=stderr, soft_wrap=True).print(Text(lines, style=style))
+
+
+def show(table: Table) -> None:
+    """Print a table, whose cells are visible text."""
+    from rich.console import Console
+
+    Console(soft_wrap=True).print(table)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Say a warning in one line, without the place in the code that only a programmer looks for."""
+    from dissensus.core.names import visible
+
+    say(f"warning: {visible(str(message))}", style="yellow", stderr=True)

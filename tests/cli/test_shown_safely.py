@@ -1,0 +1,209 @@
+"""What names hold is shown and never obeyed by the terminal, and no terminal is too simple for a command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import sys
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dissensus import DissensusWarning
+from dissensus.cli import main
+from dissensus.core.names import visible
+
+HOSTILE = "\x1b[31m{}\x07\n\u202e\u200b\x9bm\t\x7f"
+"""A name that would colour the terminal, ring, break the line, turn the writing and hide."""
+
+FILE = HOSTILE.format("opinions") + ".csv"
+MODELS = (HOSTILE.format("Aster"), HOSTILE.format("Birch"))
+CASES = tuple(HOSTILE.format(name) for name in ("x", "y", "z"))
+CONDITIONS = tuple(HOSTILE.format(name) for name in ("Eczema", "Tinea", "Lupus"))
+
+
+def table(rows: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def hidden(text: str) -> set[str]:
+    """Name the characters that a terminal would obey or hide, apart from ends of lines."""
+    return {sign for sign in text if sign != "\n" and unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    header = ["case", "annotator", "condition", "rank", HOSTILE.format("unused")]
+    said = [[case, HOSTILE.format(f"reader {i}"), CONDITIONS[i % 3], 1, 1] for i in range(4) for case in CASES]
+    silent: list[object] = [HOSTILE.format("silent"), "", "", "", ""]
+    Path(FILE).write_text(table([header, *said, silent]), encoding="utf-8", newline="")
+    scores = [[case, *(0.5, 0.3, 0.2)] for case in (*CASES, HOSTILE.format("silent"))]
+    for model in MODELS:
+        Path(f"{model}.csv").write_text(table([["case", *CONDITIONS], *scores]), encoding="utf-8", newline="")
+    risks = [["condition", "category"], *([name, HOSTILE.format("risk")] for name in CONDITIONS[:2])]
+    Path("risks.csv").write_text(table([*risks, [CONDITIONS[2], "low"]]), encoding="utf-8", newline="")
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str]:
+    """Run a command; return how it ended and all that it wrote."""
+    monkeypatch.setattr(sys, "argv", ["dissensus", *words])
+    code: object = 0
+    try:
+        main()
+    except SystemExit as leaving:
+        code = leaving.code or 0
+    captured = capsys.readouterr()
+    assert isinstance(code, int)
+    return code, captured.out + captured.err
+
+
+EVALUATE = (
+    *("evaluate", FILE, "--out", "results", "--draws", "40", "--aggregation", "dirichlet:1,3", "--no-report"),
+    *("--categories", "risks.csv", "--metric", "top-k-accuracy:1"),
+    *(word for model in MODELS for word in ("--predictions", f"{model}.csv")),
+)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("validate", FILE),
+        ("validate", FILE, "--json"),
+        ("convert", FILE, HOSTILE.format("out") + ".csv"),
+        ("certainty", FILE, "--draws", "40", "--aggregation", "dirichlet", "--out", HOSTILE.format("out") + ".csv"),
+        ("certainty", FILE, "--draws", "40", "--aggregation", "dirichlet", "--categories", "risks.csv"),
+        ("aggregate", FILE, "--draws", "40", "--aggregation", "dirichlet", "--out", HOSTILE.format("out") + ".csv"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_name_reaches_the_terminal_raw(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, text = told(capsys, monkeypatch, *words)
+    assert code == 0, text
+    assert hidden(text) == set()
+    assert "1b[31m" in text, "the name is not shown at all"
+
+
+@pytest.mark.usefixtures("folder")
+def test_results_are_told_without_raw_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[tuple[str, ...]] = [
+        EVALUATE,
+        ("compare", "results"),
+        ("report", "results", "--out", HOSTILE.format("page") + ".html", "--title", HOSTILE),
+        ("plot", "results", "--list"),
+        ("plot", "results", "reliability", "--out", HOSTILE.format("figure") + ".html"),
+    ]
+    for words in commands:
+        code, text = told(capsys, monkeypatch, *words)
+        assert code == 0, text
+        assert hidden(text) == set(), words
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("validate", HOSTILE),
+        ("validate", FILE, "--column", HOSTILE),
+        ("validate", FILE, "--column", f"condition={HOSTILE}"),
+        ("validate", FILE, "--format", HOSTILE),
+        ("certainty", FILE, "--categories", HOSTILE),
+        ("aggregate", FILE, "--out", f"{HOSTILE}/out.csv", "--draws", "4", "--aggregation", "dirichlet"),
+        ("aggregate", FILE, "--out", "out.csv", "--aggregation", HOSTILE),
+        ("evaluate", FILE, "--out", "results", "--predictions", f"{HOSTILE}={HOSTILE}"),
+        ("compare", HOSTILE),
+        ("report", HOSTILE),
+        ("plot", HOSTILE, "--list"),
+        (HOSTILE,),
+        (f"--{HOSTILE}",),
+        ("validate", FILE, f"--{HOSTILE}"),
+        ("validate", FILE, FILE),
+    ],
+    ids=lambda words: " ".join(map(visible, words)),
+)
+def test_errors_show_names_as_they_are(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, text = told(capsys, monkeypatch, *words)
+    assert code == 2, text
+    assert hidden(text) == set()
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_one_visible_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(**_: object) -> None:
+        warnings.warn(f"look at {HOSTILE}", DissensusWarning, stacklevel=1)
+
+    monkeypatch.setattr("dissensus.cli.app.app", warn)
+    code, text = told(capsys, monkeypatch)
+    assert (code, hidden(text)) == (0, set())
+    assert text.startswith("warning: look at \\x1b[31m")
+    assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "seen"),
+    [
+        ("Ekzem, 湿疹 \u3000 é", "Ekzem, 湿疹 \u3000 é"),
+        ("a\x1bb\r\n", "a\\x1bb\\r\\n"),
+        ("\u2028\u202e\u200b\ufeff", "\\u2028\\u202e\\u200b\\ufeff"),
+        ("\udc80", "\\udc80"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_only_what_hides_is_escaped(raw: str, seen: str) -> None:
+    assert visible(raw) == seen
+
+
+# Simple terminals ---------------------------------------------------------------------------------------
+
+
+ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def on_a_simple_terminal(folder: Path, *words: str, given: tuple[str, ...] = tuple(ASCII)) -> tuple[int, bytes]:
+    environment = {name: value for name, value in os.environ.items() if name not in ASCII}
+    outcome = subprocess.run(
+        [sys.executable, "-c", "from dissensus.cli import main; main()", *words],
+        env={**environment, **{name: ASCII[name] for name in given}, "COLUMNS": "200"},
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    return outcome.returncode, outcome.stdout + outcome.stderr
+
+
+@pytest.mark.parametrize("given", [tuple(ASCII), ("LANG", "LC_ALL", "PYTHONUTF8", "PYTHONCOERCECLOCALE")])
+def test_an_ascii_terminal_gets_ascii(given: tuple[str, ...], tmp_path: Path) -> None:
+    said = "case,annotator,condition\nä,é,湿疹\nä,b,Lupus\n"
+    (tmp_path / "a.csv").write_text(said, encoding="utf-8")
+    (tmp_path / "m.csv").write_text("case,湿疹,Lupus\nä,0.6,0.4\n", encoding="utf-8")
+    evaluated = ("evaluate", "a.csv", "--predictions", "m.csv", "--predictions", "B=m.csv", "--out", "results")
+    commands = [
+        (*evaluated, "--draws", "20", "--aggregation", "dirichlet"),
+        ("compare", "results"),
+        ("plot", "results", "--list"),
+        ("validate", "a.csv", "--json"),
+        ("certainty", "a.csv", "--draws", "20", "--aggregation", "dirichlet"),
+        ("validate", "ä.csv"),
+        ("--help",),
+    ]
+    for words in commands:
+        code, text = on_a_simple_terminal(tmp_path, *words, given=given)
+        assert code == (2 if words[-1] == "ä.csv" else 0), text.decode("utf-8", "replace")
+        assert text.isascii(), text.decode("utf-8", "replace")
+        assert b"Traceback" not in text

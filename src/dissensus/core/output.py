@@ -203,8 +203,10 @@ def _temporary(target: FilePath) -> Iterator[FilePath]:
     try:
         yield place
     finally:
-        _remove(place)
-        del UNDERWAY[str(place)]
+        try:
+            _remove(place)
+        finally:
+            del UNDERWAY[str(place)]
 
 
 def _remove(place: FilePath) -> None:

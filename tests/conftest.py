@@ -5,6 +5,8 @@ The other one is for those who want to know whether a test fails, and need no sm
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
@@ -15,5 +17,5 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("dissensus")
 settings.register_profile("mutants", settings.get_profile("dissensus"), phases=[Phase.explicit, Phase.generate])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dissensus"))

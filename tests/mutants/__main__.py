@@ -81,9 +81,8 @@ def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
 
 def complaint(tests: Iterable[str], copy: Path) -> str:
     """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
-    quick = ("-x", "-q", "-p", "no:cacheprovider", "-n", "0", "--hypothesis-profile", "mutants")
-    command = [sys.executable, "-m", "pytest", *quick, *tests]
-    here = {**os.environ, "PYTHONPATH": str(copy / "src")}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]
+    here = {**os.environ, "PYTHONPATH": str(copy / "src"), "HYPOTHESIS_PROFILE": "mutants"}
     try:
         outcome = subprocess.run(
             command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=PATIENCE

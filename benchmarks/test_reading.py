@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import polars as pl
@@ -38,11 +39,12 @@ def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_time_of_reading_a_million_rows(long_csv: Path, benchmark: BenchmarkFixture) -> None:
-    """At most 3 times what polars alone takes."""
+    """At most 3 times what polars alone takes, in the median of five runs."""
     said = read_annotations(long_csv)
     assert (said.n_cases, said.n_rankings, len(said.codes)) == (N_CASES, 2 * N_CASES, 5 * N_CASES)
-    pair = in_turn(lambda: read_annotations(long_csv), lambda: pl.read_csv(long_csv))
-    benchmark.extra_info.update(what="read 1 000 000 rows / polars alone", ratio=pair.ratio, limit=3.0)
+    pairs = [in_turn(lambda: read_annotations(long_csv), lambda: pl.read_csv(long_csv), rounds=3) for _ in range(5)]
+    ratio = median(pair.ratio for pair in pairs)
+    benchmark.extra_info.update(what="read 1 000 000 rows / polars alone, median of five", ratio=ratio, limit=3.0)
     benchmark.pedantic(read_annotations, args=(long_csv,), rounds=3)
 
 

@@ -406,7 +406,8 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_an
         anonymous = "rank" in table.columns or "confidence" in table.columns
         key = case if anonymous else np.arange(len(case), dtype=np.int64)
         return np.where(nobody, -1, key)
-    key = case * (n_annotators + 1) + annotator + 1
+    key = case * (n_annotators + 1)
+    key += annotator + 1
     if "annotation" in table.columns:
         annotation, names = name_codes(table, "annotation")
         key = key * (len(names) + 1) + annotation + 1
@@ -418,7 +419,8 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_an
             where=place(table, int(orphan.argmax())),
             advice="name the annotator, or number the annotations of each case in a column 'annotation'",
         )
-    return np.where(nobody, -1, key)
+    key[nobody] = -1
+    return key
 
 
 def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
@@ -449,8 +451,7 @@ class _Rankings:
 
 
 def _all_different(keys: IntArray) -> bool:
-    ordered = np.sort(keys)
-    return bool((ordered[1:] != ordered[:-1]).all())
+    return pl.Series(keys).n_unique() == len(keys)
 
 
 def _gathered(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:

@@ -237,13 +237,12 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
 
 def say_what_was_lost(path: Path, notes: Iterable[Note]) -> None:
     """Tell, on standard error, of whatever in a file did not become part of the study."""
-    from rich.console import Console
-    from rich.text import Text
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
 
-    console = Console(stderr=True, soft_wrap=True)
     for note in notes:
         if note.lost:
-            console.print(Text(f"! {path}: {note}", style="yellow"))
+            say(visible(f"! {path}: {note}"), style="yellow", stderr=True)
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:

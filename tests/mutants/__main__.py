@@ -2,7 +2,7 @@
 
 Every mutant is an entry of ``mutants.toml``: the mistake it stands for, a file, a piece of it, what takes its place,
 and the tests that should fail. They have to pass on the code as it is, so that a broken test kills nobody. Survivors
-are printed, and the exit code is their number. Words choose the mutants in which one of them occurs::
+are printed, and those whose tests did not end; the exit code is their number. Words choose the mutants in which one of them occurs::
 
     python -m mutants comparison kernels
 """
@@ -27,7 +27,9 @@ from typing import TypeVar
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 PATIENCE = 300
-"""Seconds after which tests that do not end count as having noticed."""
+"""Seconds after which tests are not waited for any longer."""
+
+NO_END = f"no end after {PATIENCE} s"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -88,14 +90,15 @@ def complaint(tests: Iterable[str], copy: Path) -> str:
             command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=PATIENCE
         )
     except subprocess.TimeoutExpired:
-        return f"no end after {PATIENCE} s"
+        return NO_END
     return f"{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}" if outcome.returncode else ""
 
 
-def survives(mutant: Mutant, copy: Path) -> bool:
-    """Tell whether the tests pass on the mutant."""
+def fate(mutant: Mutant, copy: Path) -> str:
+    """Try a mutant: it survives if its tests pass; if they do not end, which is no test that fails, that is told."""
     with broken(mutant, copy):
-        return not complaint(mutant.tests, copy)
+        said = complaint(mutant.tests, copy)
+    return "SURVIVES" if not said else "NO END" if said == NO_END else "dies"
 
 
 def in_copies(room: Path, function: Callable[[Item, Path], Result], items: Sequence[Item]) -> Iterator[Result]:
@@ -128,18 +131,18 @@ def main() -> None:
     """Try all mutants, or those in which one of the words given occurs."""
     words, began = sys.argv[1:], time.monotonic()
     chosen = [one for one in mutants() if not words or any(word in str(one) for word in words)]
-    survivors = []
+    left: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(os.cpu_count() or 1):
             copied(Path(folder) / str(number))
         check_tests(Path(folder), chosen)
-        for mutant, alive in zip(chosen, in_copies(Path(folder), survives, chosen), strict=True):
-            print("SURVIVES" if alive else "dies    ", mutant, flush=True)
-            survivors += [mutant] if alive else []
-    print(f"{len(chosen)} mutants, {len(survivors)} survive, {time.monotonic() - began:.0f} s")
-    for mutant in survivors:
-        print(f"  {mutant}")
-    raise SystemExit(min(len(survivors), 100))
+        for mutant, found in zip(chosen, in_copies(Path(folder), fate, chosen), strict=True):
+            print(f"{found:8} {mutant}", flush=True)
+            left += [f"{found:8} {mutant}"] if found != "dies" else []
+    survivors, endless = (sum(line.startswith(word) for line in left) for word in ("SURVIVES", "NO END"))
+    seconds = time.monotonic() - began
+    print(f"{len(chosen)} mutants, {survivors} survive, {endless} without an end, {seconds:.0f} s", *left, sep="\n  ")
+    raise SystemExit(min(len(left), 100))
 
 
 if __name__ == "__main__":

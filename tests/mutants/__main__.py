@@ -2,7 +2,8 @@
 
 Every mutant is an entry of ``mutants.toml``: the mistake it stands for, a file, a piece of it, what takes its place,
 and the tests that should fail. They have to pass on the code as it is, so that a broken test kills nobody. Survivors
-are printed, and those whose tests did not end; the exit code is their number. Words choose the mutants in which one of them occurs::
+are printed, and those whose tests did not end; the exit code is their number. Words choose the mutants in which one of
+them occurs::
 
     python -m mutants comparison kernels
 """

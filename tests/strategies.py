@@ -57,7 +57,7 @@ NASTY_NAMES = (
 plain_names = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 names = st.one_of(st.sampled_from(NASTY_NAMES), plain_names)
 TIED = st.booleans()
-weights = st.floats(min_value=0, max_value=1e6, allow_nan=False, width=64)
+weights = st.just(0.0) | st.floats(min_value=1e-9, max_value=1e9, allow_nan=False, width=64)
 
 
 def distinct(low: int, high: int) -> st.SearchStrategy[list[str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arguments import checked, is_list
 from dissensus.core.checks import check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
@@ -77,12 +78,15 @@ class Batch:
     rest_keys: KeyArray
 
     @staticmethod
+    @checked
     def from_dense(draws: FloatArray, case_names: Sequence[str], *, n_chains: int = 1) -> Batch:
         """Wrap full draws, shape (n_cases, n_draws, K): every condition counts as mentioned and nothing is left over.
 
         >>> Batch.from_dense(np.array([[[0.7, 0.3]]]), ["x"]).of_case(0)
         array([[0.7, 0.3, 0. ]])
         """
+        if np.ndim(draws) != 3:
+            raise DissensusError("draws have the wrong shape", expected="(cases, draws, K)", got=str(np.shape(draws)))
         n_cases, n_draws, n_conditions = draws.shape
         return Batch(
             case_names=tuple(case_names),
@@ -343,6 +347,7 @@ class Plausibilities:
     positions: IntArray | None = None
 
     @staticmethod
+    @checked
     def from_draws(
         draws: ArrayLike,
         *,
@@ -473,7 +478,7 @@ class Plausibilities:
 
     def _chosen(self, cases: Cases) -> IntArray:
         known = {name: position for position, name in enumerate(self.case_names)}
-        if not isinstance(cases, slice) and len(cases) and isinstance(cases[0], str):
+        if not isinstance(cases, slice) and is_list(cases) and len(cases) and isinstance(cases[0], str):
             unknown = [str(name) for name in cases if name not in known]
             if unknown:
                 raise DissensusError(

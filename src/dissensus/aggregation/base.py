@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_positive, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
@@ -22,6 +23,10 @@ from dissensus.study.study import Study
 
 REST_STREAM = 0
 """Number of the random stream that splits the rest mass; chains have the numbers from 1."""
+
+
+MOST_VALUES = 2 * 10**8
+"""How many numbers the draws of one case may be: 1.6 GB."""
 
 
 class Aggregation(Spec, ABC):
@@ -70,6 +75,7 @@ class Aggregation(Spec, ABC):
             "limit": None if limit is None else {"id": limit.id, "parameters": limit.parameters()},
         }
 
+    @checked
     def sample(
         self,
         annotations: Study,
@@ -110,6 +116,7 @@ class Aggregation(Spec, ABC):
         if threads is not None:
             check_count(threads=threads)
         opinions = self._opinions(annotations)
+        check_values(opinions, draws)
         prepared = self._prepare(opinions, draws=draws, seed=seed)
         prepared = replace(prepared, threads=threads or available_threads())
         if precision is None or prepared.n_draws == 1 < draws:
@@ -123,6 +130,8 @@ class Aggregation(Spec, ABC):
         check_positive(precision=precision)
         while (error := sampling_diagnostics(drawn).certainty_mcse.max(initial=0.0)) > precision:
             factor = max(2, int(np.ceil((error / precision) ** 2)))
+            check_count(draws=factor * drawn.n_draws)
+            check_values(opinions, factor * drawn.n_draws)
             more = self._prepare(opinions, draws=factor * drawn.n_draws, seed=seed)
             drawn = replace(more, threads=drawn.threads)
         return drawn
@@ -134,6 +143,17 @@ class Aggregation(Spec, ABC):
     @abstractmethod
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:
         """Say how each case is drawn, given the opinions of a study (:attr:`Study.opinions`)."""
+
+
+def check_values(opinions: Any, draws: int) -> None:
+    """Refuse draws that would not fit into memory: all draws of a case are held at once."""
+    largest = int(np.diff(opinions.support_offsets).max(initial=0)) + 1 if isinstance(opinions, Opinions) else 1
+    if draws * largest > MOST_VALUES:
+        raise DissensusError(
+            "too many draws for the case with the most conditions",
+            expected=f"at most {MOST_VALUES // largest:,} draws, as it has {largest - 1} mentioned conditions",
+            got=f"{draws:,}",
+        )
 
 
 def available_threads() -> int:

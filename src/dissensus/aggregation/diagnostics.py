@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.arguments import checked
 from dissensus.core.errors import MissingExtraError, listing
 from dissensus.draws import Batch, Plausibilities
 
@@ -115,6 +116,7 @@ class Diagnostics:
         return "\n".join([*lines, *(f"  ! {warning}" for warning in self.warnings())])
 
 
+@checked
 def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     """Draw once more and judge the draws: split R-hat, bulk ESS and Monte Carlo error of every case.
 
@@ -181,6 +183,7 @@ def standard_errors_of_means(series: FloatArray, n_chains: int) -> FloatArray:
     return _judged_series(series, n_chains)[2] if len(series) else np.empty(0)
 
 
+@checked
 def to_xarray(plausibilities: Plausibilities) -> Any:
     """Export the draws to an xarray data set with dimensions chain, draw, case and condition, as ArviZ expects.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.core.arguments import check_fields
 from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
 from dissensus.study.study import Study
@@ -57,6 +58,7 @@ class GivenDraws(Aggregation):
                 got=type(self.plausibilities).__name__,
                 advice="make them with Plausibilities.from_draws(array, conditions=..., case_names=...)",
             )
+        check_fields(self)
 
     def _opinions(self, study: Study) -> Study:
         return study

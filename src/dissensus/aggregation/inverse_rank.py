@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dissensus.aggregation.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_choice
 from dissensus.study.opinions import TIES, Opinions, Ties
 
@@ -39,6 +40,7 @@ class InverseRank(PointAggregation):
     ties: Ties = "shared"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_choice("ties", self.ties, TIES)
 
     def point(self, opinions: Opinions) -> FloatArray:

@@ -10,8 +10,9 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_length, check_positive
-from dissensus.core.errors import DissensusError
+from dissensus.core.arguments import check_fields
+from dissensus.core.checks import GREATEST, check_length, check_positive
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.ratings import Moments
@@ -40,8 +41,9 @@ class NormalInverseGammaPrior:
 
     def __post_init__(self) -> None:
         check_positive(kappa=self.kappa, a=self.a, b=self.b)
-        if not np.isfinite(self.mu):
-            raise DissensusError("mu must be finite", got=repr(self.mu))
+        check_fields(self)
+        if not abs(self.mu) <= GREATEST:
+            raise DissensusError("mu must be finite", expected=f"-{GREATEST:g} to {GREATEST:g}", got=repr(self.mu))
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,12 @@ class NormalInverseGamma(Aggregation):
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
         if isinstance(self.prior, Mapping):
+            if set(self.prior) != {"mu", "kappa", "a", "b"}:
+                raise DissensusError("the prior is incomplete", expected="mu, kappa, a and b", got=listing(self.prior))
             object.__setattr__(self, "prior", NormalInverseGammaPrior(**self.prior))
+        check_fields(self)
+        object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
         steps = np.diff(self.thresholds)
         if not self.thresholds or not np.isfinite(self.thresholds).all() or not (steps > 0).all():
             raise DissensusError("thresholds must be finite and increasing, at least one", got=str(self.thresholds))

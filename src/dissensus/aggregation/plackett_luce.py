@@ -17,9 +17,11 @@ from dissensus.aggregation.base import (
 )
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_choice, check_count, check_positive
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_choice, check_count, check_most, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
+from dissensus.study.builders import as_numbers
 from dissensus.study.opinions import Opinions, check_several_conditions
 from dissensus.study.rankings import Annotations
 
@@ -85,6 +87,7 @@ class PlackettLuce(Aggregation):
         check_count(chains=self.chains)
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
             raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
+        check_most("warmup", self.warmup)
 
     @property
     def methods(self) -> str:
@@ -186,6 +189,7 @@ def thinned(values: FloatArray, columns: IntArray, *, chains: int, sampled: int,
     return np.concatenate(parts)
 
 
+@checked
 def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -> FloatArray:
     """Return the exact log-probability of the rankings of each case under the Plackett-Luce model.
 
@@ -224,7 +228,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
 
 def checked_weights(annotations: Annotations, weights: ArrayLike) -> FloatArray:
     """Return weights as a matrix of one row or one row per case, or say what is wrong with them."""
-    given = np.ascontiguousarray(weights, dtype=np.float64)
+    given = np.ascontiguousarray(as_numbers("weights", weights))
     expected = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))
     if given.shape not in expected:
         raise DissensusError(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dissensus.aggregation._dirichlet import DirichletSampler
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.core.checks import check_choice, check_positive
+from dissensus.core.arguments import check_fields
+from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import TIES, Opinions, Ties
@@ -54,8 +53,10 @@ class ProbabilisticInverseRank(Aggregation):
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         check_choice("ties", self.ties, TIES)
-        if not 0 <= self.alpha < np.inf:
-            raise DissensusError("alpha must be a finite number, zero or more", got=repr(self.alpha))
+        check_fields(self)
+        if self.alpha != 0 and not SMALLEST <= self.alpha <= GREATEST:
+            expected = f"0, or {SMALLEST:g} to {GREATEST:g}"
+            raise DissensusError("alpha must be a finite number, zero or more", expected=expected, got=repr(self.alpha))
 
     @property
     def methods(self) -> str:

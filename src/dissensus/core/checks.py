@@ -11,13 +11,29 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 
+SMALLEST, GREATEST = 1e-9, 1e9
+"""Limits of reliabilities, prior masses and weights: within them products and sums stay far from where floats end."""
+
+MOST = {
+    "draws": 10**7,
+    "threads": 1024,
+    "workers": 1024,
+    "chains": 1000,
+    "warmup": 10**6,
+    "conditions": 10**6,
+    "n_annotators": 10**6,
+}
+"""Largest counts, by name of the parameter; any other may be up to a thousand million."""
+
 
 def check_positive(**values: float) -> None:
-    """Refuse parameters that are not positive and finite."""
+    """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not SMALLEST <= value <= GREATEST:
             raise DissensusError(
                 f"{name} must be a positive, finite number",
+                expected=f"{SMALLEST:g} to {GREATEST:g}",
                 got=repr(value),
                 advice=_advice(name, value),
             )
@@ -26,7 +42,7 @@ def check_positive(**values: float) -> None:
 def _advice(name: str, value: object) -> str:
     if name != "reliability":
         return ""
-    if value == np.inf:
+    if isinstance(value, float) and value == np.inf:
         return "unlimited trust is what the deterministic aggregations are: InverseRank, PlackettLuceML, MajorityVote"
     return (
         "use a small value for little trust; for no uncertainty at all use InverseRank, PlackettLuceML or MajorityVote"
@@ -35,15 +51,23 @@ def _advice(name: str, value: object) -> str:
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse a parameter that is not one of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise DissensusError(f"{name} is not understood", expected=" or ".join(map(repr, choices)), got=repr(value))
 
 
 def check_count(**values: int) -> None:
-    """Refuse counts below one."""
+    """Refuse counts below one, and those that no computer could serve."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise DissensusError(f"{name} must be a whole number, one or more", got=repr(value))
+        check_most(name, value)
+
+
+def check_most(name: str, value: int) -> None:
+    """Refuse counts above the largest that is served."""
+    most = MOST.get(name, 10**9)
+    if value > most:
+        raise DissensusError(f"{name} is too large", expected=f"at most {most:,}", got=str(value))
 
 
 def check_seed(seed: int) -> None:
@@ -66,11 +90,12 @@ def check_offsets(what: str, offsets: IntArray, n_rows: int, n_elements: int) ->
 
 
 def check_weights(what: str, weights: FloatArray) -> None:
-    """Refuse weights that are negative, infinite or not a number."""
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    """Refuse weights that are negative, infinite or not a number, or so small or large that arithmetic fails."""
+    wrong = np.flatnonzero(~((weights == 0) | ((weights >= SMALLEST) & (weights <= GREATEST))))
     if len(wrong):
         raise DissensusError(
             f"{what} must be finite and not negative",
+            expected=f"0, or {SMALLEST:g} to {GREATEST:g}",
             got=f"{weights[wrong[0]]} at position {wrong[0] + 1}",
         )
 

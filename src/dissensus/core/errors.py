@@ -93,8 +93,8 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     >>> suggestion("Acne", ["Eczema", "Psoriasis"])
     ''
     """
-    known = {other.casefold().strip(): other for other in names}
-    near = get_close_matches(name.casefold().strip(), known, n=1, cutoff=0.7)
+    known = {str(other).casefold().strip(): other for other in names}
+    near = get_close_matches(str(name).casefold().strip(), known, n=1, cutoff=0.7)
     return f"did you mean {known[near[0]]!r}?" if near else ""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
+from dissensus.core.arguments import is_list
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 
@@ -94,8 +95,8 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
 
 
 def _flat(cases: object) -> npt.NDArray[Any]:
-    chosen = np.empty(0) if isinstance(cases, str) or cases is None else np.asarray(cases)
-    if chosen.ndim == 1 and not chosen.size and not isinstance(cases, str) and cases is not None:
+    chosen = _array(cases)
+    if chosen.ndim == 1 and not chosen.size and is_list(cases):
         return chosen.astype(np.int64)
     if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
         raise DissensusError(
@@ -105,6 +106,16 @@ def _flat(cases: object) -> npt.NDArray[Any]:
             advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
         )
     return chosen
+
+
+def _array(cases: object) -> npt.NDArray[Any]:
+    """Return the choice as an array; what is none becomes one that fits nothing."""
+    if not is_list(cases):
+        return np.empty(0)
+    try:
+        return np.asarray(cases)
+    except ValueError:
+        return np.empty((0, 0))
 
 
 def _unknown_case(case: str, known: Mapping[str, int]) -> DissensusError:

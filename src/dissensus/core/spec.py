@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin,
 
 import numpy as np
 
+from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.registry import Family, Registered
 
@@ -81,8 +82,11 @@ class Spec(Registered):
         return {"id": self.id, "parameters": self.parameters()}
 
     @classmethod
+    @checked
     def from_parameters(cls: type[Kind], parameters: Mapping[str, Any]) -> Kind:
         """Make one from parameters by name; refuse those that it does not have, and say which are missing."""
+        if not isinstance(cls.id, str):
+            raise DissensusError(f"{cls.__name__} cannot be made from parameters alone", advice=f"call {cls.__name__}")
         known = {part.name: part for part in cls.parameter_fields()}
         unknown = [name for name in parameters if name not in known]
         if unknown:

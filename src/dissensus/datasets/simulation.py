@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
@@ -126,6 +128,7 @@ def condition_names(count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
+@checked
 def simulate_study(
     *, n_cases: int = 200, n_conditions: int = 60, n_annotators: int = 30, seed: int = 0
 ) -> SimulatedStudy:
@@ -151,6 +154,11 @@ def simulate_study(
     >>> study.categories
     Categories: low 30, medium 18, high 12 of 60 conditions; levels 0, 1, 2
     """
+    check_seed(seed)
+    check_count(n_conditions=n_conditions)
+    check_most("conditions", n_conditions)
+    check_most("n_annotators", n_annotators)
+    check_most("n_cases * n_conditions", n_cases * n_conditions)
     if n_cases < 1 or n_conditions < 2 or n_annotators < 10:
         raise DissensusError(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",

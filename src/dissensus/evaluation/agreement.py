@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -111,6 +112,7 @@ class Agreement:
         return f"Agreement: mean {self.mean:.3f} over {n_cases - self.n_undefined} of {n_cases} cases{undefined}"
 
 
+@checked
 def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
     """Leave one annotator out, aggregate the others, and ask whether the left-out annotator mentions their top-1.
 
@@ -233,6 +235,7 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
 # Each with each ------------------------------------------------------------------------------------------
 
 
+@checked
 def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFrame:
     """Compare every two named annotators on the cases that both have seen.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
@@ -63,6 +64,7 @@ class Categories(Value):
     levels: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "codes", frozen_integers(self.codes))
         object.__setattr__(self, "levels", tuple(float(level) for level in self.levels))
         check_names("condition", self.conditions)
@@ -76,6 +78,7 @@ class Categories(Value):
                 raise DissensusError("levels of categories must be finite", got=str(self.levels))
 
     @staticmethod
+    @checked
     def from_mapping(
         categories: Mapping[str, str],
         conditions: Sequence[str] | None = None,
@@ -112,6 +115,7 @@ class Categories(Value):
         return Categories.from_labels([categories[name] for name in known], known, levels=levels)
 
     @staticmethod
+    @checked
     def from_labels(
         labels: Sequence[str], conditions: Sequence[str], *, levels: Mapping[str, float] | None = None
     ) -> Categories:
@@ -134,6 +138,7 @@ class Categories(Value):
         return Categories(tuple(conditions), names, codes, tuple(numbers[name] for name in names if numbers))
 
     @staticmethod
+    @checked
     def from_file(path: Path, conditions: Sequence[str], *, levels: Mapping[str, float] | None = None) -> Categories:
         """Read categories: one per line in the order of conditions, or a table with columns condition and category.
 
@@ -153,6 +158,7 @@ class Categories(Value):
         return Categories.from_source(open_source(path), conditions, levels=levels)
 
     @staticmethod
+    @checked
     def from_source(
         source: Source, conditions: Sequence[str], *, levels: Mapping[str, float] | None = None
     ) -> Categories:
@@ -339,6 +345,7 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
     return members, (categories.sizes[:, None] - inside) / np.maximum(batch.rest_sizes, 1)
 
 
+@checked
 def expected_risk(
     plausibilities: Plausibilities, categories: Categories, *, advance: Callable[[int], None] | None = None
 ) -> pl.DataFrame:

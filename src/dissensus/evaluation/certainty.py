@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.thresholds import CERTAIN, is_uncertain
@@ -163,6 +164,7 @@ class BatchCertainty(NamedTuple):
     is_member: IntArray
 
 
+@checked
 def annotation_certainty(
     plausibilities: Plausibilities,
     *,
@@ -206,6 +208,7 @@ def annotation_certainty(
     return certainty_profile(plausibilities, tops=(top,), unranked=unranked, advance=advance)[0]
 
 
+@checked
 def certainty_profile(
     plausibilities: Plausibilities,
     *,
@@ -322,6 +325,7 @@ def _side_by_side(parts: Sequence[Sequence[npt.NDArray[Any]]], n_columns: int) -
     return [np.concatenate([np.empty(0), *(part[column] for part in parts)]) for column in range(n_columns)]
 
 
+@checked
 def certainty_of(
     plausibilities: Plausibilities,
     sets: Sets,

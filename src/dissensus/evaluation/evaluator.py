@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
@@ -62,6 +64,7 @@ def default_metrics(n_conditions: int, categories: Categories | None = None) -> 
     return tuple(metric for metric in wanted if metric.depth < n_conditions)
 
 
+@checked
 def evaluate(
     annotations: Study,
     predictions: Mapping[str, ArrayLike | Predictions],
@@ -292,7 +295,7 @@ def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], 
     """Refuse what cannot be evaluated before anything is drawn."""
     if models and not metrics:
         raise DissensusError("there is nothing to evaluate", expected="at least one metric")
-    if not 0 < level < 1:
+    if not isinstance(level, Real) or not 0 < level < 1:
         raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
     check_names("metric", tuple(metric.name for metric in metrics))
     for model in models.values():

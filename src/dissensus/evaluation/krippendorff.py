@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -79,6 +80,7 @@ class Alpha:
         return f"Alpha: {self.value:.3f} ({interval}; {basis}, distance {self.distance!r})"
 
 
+@checked
 def krippendorff_alpha(
     annotations: Annotations,
     *,

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Ranking
+from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
@@ -23,6 +24,7 @@ Matrix: TypeAlias = Any
 """Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
 
 
+@checked
 def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: int) -> float:
     """Compare two partial rankings: 1 if they are the same, 0 if they share nothing down to the depth.
 
@@ -133,7 +135,8 @@ def _blocks(ranking: Any, name: str) -> list[list[Any]]:
 
 
 def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence | np.ndarray | set | frozenset) and not isinstance(value, str | bytes)
+    is_one = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
+    return isinstance(value, Sequence | np.ndarray | set | frozenset) and not is_one
 
 
 def _not_a_ranking(value: object, place: str) -> DissensusError:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
@@ -644,6 +645,7 @@ class Evaluation(Value):
 
         return merged(self, other)
 
+    @checked
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from dissensus.aggregation.base import restored_aggregation
 from dissensus.core.aliases import Path
+from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
@@ -85,6 +86,7 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
     (place / "run.json").write_text(_json({**described, "checksum": _checksum(described)}), encoding="utf-8")
 
 
+@checked
 def load_evaluation(directory: Path) -> Evaluation:
     """Read back what :meth:`Evaluation.save` wrote, exactly.
 

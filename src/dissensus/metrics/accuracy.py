@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import (
@@ -51,6 +52,7 @@ class TopKAccuracy(TopKMetric):
     j: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         check_count(j=self.j)
         if self.j > self.k:
@@ -102,6 +104,7 @@ class ExpectedAccuracy(Metric):
     k: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(k=self.k)
 
     @property

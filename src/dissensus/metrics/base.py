@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
@@ -210,6 +211,7 @@ class TopKMetric(OrderMetric):
     k: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(k=self.k)
 
     @property
@@ -238,6 +240,7 @@ class SetMetric(OrderMetric):
     k: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.k is not None:
             check_count(k=self.k)
 
@@ -371,6 +374,7 @@ class Predicted:
     batch: Batch
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.predictions.n_conditions != self.batch.n_conditions:
             raise DissensusError(
                 "the model and the draws have different conditions",

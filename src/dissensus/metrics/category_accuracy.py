@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_count, check_length
 from dissensus.core.ragged import row_of_each
 from dissensus.metrics.base import (
@@ -53,6 +54,7 @@ class CategoryAccuracy(OrderMetric):
     k: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(k=self.k)
         object.__setattr__(self, "categories", tuple(self.categories))
 

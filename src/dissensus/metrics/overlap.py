@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -87,6 +88,7 @@ class AverageOverlap(OrderMetric):
     depth: int = 3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(depth=self.depth)
 
     @property
@@ -138,6 +140,7 @@ class RankBiasedOverlap(OrderMetric):
     depth: int = 10
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(depth=self.depth)
         if not isinstance(self.persistence, int | float) or not 0 < self.persistence < 1:
             raise DissensusError("persistence must be between 0 and 1", got=repr(self.persistence))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted
@@ -46,6 +47,7 @@ class LogScore(Metric):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not isinstance(self.floor, int | float) or not 0 <= self.floor < 1:
             raise DissensusError("floor must be at least 0 and below 1", got=repr(self.floor))
 

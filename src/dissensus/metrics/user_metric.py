@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES, Batch
 from dissensus.metrics.base import Drawn, Metric, Predicted
@@ -65,6 +66,7 @@ class UserMetric(Metric):
         return "user-metric"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not isinstance(self.name, str) or not self.name:
             raise DissensusError("a user metric needs a name", got=repr(self.name))
         if not callable(self.function) or self.function is _no_function:

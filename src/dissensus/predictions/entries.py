@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,9 @@ def predictions_from_sets(
 
 
 def _holds_booleans(sets: Sequence[Any]) -> bool:
+    unfit = [row for row in sets if not isinstance(row, Collection)]
+    if unfit:
+        raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
     first = next((row for row in sets if len(row)), ())
     return not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
 

@@ -140,6 +140,7 @@ def predictions_from_wide(
     Without a column for the case, ``case_names`` names the rows.
     """
     table = polars_frame(frame)
+    conditions = None if conditions is None else tuple(map(str, conditions))
     column = case_column(table, conditions, given=case)
     if column is None and case_names is None:
         raise missing_column("case", ALIASES["case"], table.columns)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names
@@ -81,6 +82,7 @@ class Predictions(Value):
     complete: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "offsets", frozen_integers(self.offsets))
         object.__setattr__(self, "codes", frozen_integers(self.codes))
         object.__setattr__(self, "values", frozen_numbers(self.values))
@@ -113,6 +115,7 @@ class Predictions(Value):
     # Builders -----------------------------------------------------------------------------------------
 
     @classmethod
+    @checked
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -141,6 +144,7 @@ class Predictions(Value):
         return predictions_from_scores(scores, conditions, case_names=case_names, name=name)
 
     @classmethod
+    @checked
     def from_rankings(
         cls,
         rankings: Sequence[Sequence[Any]],
@@ -172,9 +176,10 @@ class Predictions(Value):
         return predictions_from_rankings(rankings, conditions, case_names=case_names, name=name)
 
     @classmethod
+    @checked
     def from_sets(
         cls,
-        sets: Sequence[Any] | BoolArray | IntArray,
+        sets: Sequence[Any] | BoolArray | IntArray | FloatArray,
         conditions: Conditions = None,
         *,
         case_names: Sequence[str] | None = None,
@@ -200,6 +205,7 @@ class Predictions(Value):
         return predictions_from_sets(sets, conditions, case_names=case_names, name=name)
 
     @classmethod
+    @checked
     def from_long(
         cls,
         frame: IntoDataFrame,
@@ -242,6 +248,7 @@ class Predictions(Value):
         return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name)
 
     @classmethod
+    @checked
     def from_wide(
         cls,
         frame: IntoDataFrame,
@@ -333,6 +340,7 @@ class Predictions(Value):
         codes, values = self.codes[entries], self.values[entries]
         return Predictions(self.name, self.kind, self.conditions, names, offsets, codes, values, self.complete)
 
+    @checked
     def align(
         self,
         case_names: Sequence[str] | None = None,

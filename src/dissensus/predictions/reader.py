@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
 from dissensus.core.files import SEPARATORS, Source, open_source
 from dissensus.core.notes import Note
@@ -64,6 +65,7 @@ class PredictionOptions:
     alpha_index: int | None = None
 
 
+@checked
 def read_predictions(
     path: Path,
     *,
@@ -136,6 +138,7 @@ def read_predictions(
     return reading.predictions
 
 
+@checked
 def read_models(
     paths: Sequence[Path],
     *,

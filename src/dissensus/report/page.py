@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from dissensus.core.aliases import Path
+from dissensus.core.arguments import checked
 from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import glossary, words
 from dissensus.report.encoding import script_json
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
+@checked
 def write_report(
     evaluation: Evaluation,
     path: Path,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_length, check_most
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
 from dissensus.study.panel import ANONYMOUS, Panel
@@ -175,6 +175,7 @@ def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
 def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | None) -> tuple[str, ...]:
     """Settle the vocabulary: given, counted, or found among the mentions."""
     if isinstance(conditions, Integral):
+        check_most("conditions", int(conditions))
         return tuple(str(code) for code in range(int(conditions)))
     if conditions is not None:
         return tuple(str(name) for name in conditions)  # type: ignore[union-attr]
@@ -242,7 +243,7 @@ def group_names(groups: Sequence[str] | None) -> tuple[str, ...]:
     return () if groups is None else tuple(str(group) for group in groups)
 
 
-def as_numbers(what: str, values: Sequence[Any] | None) -> FloatArray:
+def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
     """Return values as floats, or say that they are none."""
     try:
         return np.asarray(() if values is None else values, dtype=np.float64)
@@ -255,7 +256,8 @@ def _levels(rankings: object) -> tuple[list[Any], ...]:
     levels: list[list[Any]] = [[rankings]]
     for what in LEVELS:
         for position, parent in enumerate(levels[-1]):
-            if isinstance(parent, str | bytes | dict) or not isinstance(parent, Sequence | np.ndarray):
+            is_text = isinstance(parent, str | bytes | dict) or getattr(parent, "ndim", 1) == 0
+            if is_text or not isinstance(parent, Sequence | np.ndarray):
                 raise DissensusError(
                     "rankings are nested to the wrong depth",
                     expected="case > annotator > block > condition, four lists deep",
@@ -283,6 +285,8 @@ def _per_ranking(values: Sequence[Any] | None, sizes: list[int], what: str) -> l
         return None
     nested = any(isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) for value in values)
     by_case = list(values) if nested else [values] * len(sizes)
+    if not all(isinstance(given, Sized) for given in by_case):
+        raise DissensusError(f"the {what}s mix lists and single ones", expected="one list, or one list per case")
     check_length(f"case's {what} list", len(by_case), len(sizes))
     for case, (given, size) in enumerate(zip(by_case, sizes, strict=True), start=1):
         check_length(what, len(given), size, where=f"case {case}")

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import IntArray, Path
+from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
@@ -100,6 +101,7 @@ def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
     return all_names.gather(np.where(codes == ANONYMOUS, len(names), codes))
 
 
+@checked
 def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool = False) -> None:
     """Write annotations; the ending of the path chooses the form.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from dissensus.core.aliases import IntArray
+from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
 from dissensus.core.notes import Note
 from dissensus.study.panel import ANONYMOUS, Panel
@@ -148,6 +149,7 @@ def diagnose(study: Ratings, *, format: str = "", notes: Sequence[Note] = ()) ->
 def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis: ...
 
 
+@checked
 def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
     """Count what is inside a study and look for what may be wrong.
 

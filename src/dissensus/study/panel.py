@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import check_fields
 from dissensus.core.checks import check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
@@ -57,6 +58,7 @@ class Panel(Value):
     case_weights: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
+        check_fields(self)
         n_opinions = len(self.annotators)
         weights = self.weights if len(self.weights) else np.ones(n_opinions)
         case_weights = self.case_weights if len(self.case_weights) else np.ones(len(self.case_names))

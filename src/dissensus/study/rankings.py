@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, IntArray, NestedRankings, Unranked
+from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
@@ -92,6 +93,7 @@ class Annotations(Study):
     unranked: Unranked = "below"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("block_offsets", "code_offsets", "codes"):
             object.__setattr__(self, name, frozen_integers(getattr(self, name)))
         check_names("condition", self.conditions)
@@ -113,6 +115,7 @@ class Annotations(Study):
     # Builders ---------------------------------------------------------------------------------------
 
     @classmethod
+    @checked
     def from_rankings(
         cls,
         rankings: NestedRankings,
@@ -162,6 +165,7 @@ class Annotations(Study):
         )
 
     @classmethod
+    @checked
     def from_long(
         cls,
         frame: IntoDataFrame,
@@ -227,6 +231,7 @@ class Annotations(Study):
         return annotations_from_long(frame, conditions, columns=columns, tie_separator=tie_separator, unranked=unranked)
 
     @classmethod
+    @checked
     def from_counts(
         cls,
         counts: ArrayLike,
@@ -385,6 +390,7 @@ class Annotations(Study):
         return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
 
     @classmethod
+    @checked
     def from_roles(
         cls,
         table: pl.DataFrame,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
@@ -85,6 +86,7 @@ class Ratings(Study):
     scores: FloatArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "scores", frozen_numbers(self.scores))
         check_length("score", len(self.scores), self.panel.n_opinions)
         wrong = np.flatnonzero(~np.isfinite(self.scores))
@@ -97,6 +99,7 @@ class Ratings(Study):
             )
 
     @classmethod
+    @checked
     def from_scores(
         cls,
         scores: Sequence[Sequence[float]],
@@ -116,6 +119,7 @@ class Ratings(Study):
         return cls(panel, as_numbers("scores", [score for given in scores for score in given]))
 
     @classmethod
+    @checked
     def from_counts(
         cls,
         counts: ArrayLike,
@@ -132,12 +136,14 @@ class Ratings(Study):
         array([0., 0., 1.])
         """
         votes = checked_counts(counts)
-        check_length("level", len(levels), votes.shape[1])
-        scores = np.repeat(np.tile(np.asarray(levels, dtype=np.float64), len(votes)), votes.ravel())
+        numbers = as_numbers("levels", levels)
+        check_length("level", numbers.size, votes.shape[1])
+        scores = np.repeat(np.tile(numbers, len(votes)), votes.ravel())
         names = numbered_names(case_names, len(votes))
         return cls(_anonymous_panel(names, votes.sum(axis=1), groups), scores)
 
     @classmethod
+    @checked
     def from_long(
         cls,
         frame: IntoDataFrame,
@@ -162,6 +168,7 @@ class Ratings(Study):
         return ratings_from_table(polars_frame(frame), columns)
 
     @classmethod
+    @checked
     def from_roles(
         cls,
         table: pl.DataFrame,

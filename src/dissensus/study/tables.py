@@ -230,6 +230,8 @@ def build_from_table(
 def tidied(table: pl.DataFrame, tie_separator: str | None = None) -> pl.DataFrame:
     """Return names as text and numbers as floats, with blank cells as missing."""
     names = [role for role in NAMES if role in table.columns]
+    if "case" not in names:
+        raise DissensusError("the table has no column called case", got=listing(table.columns))
     table = table.with_columns(_as_name(table, role) for role in names)
     if tie_separator is not None:
         table = _split_ties(table, tie_separator)

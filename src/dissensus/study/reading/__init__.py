@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dissensus.core.aliases import Path, Unranked
+from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
 from dissensus.core.notes import Note
@@ -51,6 +52,7 @@ class Reading:
         )
 
 
+@checked
 def read_annotations(
     path: Path,
     format: str | None = None,  # noqa: A002 - the word users expect
@@ -116,6 +118,7 @@ def read_annotations(
     return said
 
 
+@checked
 def examine_annotations(
     path: Path,
     format: str | None = None,  # noqa: A002 - the word users expect
@@ -166,6 +169,7 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tu
     return study, (*parsed.notes, *notes)
 
 
+@checked
 def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
     r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dissensus.core.aliases import Unranked
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
+from dissensus.core.receipt import Column
 from dissensus.core.registry import Family, Registered
 from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
@@ -48,13 +49,16 @@ class Parsed:
     """A file as a long table whose columns are named by their roles (see ``tables.ALIASES``).
 
     Rows without a case declare names, rows without a condition are abstentions, rows with a case alone are
-    unannotated cases.
+    unannotated cases. ``columns`` and ``assumed`` go into the receipt: the role of every column or key of the file,
+    and what the file does not say and was taken for granted.
     """
 
     frame: pl.DataFrame
     notes: tuple[Note, ...] = ()
     conditions: tuple[str, ...] | None = None
     tie_separator: str | None = None
+    columns: tuple[Column, ...] = ()
+    assumed: tuple[str, ...] = ()
 
 
 class Format(Registered, ABC):

@@ -55,6 +55,14 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Same seed, same results.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
+    annotators: Annotated[
+        str | None,
+        typer.Option(
+            "--annotators",
+            metavar="sample|fixed",
+            help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
+        ),
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
     remote_images: Annotated[
         bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
@@ -78,7 +86,7 @@ def evaluate(
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.evaluator import chosen_aggregations
+    from dissensus.evaluation.evaluator import chosen_aggregations, steps
     from dissensus.evaluation.evaluator import evaluate as evaluated
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
@@ -105,7 +113,10 @@ def evaluate(
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
     compile_on_first_use()
-    with progress_of_cases("evaluating", study.n_cases * len(chosen)) as advance:
+    whether: Any = annotators
+    again = steps(study, len(chosen), whether) - study.n_cases * len(chosen) if models else 0
+    say_cost(again, study.n_cases * len(chosen))
+    with progress_of_cases("evaluating", study.n_cases * len(chosen) + again) as advance:
         result = evaluated(
             study,
             {name: model.predictions for name, model in models.items()},
@@ -118,6 +129,7 @@ def evaluate(
             images=columns.pop("image", None),
             strata=columns,
             level=level,
+            annotators=whether,
             allow_missing=allow_missing,
             advance=advance,
         )
@@ -126,6 +138,19 @@ def evaluate(
     result = replace(result, material=replace(result.material, inputs=hashes))
     write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
+
+
+def say_cost(again: int, once: int) -> None:
+    """Say how much it costs to leave annotators out in turn, before it starts."""
+    from dissensus.cli.terminal import say
+    from dissensus.evaluation.evaluator import LEFT_OUT_DRAWS
+
+    if again:
+        say(
+            f"annotators count as a sample: {again:,} cases are evaluated again without some of them, with "
+            f"{LEFT_OUT_DRAWS} draws ({once:,} with all; --annotators fixed saves this)",
+            stderr=True,
+        )
 
 
 def write_results(

@@ -28,11 +28,12 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
+from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.results import Evaluation, Run
+from dissensus.evaluation.results import Evaluation, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums, Tally
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
@@ -217,8 +218,17 @@ def _described(evaluation: Evaluation) -> Described:
         "metrics": [metric.record() for metric in evaluation.metrics],
         "excluded": list(evaluation.excluded),
         "findings": len(evaluation.findings),
+        "annotators": [None if one is None else _spread_settings(one) for one in evaluation.annotators],
+        "shared": evaluation.shared is not None,
+        "shared_annotators": _spread_settings(evaluation.shared.annotators)
+        if evaluation.shared is not None and evaluation.shared.annotators is not None
+        else None,
         **_described_material(evaluation.material),
     }
+
+
+def _spread_settings(spread: AnnotatorSpread) -> Described:
+    return {"scale": spread.scale, "n_annotators": spread.n_annotators}
 
 
 def _described_material(material: Material) -> Described:
@@ -248,6 +258,10 @@ def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
         arrays.update({f"{kind} {part.name}": getattr(sums, part.name) for part in fields(sums)})
     for name, resamples in _named_resamples(evaluation):
         arrays.update({f"{name} {part.name}": np.float32(getattr(resamples, part.name)) for part in fields(resamples)})
+    for name, spread in _named_spreads(evaluation):
+        arrays.update({f"{name} effects": spread.effects, f"{name} noise": spread.noise})
+    if evaluation.shared is not None:
+        arrays["shared means"] = evaluation.shared.means
     known: dict[bytes, str] = {}
     for number, found in enumerate(evaluation.findings):
         for part in fields(found):
@@ -276,6 +290,12 @@ def _named_sums(evaluation: Evaluation) -> Iterator[tuple[str, Tally]]:
 def _named_resamples(evaluation: Evaluation) -> Iterator[tuple[str, Resamples]]:
     of_categories = enumerate(evaluation.category_resamples.values())
     return ((f"resamples {c} {i}", one) for c, of_runs in of_categories for i, one in enumerate(of_runs))
+
+
+def _named_spreads(evaluation: Evaluation) -> Iterator[tuple[str, AnnotatorSpread]]:
+    named = {f"annotators {place}": one for place, one in enumerate(evaluation.annotators)}
+    named["shared annotators"] = None if evaluation.shared is None else evaluation.shared.annotators
+    return ((name, spread) for name, spread in named.items() if spread is not None)
 
 
 def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
@@ -318,10 +338,29 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
             name: _sums(Resamples, arrays, f"resamples {i}", len(runs)) for i, name in enumerate(names)
         },
         bin_tallies=tuple(_sums(Tally, arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if n_findings),
+        annotators=tuple(
+            _restored_spread(one, arrays, f"annotators {place}") for place, one in enumerate(described["annotators"])
+        ),
+        shared=_restored_shared(described, arrays),
         level=described["level"],
         seed=described["seed"],
         versions=described["versions"],
     )
+
+
+def _restored_spread(settings: Described | None, arrays: Arrays, name: str) -> AnnotatorSpread | None:
+    if settings is None:
+        return None
+    return AnnotatorSpread(
+        arrays[f"{name} effects"], arrays[f"{name} noise"], settings["scale"], settings["n_annotators"]
+    )
+
+
+def _restored_shared(described: Described, arrays: Arrays) -> Shared | None:
+    if not described["shared"]:
+        return None
+    spread = _restored_spread(described["shared_annotators"], arrays, "shared annotators")
+    return Shared(arrays["shared means"], spread)
 
 
 def _restored_material(described: Described, arrays: Arrays) -> Material:

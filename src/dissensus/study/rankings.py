@@ -325,6 +325,23 @@ class Annotations(Study):
 
     # Acts ---------------------------------------------------------------------------------------------
 
+    def each_alone(self, opinions: IntArray, names: Sequence[str]) -> Annotations:
+        """Make every one of some opinions a case of its own, under new names.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
+        [[[['b']]]]
+        """
+        panel = Panel(
+            case_names=tuple(names),
+            opinion_offsets=np.arange(len(opinions) + 1),
+            annotators=self.annotators[opinions],
+            annotator_names=self.annotator_names,
+        )
+        return self._with_opinions(panel, opinions)
+
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Annotations:
         block_offsets, blocks = take_rows(self.block_offsets, opinions)
         code_offsets, mentions = take_rows(self.code_offsets, blocks)

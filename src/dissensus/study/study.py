@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import Cases
+from dissensus.core.names import Cases, known_name
 from dissensus.core.notes import Note
 from dissensus.core.registry import Family, Registered
 from dissensus.core.value import Value
@@ -190,6 +190,20 @@ class Study(Value, Registered, ABC):
         array([5.])
         """
         return self._with_opinions(*self.panel.select(self.panel.positions(cases)))
+
+    def without(self, annotators: Sequence[str]) -> Self:
+        """Leave out what some annotators said; all cases stay, and all names.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+        >>> said.without(["A"]).to_rankings()
+        [[[['b']]]]
+        """
+        codes = [self.annotator_names.index(known_name("annotator", name, self.annotator_names)) for name in annotators]
+        kept = np.flatnonzero(~np.isin(self.annotators, codes))
+        return self._with_opinions(self.panel.keep(kept), kept)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:

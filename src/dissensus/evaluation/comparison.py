@@ -208,6 +208,7 @@ class Comparison:
             for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
+            if one.identity["estimand"] != AGREEMENT or not np.isnan(self.ranks[r, k, m, rank])
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -221,8 +222,8 @@ class Comparison:
         >>> models = {"A": [[3, 1, 2]] * 40, "B": [[2, 3, 1]] * 40}
         >>> metrics = ["top-k-accuracy:1", "set-accuracy:2"]
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics)
-        >>> result.compare().flips().select("first_better", "second_better").row(0)
-        ('top-1 accuracy (majority-vote); top-1 accuracy (annotators)', 'top-2 set accuracy (majority-vote)')
+        >>> result.compare().flips().select("first", "second", "first_better").row(0)
+        ('A', 'B', 'top-1 accuracy (majority-vote); top-1 accuracy (annotators)')
         """
         import polars as pl
 
@@ -358,13 +359,15 @@ def _interval(values: FloatArray, level: float) -> tuple[float, float]:
 def rank_probabilities(goodness: FloatArray) -> FloatArray:
     """Return how often each model has each rank, (models, models), given its goodness in every draw (models, draws).
 
-    Equal models share the ranks they take up.
+    Equal models share the ranks they take up. Where a model has no value, nothing is known of any rank.
 
     >>> rank_probabilities(np.array([[2.0, 1.0], [1.0, 1.0]]))
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
     n_models = len(goodness)
+    if np.isnan(goodness).any():
+        return np.full((n_models, n_models), np.nan)
     above = (goodness[None] > goodness[:, None]).sum(axis=1)
     tied = (goodness[None] == goodness[:, None]).sum(axis=1)
     ranks = np.arange(n_models)[:, None, None]

@@ -67,9 +67,8 @@ def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> 
     known = np.where(masses > 0, values, 0.0)
     totals = masses.sum(axis=-1, keepdims=True)
     gaps = masses * (known - (masses * known).sum(axis=-1, keepdims=True) / np.maximum(totals, 1e-300))
-    most = np.square(_by_group(masses, groups, n_groups)).sum(axis=-1) / np.maximum(
-        np.square(masses).sum(axis=-1), 1e-300
-    )
+    squares = np.maximum(np.square(masses).sum(axis=-1), 1e-300)
+    most = np.maximum(np.square(_by_group(masses, groups, n_groups)).sum(axis=-1) / squares, 1.0)
     apart = np.square(gaps).sum(axis=-1)
     together = np.square(_by_group(gaps, groups, n_groups)).sum(axis=-1) * n_groups / (n_groups - 1)
     return np.asarray(np.where(apart > 0, np.clip(together / np.where(apart > 0, apart, 1.0), 1.0, most), most))

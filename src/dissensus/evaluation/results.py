@@ -210,8 +210,12 @@ class Evaluation(Value):
     >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-    >>> result.to_frame().select("run", "model", "metric", "mean").rows()
-    [('majority-vote', 'A', 'top-1 accuracy', 1.0), ('majority-vote', 'B', 'top-1 accuracy', 0.5)]
+    >>> for row in result.to_frame().select("run", "estimand", "model", "mean").iter_rows():
+    ...     print(row)
+    ('majority-vote', 'adjusted', 'A', 1.0)
+    ('majority-vote', 'adjusted', 'B', 0.5)
+    ('annotators', 'agreement', 'A', 0.875)
+    ('annotators', 'agreement', 'B', 0.625)
     >>> result.runs[0].spec, result.metrics
     (MajorityVote(), (TopKAccuracy(k=1, j=1),))
     """
@@ -332,12 +336,14 @@ class Evaluation(Value):
     def to_frame(self) -> pl.DataFrame:
         """Return one tidy row per aggregation, model and metric.
 
-        ``mean`` is the uncertainty-adjusted value. ``sd``, ``min``, ``max`` and the interval ``annotation_low``
-        to ``annotation_high`` tell how far the annotations alone move it: the value on these very cases. ``low`` to
-        ``high`` is an interval for the value on cases like these, annotated likewise, and ``case_sd`` its standard
-        deviation. ``mc_error`` is the Monte Carlo error of ``mean``. ``point_estimate`` is the value against the
-        deterministic aggregation that the run tends to, and ``optimism`` is ``point_estimate`` minus ``mean``, or
-        ``mean`` minus ``point_estimate`` where lower is better: positive where the point estimate reads better.
+        ``estimand`` says what ``mean`` estimates: *adjusted* is the average over draws of a run, *agreement* the chance
+        that one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for
+        the value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd`` and ``draw_sd`` are what it
+        owes to the cases, to who the annotators were (nan where they count as fixed) and to what their opinions leave
+        open. ``sd``, ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the
+        annotations alone move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
+        ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
+        is ``point_estimate`` minus ``mean``.
 
         Examples
         --------
@@ -345,7 +351,7 @@ class Evaluation(Value):
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "optimism").row(0)
+        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "difference").row(0)
         ('majority-vote', 'A', 'top-1 accuracy', 1.0, 1.0, 0.0)
         """
         import polars as pl

@@ -115,11 +115,13 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"unranked": "below"},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
-        | dict.fromkeys(["case_weight", "tie_separator", "unranked"]),
+        | dict.fromkeys(["case_weight", "tie_separator", "unranked", "confidence_as"])
+        | {"duplicates": "refuse"},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
         | {"unranked": "below"},
-        "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None},
+        "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
+        | {"duplicates": "refuse", "confidence": None},
         "AnnotatorBootstrap": {"model": ds.InverseRank(), "size": 2},
         "AverageOverlap": {"depth": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
@@ -164,7 +166,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
         "Ratings.from_long": {"frame": long} | dict.fromkeys(["case", "annotator", "score", "weight", "group"]),
         "Ratings.from_roles": {"table": long.select("case", "score"), "conditions": None}
-        | {"tie_separator": None, "unranked": None},
+        | {"tie_separator": None, "unranked": None, "duplicates": "refuse", "confidence": None},
         "Ratings.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
         "SetAccuracy": {"k": 2},
         "SetSize": {},
@@ -183,7 +185,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
@@ -192,7 +194,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}

@@ -230,6 +230,26 @@ def test_a_bad_file_is_refused_in_one_block(run: Any, text: str | bytes, parts: 
     refused(run("validate", put(text)), "opinions.csv", *parts)
 
 
+def test_repeated_mentions_are_left_out_as_said(run: Any) -> None:
+    path = put(HEADER + "c1,A,x,2\nc1,A,y,1\nc1,A,x,1\n")
+    refused(run("validate", path), "1 repeated mention in 1 ranking", "--duplicates first")
+    outcome = run("validate", path, "--duplicates", "best")
+    assert outcome.code == 0
+    assert "repeated mentions of a condition: 1, left out, the mention with the best rank" in " ".join(
+        outcome.out.split()
+    )
+    refused(
+        run("validate", path, "--duplicates", "last"), "duplicates is not understood", "'refuse' or 'first' or 'best'"
+    )
+
+
+def test_confidences_share_a_vote_as_said(run: Any) -> None:
+    path = put("case,annotator,condition,confidence\nc1,A,x,1\nc1,A,y,3\n")
+    assert run("convert", path, "shared.csv", "--confidence", "share").code == 0
+    assert Path("shared.csv").read_text(encoding="utf-8").splitlines()[-1] == "c1,2,A,x,1,0.25"
+    refused(run("validate", path, "--confidence", "votes"), "confidence is not understood", "'order' or 'share'")
+
+
 def test_an_unknown_condition_gets_a_suggestion(run: Any) -> None:
     put("Eczema\nTinea\n", "names.txt")
     outcome = run("validate", put(HEADER + "c1,A,Eczma,1\n"), "--conditions", "names.txt")

@@ -129,7 +129,7 @@ def test_an_empty_block_is_refused() -> None:
 def test_a_condition_mentioned_twice_is_refused(ranking: list[list[str]]) -> None:
     with pytest.raises(DissensusError, match="'a' is mentioned twice") as caught:
         Annotations.from_rankings([[[["a"]], ranking]], case_names=["c1"])
-    assert caught.value.where == "case 'c1', ranking 2"
+    assert caught.value.where == "case 'c1', ranking 2, condition 'a'"
     assert "at most once" in caught.value.expected
 
 

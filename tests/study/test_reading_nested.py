@@ -51,7 +51,7 @@ def test_codes_need_conditions(tmp_path: Path) -> None:
         ([[[["a"]]], [[["a"]], [[["a"]]]]], "nested to the wrong depth", "case '1', ranking 2"),
         ([[[["a"]]], [[["a"], []]]], "a block is empty", "case '1', ranking 1"),
         ([[[["a"]]], [[["b", "a"]], [[None]]]], "a condition is not understood", "case '1', ranking 2"),
-        ([[[["a"]]], [[["b", "a"]], [["a"], ["a"]]]], "mentioned twice", "case '1', ranking 2"),
+        ([[[["a"]]], [[["b", "a"]], [["a"], ["a"]]]], "mentioned twice", "case '1', ranking 2, condition 'a'"),
     ],
 )
 def test_a_wrong_depth_says_where(rankings: Any, problem: str, place: str, tmp_path: Path) -> None:

@@ -79,6 +79,22 @@ READING: dict[str, Any] = {
             "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
         ),
     ],
+    "duplicates": Annotated[
+        str | None,
+        typer.Option(
+            "--duplicates",
+            help="A condition mentioned again in a ranking: refuse (default), keep the first, or the best.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "confidence": Annotated[
+        str | None,
+        typer.Option(
+            "--confidence",
+            help="What confidences do: order conditions (default), or share one vote among them.",
+            rich_help_panel=INPUT,
+        ),
+    ],
 }
 """What a user can say about a file of opinions."""
 
@@ -204,6 +220,8 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         tie_separator=said["tie_separator"],
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
         unranked=said["unranked"],
+        duplicates=said["duplicates"] or "refuse",
+        confidence=said["confidence"],
     )
 
 

@@ -11,15 +11,13 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
 from dissensus.core.checks import check_length, check_most
 from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
-from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.study.panel import ANONYMOUS, Panel, place_of
 from dissensus.study.rankings import Annotations
+from dissensus.study.repeats import check_mentioned_once
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-SHORT_RANKING = 12
-"""Longer rankings are sorted to find a condition that is mentioned twice."""
 
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
@@ -129,47 +127,6 @@ def assemble(
         codes = np.sort(first_key + codes) - first_key
     check_mentioned_once(conditions, panel, row_of_each(code_offsets[block_offsets]), codes)
     return Annotations(conditions, panel, block_offsets, code_offsets, codes, unranked)
-
-
-def check_mentioned_once(
-    conditions: tuple[str, ...], panel: Panel, ranking_of_mention: IntArray, codes: IntArray
-) -> None:
-    """Refuse a ranking that mentions one condition twice."""
-    if not _may_repeat(ranking_of_mention, codes):
-        return
-    keys = np.sort(ranking_of_mention * len(conditions) + codes)
-    twice = keys[1:][~begins_run(keys)[1:]]
-    if len(twice):
-        ranking, code = divmod(int(twice[0]), len(conditions))
-        raise DissensusError(
-            f"condition {conditions[code]!r} is mentioned twice by one annotator",
-            expected="every condition at most once in a ranking",
-            got=f"{len(twice)} repeated mention{'s' if len(twice) > 1 else ''}",
-            where=place_of(panel, ranking),
-            advice="remove one of the mentions, or tell repeated rankings apart (annotation column)",
-        )
-
-
-def _may_repeat(ranking_of_mention: IntArray, codes: IntArray) -> bool:
-    """Compare each mention with the next few: enough to clear short rankings, which nearly all are, without sorting."""
-    for shift in range(1, SHORT_RANKING):
-        together = ranking_of_mention[shift:] == ranking_of_mention[:-shift]
-        if not together.any():
-            return False
-        if (together & (codes[shift:] == codes[:-shift])).any():
-            return True
-    return True
-
-
-def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
-    """Say on which case, and by whom, an opinion was given."""
-    case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
-    annotator = panel.annotators[opinion]
-    if annotator == ANONYMOUS:
-        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
-    else:
-        who = f"annotator {panel.annotator_names[annotator]!r}"
-    return f"case {panel.case_names[case]!r}, {who}"
 
 
 def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | None) -> tuple[str, ...]:

@@ -149,6 +149,17 @@ class Panel(Value):
         )
 
 
+def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
+    """Say on which case, and by whom, an opinion was given."""
+    case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
+    annotator = panel.annotators[opinion]
+    if annotator == ANONYMOUS:
+        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
+    else:
+        who = f"annotator {panel.annotator_names[annotator]!r}"
+    return f"case {panel.case_names[case]!r}, {who}"
+
+
 def concatenate_panels(panels: Sequence[Panel]) -> Panel:
     """Put panels of different cases one after the other; annotators are matched by name."""
     annotator_names = tuple(dict.fromkeys(name for panel in panels for name in panel.annotator_names))

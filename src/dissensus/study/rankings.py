@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, IntArray, NestedRankings, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, IntArray, NestedRankings, Unranked
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -182,6 +182,8 @@ class Annotations(Study):
         case_weight: str | None = None,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence_as: Confidence | None = None,
     ) -> Annotations:
         """Build from a table with one row per mentioned condition (pandas, polars or arrow).
 
@@ -205,6 +207,12 @@ class Annotations(Study):
             Weight of the ranking, group of the case (for example the patient), weight of the case.
         tie_separator
             Split each condition cell at this text into tied conditions.
+        duplicates
+            What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` row, or the one
+            with the ``"best"`` rank.
+        confidence_as
+            ``"order"`` (as by default): confidences order the conditions of a ranking. ``"share"``: they share one
+            vote among them, see :func:`read_annotations`.
 
         Examples
         --------
@@ -228,7 +236,15 @@ class Annotations(Study):
             "group": group,
             "case_weight": case_weight,
         }
-        return annotations_from_long(frame, conditions, columns=columns, tie_separator=tie_separator, unranked=unranked)
+        return annotations_from_long(
+            frame,
+            conditions,
+            columns=columns,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence_as,
+        )
 
     @classmethod
     @checked
@@ -398,11 +414,20 @@ class Annotations(Study):
         *,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence: Confidence | None = None,
     ) -> tuple[Annotations, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
         from dissensus.study.tables import build_from_table
 
-        return build_from_table(table, conditions, tie_separator=tie_separator, unranked=unranked)
+        return build_from_table(
+            table,
+            conditions,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence,
+        )
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
         """Write out as nested lists of names: case > annotator > block > condition.

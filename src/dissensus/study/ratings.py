@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, KeyArray, Unranked
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_numbers, offsets_from_lengths, weighted_counts
-from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, place_of
+from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names
 from dissensus.study.diagnosis import RatingsDiagnosis, diagnosis_of_ratings, plural, spread
-from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels
+from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels, place_of
 from dissensus.study.study import Distribution, Fact, Study
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ class Ratings(Study):
         *,
         tie_separator: str | None = None,  # noqa: ARG003
         unranked: Unranked | None = None,  # noqa: ARG003
+        duplicates: Duplicates = "refuse",  # noqa: ARG003
+        confidence: Confidence | None = None,  # noqa: ARG003
     ) -> tuple[Ratings, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
         return _ratings_from_roles(table), ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import Cases
 from dissensus.core.notes import Note
@@ -244,6 +244,8 @@ class Study(Value, Registered, ABC):
         *,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence: Confidence | None = None,
     ) -> tuple[Self, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.study.builders import assemble, unknown_condition
 from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.repeats import without_repeats
+from dissensus.study.soft_votes import soft_votes
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -63,12 +66,20 @@ def annotations_from_long(
     columns: Mapping[str, str | None],
     tie_separator: str | None,
     unranked: Unranked | None,
+    duplicates: Duplicates,
+    confidence: Confidence | None,
 ) -> Annotations:
     """Build from any data frame; see :meth:`Annotations.from_long`."""
     table = polars_frame(frame)
-    roles = without_second_order(find_columns(table.columns, columns), columns)
-    named = with_roles(table, roles)
-    return build_from_table(named, conditions, tie_separator=tie_separator, unranked=unranked)[0]
+    roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
+    return build_from_table(
+        with_roles(table, roles),
+        conditions,
+        tie_separator=tie_separator,
+        unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
+    )[0]
 
 
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
@@ -147,8 +158,15 @@ def check_roles(given: Mapping[str, str | None], known: Iterable[str]) -> None:
         )
 
 
-def without_second_order(roles: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """Settle which column orders the conditions: the one asked for, else the rank before the confidence."""
+def without_second_order(
+    roles: Mapping[str, str], given: Mapping[str, str | None], confidence: Confidence | None = None
+) -> dict[str, str]:
+    """Settle which column orders the conditions: the one asked for, else the rank before the confidence.
+
+    To say what confidences are used for is to ask for them.
+    """
+    if confidence is not None and "confidence" in roles:
+        given = {**given, "confidence": roles["confidence"]}
     if given.get("rank") is not None and given.get("confidence") is not None:
         raise DissensusError(
             "a rank column and a confidence column are both asked for",
@@ -192,6 +210,8 @@ def build_from_table(
     *,
     tie_separator: str | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
 ) -> tuple[Annotations, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
@@ -199,6 +219,7 @@ def build_from_table(
     that numbers its annotations and has ranks, as the canonical one does, rows that hold nothing but a
     condition or nothing but an annotator declare names.
     """
+    _check_confidence(table, confidence)
     table = tidied(table, tie_separator)
     meaning = unranked or _declared_unranked(table)
     table, declared = _without_declarations(table)
@@ -221,7 +242,25 @@ def build_from_table(
         mentioned, notes = _mentioned(table)
         rank = _rank_numbers(table)
         codes, names = conditions_found.result()
-    return _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning), notes
+    mentioned, repeated = without_repeats(duplicates, names, panel, rankings.of_row, rank, codes, mentioned)
+    said = _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning)
+    if confidence != "share":
+        return said, (*notes, *repeated)
+    order = np.lexsort((codes[mentioned], rank[mentioned], rankings.of_row[mentioned]))
+    votes, shared = soft_votes(said, -rank[mentioned][order])
+    return votes, (*notes, *repeated, *shared)
+
+
+def _check_confidence(table: pl.DataFrame, confidence: Confidence | None) -> None:
+    if confidence is None:
+        return
+    check_choice("confidence", confidence, get_args(Confidence))
+    if "confidence" not in table.columns:
+        raise DissensusError(
+            "there are no confidences to use",
+            expected="a column 'confidence', or one that is named (--column confidence=NAME)",
+            got=f"columns {listing(table.columns, most=12)}",
+        )
 
 
 # Tidying ----------------------------------------------------------------------------------------------

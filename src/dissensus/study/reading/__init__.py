@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dissensus.core.aliases import Path, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Path, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
@@ -62,6 +62,8 @@ def read_annotations(
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
 
@@ -81,6 +83,13 @@ def read_annotations(
         Names of ranked groups, best first, for Label Studio's Ranker with buckets.
     unranked
         ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
+    duplicates
+        What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the file,
+        or the one with the ``"best"`` rank.
+    confidence
+        What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
+        ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
+        condition becomes a ranking of its own with that weight.
 
     Raises
     ------
@@ -110,6 +119,8 @@ def read_annotations(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
     )
     said = reading.rankings
     lost = [str(note) for note in reading.notes if note.lost]
@@ -128,6 +139,8 @@ def examine_annotations(
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
 ) -> Reading:
     r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
 
@@ -150,6 +163,8 @@ def examine_annotations(
         tie_separator=tie_separator,
         bucket_order=tuple(bucket_order) if bucket_order is not None else None,
         unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
     )
     source = open_source(path)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
@@ -164,7 +179,12 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tu
     parsed = chosen.parse(source, options)
     known = options.conditions if options.conditions is not None else parsed.conditions
     study, notes = chosen.study.from_roles(
-        parsed.frame, known, tie_separator=parsed.tie_separator, unranked=options.unranked
+        parsed.frame,
+        known,
+        tie_separator=parsed.tie_separator,
+        unranked=options.unranked,
+        duplicates=options.duplicates,
+        confidence=options.confidence,
     )
     return study, (*parsed.notes, *notes)
 

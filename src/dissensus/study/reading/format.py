@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.aliases import Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Unranked
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
@@ -35,6 +35,8 @@ class Options:
         Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
     unranked
         What it means not to be mentioned.
+    duplicates, confidence
+        What to do with repeated mentions, and what confidences are used for, where anything is said.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -42,6 +44,8 @@ class Options:
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None
+    duplicates: Duplicates = "refuse"
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True)

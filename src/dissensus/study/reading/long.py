@@ -10,6 +10,7 @@ from dissensus.study.tables import find_columns, notes_on_columns, with_roles, w
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
+BY_ORDER = "confidences order the conditions; their values are not used (--confidence share uses them)"
 
 
 class Long(Format):
@@ -26,12 +27,13 @@ class Long(Format):
         """Name the columns by their roles and leave the rest to the builder."""
         table = as_table(source)
         found = find_columns(table.columns, options.columns)
-        roles = without_second_order(found, options.columns)
+        roles = without_second_order(found, options.columns, options.confidence)
         notes = notes_on_columns(table.columns, found)
         for spare in found.keys() - roles.keys():
             order = "rank" if spare == "confidence" else "confidence"
             notes = (*notes, Note(f"{spare} column beside a {order} column", 1, f"not used, the {order} decides"))
-        return Parsed(with_roles(table, roles), notes, tie_separator=options.tie_separator)
+        assumed = (BY_ORDER,) if "confidence" in roles and options.confidence is None else ()
+        return Parsed(with_roles(table, roles), notes, tie_separator=options.tie_separator, assumed=assumed)
 
 
 def is_crowd_kit(source: Source) -> bool:

@@ -106,7 +106,8 @@ def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool =
     """Write annotations; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
-    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists.
+    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists of
+    anonymous rankings, from which the same is restored; annotators, weights and groups are refused there.
 
     Parameters
     ----------
@@ -163,9 +164,15 @@ def _write_nested(annotations: Annotations, place: FilePath) -> None:
             "nested lists cannot hold annotators, weights or groups",
             advice="write .csv, .parquet or .jsonl instead",
         )
-    document = {
+    if not annotations.n_cases:
+        raise DissensusError(
+            "nested lists cannot hold a study without cases", advice="write .csv, .parquet or .jsonl instead"
+        )
+    document: dict[str, object] = {
         "conditions": annotations.conditions,
         "case_names": annotations.case_names,
         "rankings": annotations.to_rankings(),
     }
+    if annotations.unranked != "below":
+        document["unranked"] = annotations.unranked
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")

@@ -14,8 +14,8 @@ from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
 
 SHARED = (
-    "shared by their confidences: each mention is a ranking of its own, its weight its share, and numbers of rankings and "
-    "Krippendorff's alpha count every mention"
+    "shared by their confidences: each mention is a ranking of its own, its weight its share, and numbers of "
+    "rankings and Krippendorff's alpha count every mention"
 )
 
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
+import polars as pl
+
+from dissensus.core.aliases import Unranked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Column
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_list, as_name
+from dissensus.study.reading.json_values import as_list, as_name, is_text, wrong_shape
 
 RANKINGS = "rankings"
+ROLES = {
+    "conditions": "list of conditions",
+    "case_names": "names of cases",
+    RANKINGS: "rankings",
+    "unranked": "meaning of not being mentioned",
+}
 
 
 class Nested(Format):
@@ -49,14 +61,27 @@ class Nested(Format):
             for number, ranking in enumerate(case, start=1):
                 place = f"case {name!r}, ranking {number}"
                 said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
-        return said.parsed(conditions)
+        parsed = _with_unranked(said.parsed(conditions), content.get("unranked"), where)
+        keys = tuple(Column(key, ROLES.get(key, ""), "by its name") for key in content)
+        spare = tuple(key for key in content if key not in ROLES)
+        note = (Note("keys without a role", len(spare), "not used", spare),) if spare else ()
+        return replace(parsed, notes=(*parsed.notes, *note), columns=keys if isinstance(source.content, dict) else ())
+
+
+def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
+    """Let every row say what it means not to be mentioned, as the long form does."""
+    if meaning is None:
+        return parsed
+    if meaning not in get_args(Unranked):
+        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", where)
+    return replace(parsed, frame=parsed.frame.with_columns(unranked=pl.lit(str(meaning))))
 
 
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
     if options.conditions is not None or content.get("conditions") is None:
         return options.conditions
     given = as_list(content["conditions"], "the list of conditions", where)
-    names = [as_name(name, "a condition", where) for name in given]
+    names = [_as_written(name, "a condition", where) for name in given]
     check_names("condition", names)
     return names
 
@@ -66,7 +91,7 @@ def _case_names(content: dict[str, Any], n_cases: int, where: str) -> list[str]:
         return [str(number) for number in range(n_cases)]
     names = as_list(content["case_names"], "the list of case names", where)
     check_length("case name", len(names), n_cases)
-    named = [as_name(name, "a case name", where) for name in names]
+    named = [_as_written(name, "a case name", where) for name in names]
     check_names("case", named)
     return named
 
@@ -125,4 +150,9 @@ def _mention(mention: Any, where: str) -> str | int:
             got=f"{reprlib.repr(mention)} where a condition should be",
             where=where,
         )
-    return as_name(mention, "a condition", where)
+    return _as_written(mention, "a condition", where)
+
+
+def _as_written(value: Any, what: str, where: str) -> str:
+    """Return a name; blank ones, too, as a study may have them and this form is written, too."""
+    return value if isinstance(value, str) and value and is_text(value) else as_name(value, what, where)

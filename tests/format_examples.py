@@ -140,6 +140,11 @@ LONG_RECORDS: list[Any] = [
     {"case": "c2", "annotator": "B", "condition": "ash", "rank": 1},
 ]
 
+ANNOTATOR_FILES = {
+    "ann.csv": "case,label,rank\nc1,oak,1\nc1,elm,2\nc2,ash,1\n",
+    "bo.json": '{"c1": "elm", "c2": [["oak"], ["ash", "elm"]]}',
+}
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -157,6 +162,13 @@ def write_directory(path: Path, files: dict[str, Any]) -> Path:
     path.mkdir(exist_ok=True)
     for name, records in files.items():
         write_lines(path / f"{name}.jsonl", records if isinstance(records, list) else [records])
+    return path
+
+
+def write_folder(path: Path, files: dict[str, str]) -> Path:
+    path.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (path / name).write_text(text, encoding="utf-8")
     return path
 
 
@@ -203,6 +215,7 @@ JSON_EXAMPLES = (
 
 EXAMPLES = (
     *JSON_EXAMPLES,
+    Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),

@@ -243,6 +243,17 @@ def test_repeated_mentions_are_left_out_as_said(run: Any) -> None:
     )
 
 
+def test_a_directory_with_a_file_per_annotator_is_read(run: Any) -> None:
+    Path("people").mkdir()
+    put("case,label\nc1,x\n", "people/ann.csv")
+    put('{"c1": "y"}', "people/bo.json")
+    outcome = run("validate", "people")
+    assert outcome.code == 0
+    assert "annotator-files" in outcome.out
+    put("case,finding\nc1,x\n", "people/cy.csv")
+    refused(run("validate", "people"), "no condition column", "people/cy.csv", "--column condition=NAME")
+
+
 def test_confidences_share_a_vote_as_said(run: Any) -> None:
     path = put("case,annotator,condition,confidence\nc1,A,x,1\nc1,A,y,3\n")
     assert run("convert", path, "shared.csv", "--confidence", "share").code == 0

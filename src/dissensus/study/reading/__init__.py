@@ -6,6 +6,7 @@ import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 
 from dissensus.core.aliases import Confidence, Duplicates, Path, Unranked
 from dissensus.core.arguments import checked
@@ -54,7 +55,7 @@ class Reading:
 
 @checked
 def read_annotations(
-    path: Path,
+    path: Path | Sequence[Path],
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
@@ -70,7 +71,8 @@ def read_annotations(
     Parameters
     ----------
     path
-        CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib, or a directory of PrefLib or doccano files.
+        CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or a
+        list of files, with one table or JSON file per annotator.
     format
         Name of the format; by default it is recognised from the content.
     conditions
@@ -131,7 +133,7 @@ def read_annotations(
 
 @checked
 def examine_annotations(
-    path: Path,
+    path: Path | Sequence[Path],
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
@@ -166,13 +168,27 @@ def examine_annotations(
         duplicates=duplicates,
         confidence=confidence,
     )
-    source = open_source(path)
+    source = _opened(path)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
     try:
         study, notes = _parsed(chosen, source, options)
     except DissensusError as error:
-        raise error if str(path) in error.where else error.at(str(path)) from None
+        place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+        raise error if place in error.where or _names_a_file(source, error) else error.at(place) from None
     return Reading(study, chosen.id, notes, replace(source, content=None))
+
+
+def _opened(path: Path | Sequence[Path]) -> Source:
+    if isinstance(path, str | PathLike):
+        return open_source(path)
+    from dissensus.study.reading.annotator_files import listed_files
+
+    return listed_files(path)
+
+
+def _names_a_file(source: Source, error: DissensusError) -> bool:
+    """Tell an error that names the file of a directory in which it is."""
+    return source.kind == "directory" and any(str(path) in error.where for path in source.content)
 
 
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tuple[Note, ...]]:

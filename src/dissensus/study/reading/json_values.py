@@ -68,6 +68,27 @@ def as_block(value: Any, where: str) -> list[str]:
     return [as_condition(item, where) for item in (value if isinstance(value, list) else [value])]
 
 
+def as_ranking(value: Any, where: str) -> list[list[str]]:
+    """Return a ranking from one label, or from a list of blocks; a plain list of labels could mean two things.
+
+    >>> as_ranking("a", "case 'c1'"), as_ranking([["a"], ["b", "c"]], "case 'c1'")
+    ([['a']], [['a'], ['b', 'c']])
+    """
+    if not isinstance(value, list):
+        return [[as_condition(value, where)]]
+    plain = [item for item in value if not isinstance(item, list)]
+    if plain:
+        names = [str(item) for item in value if not isinstance(item, list | dict)][:3]
+        raise FormatError(
+            "a list of labels can be an order or a tie",
+            expected="a list of blocks, best first; the labels of one block are tied",
+            got=reprlib.repr(value),
+            where=where,
+            advice=f"write {[[name] for name in names]} for an order, or {[names]} for a tie",
+        )
+    return [[as_condition(item, where) for item in block] for block in value]
+
+
 def is_text(value: str) -> bool:
     """Tell whether a string is valid Unicode; JSON can smuggle in half a character."""
     return not any("\ud800" <= character <= "\udfff" for character in value)

@@ -145,6 +145,8 @@ ANNOTATOR_FILES = {
     "bo.json": '{"c1": "elm", "c2": [["oak"], ["ash", "elm"]]}',
 }
 
+KEYED = {"A": {"B": "oak", "C": [["elm"], ["oak", "ash"]]}, "D": {"B": "elm", "C": None}}
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -215,6 +217,8 @@ JSON_EXAMPLES = (
 
 EXAMPLES = (
     *JSON_EXAMPLES,
+    Example("annotator-json", "people.json", {"annotators": KEYED}, write_json),
+    Example("case-json", "trees.json", {"cases": KEYED}, write_json),
     Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),

@@ -254,6 +254,12 @@ def test_a_directory_with_a_file_per_annotator_is_read(run: Any) -> None:
     refused(run("validate", "people"), "no condition column", "people/cy.csv", "--column condition=NAME")
 
 
+def test_json_of_two_levels_needs_a_word(run: Any) -> None:
+    path = put('{"ann": {"c1": "x"}, "bo": {"c1": "y"}}', "a.json")
+    refused(run("validate", path), "can be annotators or cases", "annotator 'ann' said 'x' on case 'c1'")
+    assert run("validate", path, "--format", "annotator-json").code == 0
+
+
 def test_confidences_share_a_vote_as_said(run: Any) -> None:
     path = put("case,annotator,condition,confidence\nc1,A,x,1\nc1,A,y,3\n")
     assert run("convert", path, "shared.csv", "--confidence", "share").code == 0

@@ -235,6 +235,7 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
+    from dissensus.study.reading.keyed import refuse_two_readings
     from dissensus.study.reading.long import Long, is_partly_long
     from dissensus.study.reading.scores import Scores
 
@@ -247,6 +248,8 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
         return fitting[0]
     if not fitting and is_partly_long(seen):
         return Long()
+    if not fitting:
+        refuse_two_readings(source)
     names = ", ".join(known.id for known in fitting or known_formats())
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",

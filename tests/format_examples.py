@@ -147,6 +147,11 @@ ANNOTATOR_FILES = {
 
 KEYED = {"A": {"B": "oak", "C": [["elm"], ["oak", "ash"]]}, "D": {"B": "elm", "C": None}}
 
+LISTS = """id,text,labels,annotator_ids
+s1,hm,"[""joy"", ""awe""]","[""kim"", ""lou""]"
+s2,oh,"['fear']","['lou']"
+"""
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -222,6 +227,7 @@ EXAMPLES = (
     Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
+    Example("hugging-face", "lists.csv", LISTS, write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),

@@ -185,7 +185,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
+        | {"lists": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
@@ -194,7 +195,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
+        | {"lists": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}

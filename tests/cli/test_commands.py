@@ -260,6 +260,13 @@ def test_json_of_two_levels_needs_a_word(run: Any) -> None:
     assert run("validate", path, "--format", "annotator-json").code == 0
 
 
+def test_lists_in_cells_need_annotators_or_a_word(run: Any) -> None:
+    path = put("id,labels\nc1,\"['x', 'y']\"\n")
+    refused(run("validate", path), "can be votes, an order or a tie", "--lists votes")
+    assert run("validate", path, "--lists", "order").code == 0
+    refused(run("validate", path, "--lists", "sets"), "lists is not understood", "'votes' or 'order' or 'tie'")
+
+
 def test_confidences_share_a_vote_as_said(run: Any) -> None:
     path = put("case,annotator,condition,confidence\nc1,A,x,1\nc1,A,y,3\n")
     assert run("convert", path, "shared.csv", "--confidence", "share").code == 0

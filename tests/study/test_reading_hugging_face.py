@@ -28,7 +28,7 @@ def test_one_label_per_annotator(tmp_path: Path) -> None:
 
 def test_a_label_that_is_not_a_number_is_no_opinion(tmp_path: Path) -> None:
     """As pandas writes a missing code."""
-    reading = examine(tmp_path, {"id": "s1", "labels": [1.0, float("nan")]}, conditions=["awe", "fear"])
+    reading = examine(tmp_path, {"id": "s1", "labels": [1.0, float("nan")]}, conditions=["awe", "fear"], lists="votes")
     assert reading.rankings.to_rankings() == [[[["fear"]]]]
     assert [note.found for note in reading.notes] == ["labels that are null"]
 
@@ -43,7 +43,7 @@ def test_codes_need_conditions(tmp_path: Path) -> None:
 
 def test_a_negative_code_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a condition code is negative") as caught:
-        examine(tmp_path, {"id": "s1", "labels": [2, -1]}, conditions=["awe", "fear", "joy"])
+        examine(tmp_path, {"id": "s1", "labels": [2, -1]}, conditions=["awe", "fear", "joy"], lists="votes")
     assert "record 1, case 's1'" in caught.value.where
 
 
@@ -114,7 +114,7 @@ def test_records_without_an_id_are_numbered(tmp_path: Path) -> None:
         ([{"id": 1, "labels": ["a"]}, {"id": 1, "labels": ["b"]}], "case '1' stands in several records"),
         ([{"id": 1, "labels": ["a"]}, {"labels": ["b"]}], "the id of a record is not understood"),
         ([{"id": 1, "labels": ["a"]}, {"id": 2, "labels": 7}], "the value of 'labels'"),
-        ([{"id": 1, "labels": ["a", True]}], "a condition is not understood"),
+        ([{"id": 1, "labels": ["a", True], "annotators": ["x", "y"]}], "a condition is not understood"),
     ],
 )
 def test_what_does_not_fit_is_an_error(records: list[dict[str, Any]], problem: str, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_lists_of_labels_without_annotators_beside_a_text_are_ambiguous(tmp_path
         recognised_format(open_source(path))
     assert "doccano, hugging-face" in caught.value.expected
     one = examine_annotations(path, "doccano").rankings
-    many = examine_annotations(path, "hugging-face").rankings
+    many = examine_annotations(path, "hugging-face", lists="votes").rankings
     assert one.to_rankings() == [[[["ice", "rain"]]]]
     assert many.to_rankings() == [[[["ice"]], [["rain"]]]]
 

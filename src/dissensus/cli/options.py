@@ -95,6 +95,14 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "lists": Annotated[
+        str | None,
+        typer.Option(
+            "--lists",
+            help="What lists of labels are: votes of several annotators, or the order or the tie of one.",
+            rich_help_panel=INPUT,
+        ),
+    ],
 }
 """What a user can say about a file of opinions."""
 
@@ -222,6 +230,7 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         unranked=said["unranked"],
         duplicates=said["duplicates"] or "refuse",
         confidence=said["confidence"],
+        lists=said["lists"],
     )
 
 

@@ -27,6 +27,9 @@ Duplicates: TypeAlias = Literal["refuse", "first", "best"]
 Confidence: TypeAlias = Literal["order", "share"]
 """What confidences are used for: to order conditions, or to share one vote among them."""
 
+Lists: TypeAlias = Literal["votes", "order", "tie"]
+"""What a list of labels means: votes of several annotators, or the order or the tie of one."""
+
 Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
 Ranking: TypeAlias = Sequence[Block]
 NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]

@@ -170,6 +170,7 @@ CHOICES = (
     "Prior",
     "Duplicates",
     "Confidence",
+    "Lists",
 )
 """Aliases of a few words; which ones is checked where they are used."""
 

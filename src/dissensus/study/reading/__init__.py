@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 
-from dissensus.core.aliases import Confidence, Duplicates, Path, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
@@ -65,6 +65,7 @@ def read_annotations(
     unranked: Unranked | None = None,
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
+    lists: Lists | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
 
@@ -92,6 +93,9 @@ def read_annotations(
         What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
         ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
         condition becomes a ranking of its own with that weight.
+    lists
+        What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
+        the ``"order"`` (best first) or the ``"tie"`` of one.
 
     Raises
     ------
@@ -123,6 +127,7 @@ def read_annotations(
         unranked=unranked,
         duplicates=duplicates,
         confidence=confidence,
+        lists=lists,
     )
     said = reading.rankings
     lost = [str(note) for note in reading.notes if note.lost]
@@ -143,6 +148,7 @@ def examine_annotations(
     unranked: Unranked | None = None,
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
+    lists: Lists | None = None,
 ) -> Reading:
     r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
 
@@ -167,6 +173,7 @@ def examine_annotations(
         unranked=unranked,
         duplicates=duplicates,
         confidence=confidence,
+        lists=lists,
     )
     source = _opened(path)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.aliases import Confidence, Duplicates, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
@@ -35,8 +35,9 @@ class Options:
         Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
     unranked
         What it means not to be mentioned.
-    duplicates, confidence
-        What to do with repeated mentions, and what confidences are used for, where anything is said.
+    duplicates, confidence, lists
+        What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
+        is said.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -46,6 +47,7 @@ class Options:
     unranked: Unranked | None = None
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
+    lists: Lists | None = None
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,17 @@ from dissensus.study.reading.json_values import (
     optional_name,
     wrong_shape,
 )
+from dissensus.study.reading.lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
     "id",
     "case",
     "case_id",
+    "case_name",
+    "item",
+    "task",
+    "example",
+    "sample",
     "item_id",
     "task_id",
     "example_id",
@@ -34,7 +40,6 @@ CASES = (
     "idx",
     "index",
 )
-LABELS = ("labels", "annotations", "label")
 ANNOTATORS = (
     "annotator_ids",
     "annotators",
@@ -45,7 +50,6 @@ ANNOTATORS = (
     "rater_ids",
     "raters",
 )
-RESPONSES = ".responses"
 
 
 class HuggingFace(Format):
@@ -56,19 +60,21 @@ class HuggingFace(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
-        return any(_has_labels(record) for record in objects_of(source))
+        return holds_lists(source) or any(_has_labels(record) for record in objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
         said = Collection()
-        places = checked_records(source, "record")
+        places = checked_records(unpacked(source), "record")
         records = [record for _, record in places]
         labels = _labels_column(records, options)
         annotators = _annotators_column(records, labels, options)
-        cases = _case_names(places, options, said)
+        lists = meaning(records, labels, annotators, options.lists)
+        cases = _case_names(places, options, said, may_repeat=lists != "votes" and annotators is not None)
         for (where, record), case in zip(places, cases, strict=True):
             said.add_case(case)
-            _add_record(record, labels, annotators, case, f"{where}, case {case!r}", said)
+            add = _add_record if lists == "votes" else _add_order if lists == "order" else _add_tie
+            add(record, labels, annotators, case, f"{where}, case {case!r}", said)
         return said.parsed()
 
 
@@ -134,7 +140,9 @@ def _first_present(names: Sequence[str], records: list[dict[str, Any]]) -> str |
     return next((name for name in names if any(name in record for record in records)), None)
 
 
-def _case_names(places: list[tuple[str, dict[str, Any]]], options: Options, said: Collection) -> list[str]:
+def _case_names(
+    places: list[tuple[str, dict[str, Any]]], options: Options, said: Collection, *, may_repeat: bool
+) -> list[str]:
     records = [record for _, record in places]
     chosen = options.columns.get("case")
     column = _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
@@ -144,7 +152,7 @@ def _case_names(places: list[tuple[str, dict[str, Any]]], options: Options, said
     names = [as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
     first: dict[str, str] = {}
     for name, (where, _) in zip(names, places, strict=True):
-        if first.setdefault(name, where) != where:
+        if first.setdefault(name, where) != where and not may_repeat:
             raise DissensusError(
                 f"case {name!r} stands in several records",
                 expected="one record per case, with a list of labels",
@@ -171,6 +179,33 @@ def _add_record(
             said.note("labels that are null", "taken as no opinion", case)
         else:
             said.add_ranking(case, name, _blocks(label, where))
+
+
+def _add_order(
+    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
+) -> None:
+    """Add a list as the ranking of one annotator, best first; a list in it is a tie."""
+    labels = record.get(column)
+    if labels is not None:
+        blocks = [as_block(label, where) for label in _entries(labels, column, where)]
+        said.add_ranking(case, _one_name(record, annotator, where), blocks)
+
+
+def _add_tie(
+    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
+) -> None:
+    """Add a list as the ranking of one annotator in which all labels are alike."""
+    labels = record.get(column)
+    if labels is not None:
+        block = [name for label in _entries(labels, column, where) for name in as_block(label, where)]
+        said.add_ranking(case, _one_name(record, annotator, where), [block])
+
+
+def _one_name(record: dict[str, Any], column: str | None, where: str) -> str | None:
+    value = record.get(column or "")
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return optional_name(value, "the one annotator of a list", where)
 
 
 def _blocks(label: Any, where: str) -> list[list[str]]:

@@ -6,6 +6,7 @@ from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.lists import holds_lists
 from dissensus.study.tables import find_columns, notes_on_columns, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
@@ -21,7 +22,8 @@ class Long(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case and a condition column."""
-        return has_role(source, "case") and has_role(source, "condition") and not is_crowd_kit(source)
+        is_long = has_role(source, "case") and has_role(source, "condition") and not holds_lists(source)
+        return is_long and not is_crowd_kit(source)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
@@ -39,7 +41,8 @@ class Long(Format):
 def is_crowd_kit(source: Source) -> bool:
     """Tell a table that has crowd-kit's columns and no ranks."""
     names = column_names(source)
-    return names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
+    has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
+    return has_columns and not holds_lists(source)
 
 
 def is_partly_long(source: Source) -> bool:

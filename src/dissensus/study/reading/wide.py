@@ -11,6 +11,7 @@ from dissensus.core.files import Source
 from dissensus.study.ratings import SCORE_NAMES
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, LongRows, Options, Parsed
+from dissensus.study.reading.lists import holds_lists
 from dissensus.study.tables import ALIASES, ROW, find_columns, numbered, refuse_rows, with_roles
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
@@ -53,6 +54,7 @@ def is_matrix_of_labels(source: Source) -> bool:
     return (
         source.is_table
         and not has_role(source, "condition")
+        and not holds_lists(source)
         and len(source.table.columns) > 1
         and column_names(source).isdisjoint(LONG_FORM_ONLY)
     )

@@ -198,9 +198,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
-        | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
+        | {"columns": None, "kind": None, "alpha_index": None, "positive": None, "allow_missing": False},
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}
-        | {"format": None, "columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
+        | {
+            "format": None,
+            "columns": None,
+            "kind": None,
+            "alpha_index": None,
+            "positive": None,
+            "allow_missing": False,
+        },
         "read_ratings": {"path": ratings, "columns": None},
         "sampling_diagnostics": {"plausibilities": drawn},
         "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},

@@ -94,8 +94,9 @@ def test_wrong_column_names_get_a_suggestion(refused: Callable[..., None]) -> No
     refused(text, "unknown condition 'Eczma'", "did you mean 'Eczema'?", conditions=NAMES)
 
 
-def test_a_column_that_is_missing(refused: Callable[..., None]) -> None:
-    refused(WIDE, "no scores for condition 'Acne'", "1 missing", conditions=[*NAMES, "Acne"])
+def test_logits_of_some_conditions(refused: Callable[..., None]) -> None:
+    text = "case,Eczema,Psoriasis\nc1,-1.5,2\n"
+    refused(text, "a score is negative although some conditions have none", "case 'c1'", conditions=NAMES)
 
 
 def test_a_column_that_stands_twice(refused: Callable[..., None]) -> None:

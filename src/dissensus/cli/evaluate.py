@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,6 +42,21 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat as needed."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a model's predictions are where the file leaves a doubt: scores, ranking or set. Without a "
+            "name, those of all models. Repeat as needed.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", help="The condition, of two, whose probability a file of one number per case holds."
+        ),
     ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[
@@ -89,12 +104,15 @@ def evaluate(
     chosen = chosen_aggregations(aggregation or None)
     reading = options.examine_for(chosen, file, said)
     study = reading.study
+    kinds = kinds_of_models(kind or [], places)
     models = {
         name: examine_predictions(
             place,
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
+            kind=kinds.get(name, kinds.get("")),
+            positive=positive,
             allow_missing=allow_missing,
         )
         for name, place in places.items()
@@ -126,6 +144,25 @@ def evaluate(
     result = replace(result, material=replace(result.material, inputs=hashes))
     write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
+
+
+def kinds_of_models(given: Sequence[str], names: Iterable[str]) -> dict[str, Any]:
+    """Split ``NAME=KIND``; a kind alone is that of every model, under the name "".
+
+    >>> kinds_of_models(["set", "A=scores"], ["A", "B"])
+    {'': 'set', 'A': 'scores'}
+    """
+    kinds = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if name and name not in names:
+            raise DissensusError(
+                f"--kind is given for {name!r}, which is no model",
+                expected=f"one of {', '.join(map(repr, names))}",
+                advice=suggestion(name, names),
+            )
+        kinds[name] = kind
+    return kinds
 
 
 def write_results(

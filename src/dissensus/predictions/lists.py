@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -10,7 +11,7 @@ import numpy as np
 
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, DissensusWarning
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.value import Value
@@ -361,7 +362,12 @@ class Predictions(Value):
         ------
         DissensusError
             If a case is missing on either side, if the study does not know a condition that the model lists,
-            or if complete predictions lack a condition of the study.
+            or if some conditions of the study have no score and others have a negative one.
+
+        Notes
+        -----
+        Conditions of the study that have no score are below all that have one; :meth:`notes` counts them, and a warning
+        tells of them where scores were complete before.
 
         Examples
         --------
@@ -372,7 +378,12 @@ class Predictions(Value):
         """
         from dissensus.predictions.alignment import aligned
 
-        return aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+        found = aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+        if self.complete and not found.complete:
+            from dissensus.predictions.description import coverage
+
+            warnings.warn(f"model {self.name!r}: {coverage(found)[0]}", DissensusWarning, stacklevel=3)
+        return found
 
     def rename(self, name: str) -> Predictions:
         """Give the model another name.

@@ -21,6 +21,7 @@ from dissensus.predictions.arrays import (
     predictions_from_arrays,
     separator_of,
 )
+from dissensus.predictions.binary import predictions_from_probabilities, probability_column
 from dissensus.predictions.description import check_predictions
 from dissensus.predictions.frames import (
     ALIASES,
@@ -63,6 +64,7 @@ class PredictionOptions:
     columns: Mapping[str, str | None] = field(default_factory=dict)
     kind: PredictionKind | None = None
     alpha_index: int | None = None
+    positive: str | None = None
 
 
 @checked
@@ -76,6 +78,7 @@ def read_predictions(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
 ) -> Predictions:
     r"""Read the predictions of one model.
@@ -91,13 +94,15 @@ def read_predictions(
     name
         Name of the model; by default that of the file without its ending.
     format
-        ``"npy"``, ``"npz"``, ``"matrix"``, ``"wide"``, ``"long"`` or ``"jsonl"``; recognised by default.
+        ``"npy"``, ``"npz"``, ``"matrix"``, ``"binary"``, ``"wide"``, ``"long"`` or ``"jsonl"``; recognised by default.
     columns
         Column of each role (``case``, ``condition``, ``score``, ``rank``) where it goes by an unusual name.
     kind
         ``"scores"``, ``"ranking"`` or ``"set"`` where the content leaves a doubt.
     alpha_index
         Which sets to take from an array of shape (cases, conditions, alphas).
+    positive
+        The condition whose probability a table with one number per case holds, in a study of two conditions.
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
 
@@ -130,6 +135,7 @@ def read_predictions(
         columns=columns,
         kind=kind,
         alpha_index=alpha_index,
+        positive=positive,
         allow_missing=allow_missing,
     )
     lost = [str(note) for note in reading.notes if note.lost]
@@ -148,6 +154,7 @@ def read_models(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
 ) -> dict[str, Predictions]:
     r"""Read several models, each from ``"name=path"`` or a path.
@@ -165,7 +172,7 @@ def read_models(
     ['Aster']
     """
     options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
-    options |= {"kind": kind, "alpha_index": alpha_index, "allow_missing": allow_missing}
+    options |= {"kind": kind, "alpha_index": alpha_index, "positive": positive, "allow_missing": allow_missing}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -198,6 +205,7 @@ def examine_predictions(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
 ) -> PredictionReading:
     """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
@@ -209,6 +217,7 @@ def examine_predictions(
         columns=columns or {},
         kind=kind,
         alpha_index=alpha_index,
+        positive=positive,
     )
     source = _opened(place)
     try:
@@ -339,6 +348,13 @@ def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
     return source.kind in ("text", "json") or _is_headerless(source, options)
 
 
+def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
+    if source.kind == "jsonl" and is_list_per_case(source.content):
+        return False
+    is_table = source.is_table or source.kind == "jsonl"
+    return is_table and probability_column(_table(source), options.conditions, options.columns) is not None
+
+
 def _recognises_long(source: Source, options: PredictionOptions) -> bool:
     if source.kind == "jsonl":
         return not is_list_per_case(source.content) and is_long(_table(source), None, options.columns)
@@ -378,6 +394,17 @@ def _parse_wide(source: Source, options: PredictionOptions) -> Predictions:
     )
 
 
+def _parse_binary(source: Source, options: PredictionOptions) -> Predictions:
+    return predictions_from_probabilities(
+        _table(source),
+        options.conditions,
+        columns=options.columns,
+        positive=options.positive,
+        name=options.name,
+        case_names=options.cases,
+    )
+
+
 def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_long(
         _table(source), options.conditions, columns=options.columns, kind=options.kind, name=options.name
@@ -394,6 +421,7 @@ FORMATS = (
     PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
     PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
     PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
+    PredictionFormat("binary", _recognises_binary, _parse_binary),
     PredictionFormat("long", _recognises_long, _parse_long),
     PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
     PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dissensus.core.files import Source
     from dissensus.evaluation.results import Evaluation
+    from dissensus.predictions.reader import PredictionReading
 
 
 @options.bundled
@@ -119,6 +120,7 @@ def evaluate(
     }
     for model in models.values():
         options.say_what_was_lost(model.source.path, model.notes)
+        say_unscored(model)
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
@@ -144,6 +146,18 @@ def evaluate(
     result = replace(result, material=replace(result.material, inputs=hashes))
     write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
+
+
+def say_unscored(model: PredictionReading) -> None:
+    """Tell, on standard error, which conditions of the study a model does not score."""
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
+    from dissensus.predictions.description import coverage
+
+    said = model.predictions
+    unscored = coverage(said)[0] if said.kind == "scores" and not said.complete else None
+    if unscored is not None and unscored.count:
+        say(visible(f"! {model.source.path}: {unscored}"), style="yellow", stderr=True)
 
 
 def kinds_of_models(given: Sequence[str], names: Iterable[str]) -> dict[str, Any]:

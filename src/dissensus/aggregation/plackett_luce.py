@@ -219,7 +219,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
     return log_likelihood(
         (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,
-        annotations.weights,
+        annotations.weights * annotations.votes,
         checked_weights(annotations, weights),
         int(annotations.unranked == "below"),
         LATTICE_MOST,

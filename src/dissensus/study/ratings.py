@@ -16,7 +16,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_numbers, offsets_from_lengths, weighted_counts
-from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, place_of
+from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, place_of, voted_panel
 from dissensus.study.diagnosis import RatingsDiagnosis, diagnosis_of_ratings, plural, spread
 from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels
 from dissensus.study.study import Distribution, Fact, Study
@@ -132,15 +132,15 @@ class Ratings(Study):
 
         Examples
         --------
-        >>> Ratings.from_counts([[2, 1]], levels=[0.0, 1.0]).scores
-        array([0., 0., 1.])
+        >>> said = Ratings.from_counts([[2, 1]], levels=[0.0, 1.0])
+        >>> said.scores, said.votes
+        (array([0., 1.]), array([2, 1]))
         """
-        votes = checked_counts(counts)
+        matrix = checked_counts(counts)
         numbers = as_numbers("levels", levels)
-        check_length("level", numbers.size, votes.shape[1])
-        scores = np.repeat(np.tile(numbers, len(votes)), votes.ravel())
-        names = numbered_names(case_names, len(votes))
-        return cls(_anonymous_panel(names, votes.sum(axis=1), groups), scores)
+        check_length("level", numbers.size, matrix.shape[1])
+        panel = voted_panel(matrix, numbered_names(case_names, len(matrix)), groups)
+        return cls(panel, numbers[np.nonzero(matrix)[1]])
 
     @classmethod
     @checked
@@ -182,7 +182,7 @@ class Ratings(Study):
 
     @property
     def n_ratings(self) -> int:
-        """Number of ratings on all cases."""
+        """Number of ratings on all cases; one that several annotators share counts once."""
         return self.n_opinions
 
     @property
@@ -210,9 +210,10 @@ class Ratings(Study):
             raise DissensusError("no case has any rating", got=f"{self.n_cases} cases without ratings")
         case = said.panel.case_of_opinion
         rated, case = np.unique(case, return_inverse=True)
-        totals = weighted_counts(case, said.weights, len(rated))
-        means = weighted_counts(case, said.weights * said.scores, len(rated)) / totals
-        squares = weighted_counts(case, said.weights * (said.scores - means[case]) ** 2, len(rated))
+        weights = said.weights * said.votes
+        totals = weighted_counts(case, weights, len(rated))
+        means = weighted_counts(case, weights * said.scores, len(rated)) / totals
+        squares = weighted_counts(case, weights * (said.scores - means[case]) ** 2, len(rated))
         names = np.array(self.case_names, dtype=object)
         kept = tuple(names[rated].tolist())
         return Moments(kept, tuple(np.delete(names, rated).tolist()), case_keys(kept), totals, means, squares)
@@ -236,22 +237,22 @@ class Ratings(Study):
         low_and_high = "{:g} to {:g}".format(*self.scale) if self.scale else NO_SCORES
         return (
             Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
-            Fact("Ratings", f"{self.n_ratings:,}", "rating", "Ratings"),
-            Fact("Annotators per case", spread(self.panel.opinions_per_case), "annotator", "Annotators"),
+            Fact("Ratings", f"{self.n_votes:,}", "rating", "Ratings"),
+            Fact("Annotators per case", spread(self.panel.votes_per_case), "annotator", "Annotators"),
             Fact("Lowest and highest rating", low_and_high),
-            Fact("Average rating", f"{self.scores.mean():.3g}" if self.scale else NO_SCORES),
+            Fact("Average rating", f"{np.average(self.scores, weights=self.votes):.3g}" if self.scale else NO_SCORES),
         )
 
     def methods(self) -> str:
         """Write the sentence of a methods section about the ratings."""
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
-        return f"{cases} rated by annotators ({spread(self.panel.opinions_per_case)} per case)."
+        return f"{cases} rated by annotators ({spread(self.panel.votes_per_case)} per case)."
 
     def distributions(self) -> tuple[Distribution, ...]:
         """Return how many annotators there are, and the scores."""
         return (
-            Distribution("annotators per case", self.panel.opinions_per_case),
-            Distribution("score", self.scores, "ratings", per_case=False, are_counts=False),
+            Distribution("annotators per case", self.panel.votes_per_case),
+            Distribution("score", self.scores, "ratings", self.votes, per_case=False, are_counts=False),
         )
 
     def said(self, opinion: int, code: Callable[[int], int]) -> list[float]:  # noqa: ARG002 - scores name no conditions
@@ -269,7 +270,7 @@ class Ratings(Study):
     def __repr__(self) -> str:
         span = " from {:g} to {:g}".format(*self.scale) if self.scale else ""
         missing = f"; {plural(len(self.unannotated), 'case')} without a rating" if self.unannotated else ""
-        return f"Ratings: {plural(self.n_cases, 'case')}, {plural(self.n_ratings, 'rating')}{span}{missing}"
+        return f"Ratings: {plural(self.n_cases, 'case')}, {plural(self.n_votes, 'rating')}{span}{missing}"
 
 
 def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[str] | None) -> Panel:

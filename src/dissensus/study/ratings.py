@@ -152,9 +152,12 @@ class Ratings(Study):
         annotator: str | None = None,
         score: str | None = None,
         weight: str | None = None,
+        votes: str | None = None,
         group: str | None = None,
     ) -> Ratings:
         """Build from a table with one row per rating (pandas, polars or arrow); a missing score is no rating.
+
+        A column of votes says how many annotators gave the score, 0 for none.
 
         Examples
         --------
@@ -164,7 +167,14 @@ class Ratings(Study):
         """
         from dissensus.study.tables import polars_frame
 
-        columns = {"case": case, "annotator": annotator, "score": score, "weight": weight, "group": group}
+        columns = {
+            "case": case,
+            "annotator": annotator,
+            "score": score,
+            "weight": weight,
+            "votes": votes,
+            "group": group,
+        }
         return ratings_from_table(polars_frame(frame), columns)
 
     @classmethod
@@ -178,7 +188,7 @@ class Ratings(Study):
         unranked: Unranked | None = None,  # noqa: ARG003
     ) -> tuple[Ratings, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
-        return _ratings_from_roles(table), ()
+        return _ratings_from_roles(table)
 
     @property
     def n_ratings(self) -> int:
@@ -284,23 +294,23 @@ def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[s
 
 def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -> Ratings:
     """Build ratings from a table; see :meth:`Ratings.from_long`."""
-    return _ratings_from_roles(named_by_roles(table, columns))
+    return _ratings_from_roles(named_by_roles(table, columns))[0]
 
 
 def named_by_roles(table: pl.DataFrame, columns: Mapping[str, str | None]) -> pl.DataFrame:
     """Keep the columns that have a role in a table of ratings, under the role's name."""
     from dissensus.study import tables
 
-    aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "group")}
+    aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
     aliases["score"] = SCORE_NAMES
     roles = tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
     return tables.with_roles(table, roles)
 
 
-def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
+def _ratings_from_roles(table: pl.DataFrame) -> tuple[Ratings, tuple[Note, ...]]:
     from dissensus.study import tables
 
-    table = tables.tidied(table)
+    table, notes = tables.without_zero_votes(tables.tidied(table))
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
@@ -309,6 +319,7 @@ def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
     order = np.argsort(case, kind="stable")
     order = order[table["score"].is_not_null().to_numpy()[order]]
     weights = table["weight"].fill_null(1.0).to_numpy()[order] if "weight" in table.columns else np.empty(0)
+    votes = table["votes"].fill_null(1.0).to_numpy()[order] if "votes" in table.columns else np.empty(0)
     panel = Panel(
         case_names=names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[order], minlength=len(names))),
@@ -316,5 +327,6 @@ def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
         annotator_names=annotator_names,
         weights=weights,
         groups=tables.case_groups(table, case),
+        votes=votes.astype(np.int64),
     )
-    return Ratings(panel, table["score"].fill_null(0.0).to_numpy()[order])
+    return Ratings(panel, table["score"].fill_null(0.0).to_numpy()[order]), notes

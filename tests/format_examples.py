@@ -140,6 +140,11 @@ LONG_RECORDS: list[Any] = [
     {"case": "c2", "annotator": "B", "condition": "ash", "rank": 1},
 ]
 
+COUNT_RECORDS: list[Any] = [
+    {"uid": "c1", "label_count": {"oak": 3, "elm": 1}, "entropy": 0.8},
+    {"uid": "c2", "label_count": {"ash": 0}, "entropy": 0.0},
+]
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -197,6 +202,7 @@ JSON_EXAMPLES = (
     Example("doccano", "weather", DOCCANO, write_directory),
     Example("nested", "nested.json", NESTED, write_json),
     Example("nested", "bare.json", NESTED["rankings"], write_json, {"conditions": NESTED["conditions"]}),
+    Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
     Example("long", "long.jsonl", LONG_RECORDS, write_lines),
     Example("long", "long.json", LONG_RECORDS, write_json),
 )
@@ -205,6 +211,8 @@ EXAMPLES = (
     *JSON_EXAMPLES,
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
+    Example("counts", "votes.csv", "case_id,oak,elm\nc1,3,1\nc2,0,0\n", write_text, {"conditions": ["oak", "elm"]}),
+    Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),

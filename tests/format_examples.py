@@ -211,7 +211,6 @@ EXAMPLES = (
     *JSON_EXAMPLES,
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
-    Example("counts", "votes.csv", "case_id,oak,elm\nc1,3,1\nc2,0,0\n", write_text, {"conditions": ["oak", "elm"]}),
     Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),

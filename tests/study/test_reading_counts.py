@@ -121,7 +121,7 @@ def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) ->
 
 
 def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="--format cleanlab.*--format counts"):
+    with pytest.raises(DissensusError, match=r"--format cleanlab.*--format counts"):
         read_annotations(written(tmp_path / "votes.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
 
 

@@ -21,7 +21,7 @@ from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import as_name, checked_records, is_scalar, records_of, wrong_shape
 from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
-from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, ROW, normalised, tidied
+from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, ROW, find_columns, normalised, tidied
 
 COUNTS = ("label_counter", "label_count")
 """Keys under which records hold their votes, first choice first."""
@@ -55,7 +55,9 @@ def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
     """Tell a table of whole numbers whose columns, apart from the case and its group, are the conditions."""
     if conditions is None or not is_matrix_of_labels(source):
         return False
-    columns = layout(source.table, Options())[1]
+    found = find_columns(source.table.columns, {}, required=())
+    apart = (found.get("case", source.table.columns[0]), found.get("group"))
+    columns = [name for name in source.table.columns if name not in apart]
     return len(columns) == len(conditions) and set(columns) == set(conditions) and is_integer_matrix(source.table)
 
 

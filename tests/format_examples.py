@@ -152,6 +152,11 @@ s1,hm,"[""joy"", ""awe""]","[""kim"", ""lou""]"
 s2,oh,"['fear']","['lou']"
 """
 
+COUNT_RECORDS: list[Any] = [
+    {"uid": "c1", "label_count": {"oak": 3, "elm": 1}, "entropy": 0.8},
+    {"uid": "c2", "label_count": {"ash": 0}, "entropy": 0.0},
+]
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -216,6 +221,7 @@ JSON_EXAMPLES = (
     Example("doccano", "weather", DOCCANO, write_directory),
     Example("nested", "nested.json", NESTED, write_json),
     Example("nested", "bare.json", NESTED["rankings"], write_json, {"conditions": NESTED["conditions"]}),
+    Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
     Example("long", "long.jsonl", LONG_RECORDS, write_lines),
     Example("long", "long.json", LONG_RECORDS, write_json),
 )
@@ -228,6 +234,7 @@ EXAMPLES = (
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
     Example("hugging-face", "lists.csv", LISTS, write_text),
+    Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),

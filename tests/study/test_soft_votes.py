@@ -59,6 +59,12 @@ def test_a_soft_vote_is_one_annotator_in_agreement(path: Path) -> None:
     assert found.n_annotators.tolist() == [2, 0, 1]
 
 
+def test_a_soft_vote_is_one_annotator_in_counts_of_annotators(path: Path) -> None:
+    order, share = read_annotations(path), read_annotations(path, confidence="share")
+    assert share.panel.annotators_per_case.tolist() == order.panel.annotators_per_case.tolist() == [2, 1, 1]
+    assert [fact.value for fact in share.facts() if fact.label == "Annotators per case"] == ["1 to 2, median 1"]
+
+
 def test_weights_of_annotators_multiply_shares(tmp_path: Path) -> None:
     text = "case,annotator,label,confidence,weight\nc1,A,x,1,4\nc1,A,y,3,4\n"
     said = read_annotations(write_text(tmp_path / "a.csv", text), confidence="share")

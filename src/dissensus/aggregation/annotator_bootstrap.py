@@ -89,8 +89,8 @@ class BootstrapSampler:
         from dissensus.kernels.resamples import resample_counts
 
         replicates = self.opinions.take(np.repeat(cases, self.draws))
-        offsets = self.opinions.take(cases).ranking_offsets
-        counts = resample_counts(offsets, np.ascontiguousarray(self.keys[cases]), self.draws, self.size)
-        theta = self.model.point(replace(replicates, weights=replicates.weights * counts))
+        said = self.opinions.take(cases)
+        counts = resample_counts(said.ranking_offsets, said.votes, self.keys[cases], self.draws, self.size)
+        theta = self.model.point(replace(replicates, weights=replicates.weights / replicates.votes * counts))
         values = np.insert(theta, replicates.support_offsets[1:], 0.0)
         return batch_of(self.opinions, cases, values, draws=self.draws)

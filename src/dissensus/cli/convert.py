@@ -43,5 +43,5 @@ def convert(
     write_annotations(rankings, out, overwrite=overwrite)
     for note in reading.notes:
         say(f"  ! {visible(str(note))}", style="yellow")
-    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_rankings, 'ranking')}"
+    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_votes, 'ranking')}"
     say(visible(f"{file} ({reading.format}) -> {out}: {what}"))

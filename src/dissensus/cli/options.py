@@ -169,7 +169,7 @@ SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
     *("case", "annotator", "annotation", "condition", "rank", "confidence", "score"),
-    *("weight", "group", "case_weight"),
+    *("weight", "votes", "group", "case_weight"),
 )
 
 

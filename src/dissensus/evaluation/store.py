@@ -49,7 +49,7 @@ FORMAT, VERSION = "dissensus results", 1
 NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
 FILES = (*NUMBERS, "run.json")
 REPORT = "report.html"
-PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
+PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
 Migration: TypeAlias = Callable[[Described, Arrays], tuple[Described, Arrays]]
@@ -344,9 +344,9 @@ def _restored_material(described: Described, arrays: Arrays) -> Material:
 
 
 def _restored_study(described: Described, arrays: Arrays) -> Study:
-    offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
+    offsets, annotators, weights, case_weights, votes = (arrays[f"panel {name}"] for name in PANEL)
     names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
-    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
+    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights, votes)
     study = described["study"]
     own = {name.removeprefix("study "): array for name, array in arrays.items() if name.startswith("study ")}
     return restored_study(study["kind"], panel, conditions=study["conditions"], settings=study["settings"], arrays=own)

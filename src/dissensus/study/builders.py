@@ -12,7 +12,7 @@ from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranke
 from dissensus.core.checks import check_length, check_most
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
-from dissensus.study.panel import ANONYMOUS, Panel, place_of
+from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
 from dissensus.study.rankings import Annotations
 from dissensus.study.repeats import check_mentioned_once
 
@@ -65,20 +65,26 @@ def annotations_from_counts(
     groups: Sequence[str] | None,
     unranked: Unranked,
 ) -> Annotations:
-    """Expand votes into anonymous rankings of one condition; see :meth:`Annotations.from_counts`."""
-    votes = checked_counts(counts)
-    n_cases, n_conditions = votes.shape
+    """Build an anonymous ranking for every condition that has votes; see :meth:`Annotations.from_counts`."""
+    matrix = checked_counts(counts)
+    n_cases, n_conditions = matrix.shape
     names = condition_names([], n_conditions if conditions is None else conditions)
     check_length("condition", len(names), n_conditions)
-    codes = np.repeat(np.tile(np.arange(n_conditions, dtype=np.int64), n_cases), votes.ravel())
-    one_each = np.arange(len(codes) + 1, dtype=np.int64)
-    panel = Panel(
-        case_names=numbered_names(case_names, n_cases),
-        opinion_offsets=offsets_from_lengths(votes.sum(axis=1)),
-        annotators=np.full(len(codes), ANONYMOUS, dtype=np.int64),
+    panel = voted_panel(matrix, numbered_names(case_names, n_cases), groups)
+    one_each = np.arange(panel.n_opinions + 1, dtype=np.int64)
+    return Annotations(names, panel, one_each, one_each, np.nonzero(matrix)[1], unranked)
+
+
+def voted_panel(matrix: IntArray, case_names: tuple[str, ...], groups: Sequence[str] | None) -> Panel:
+    """Return who gave the opinions of a matrix of votes: nobody in particular, one opinion for each number above 0."""
+    votes = matrix[matrix > 0]
+    return Panel(
+        case_names=case_names,
+        opinion_offsets=offsets_from_lengths((matrix > 0).sum(axis=1)),
+        annotators=np.full(len(votes), ANONYMOUS, dtype=np.int64),
         groups=group_names(groups),
+        votes=votes,
     )
-    return Annotations(names, panel, one_each, one_each, codes, unranked)
 
 
 def checked_counts(counts: ArrayLike) -> IntArray:
@@ -101,6 +107,7 @@ def checked_counts(counts: ArrayLike) -> IntArray:
             got=str(votes[row, column]),
             where=f"row {row + 1}, column {column + 1}",
         )
+    check_sum_of_votes(votes)
     return votes.astype(np.int64)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
 from dissensus.core.notes import Note
@@ -39,15 +39,29 @@ def span(values: IntArray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def spread(values: IntArray) -> str:
-    """Write the range and the middle of some counts.
+def spread(values: IntArray, votes: IntArray | None = None) -> str:
+    """Write the range and the middle of some counts, each of which occurs once or as often as it has votes.
 
-    >>> spread(np.array([1, 2, 6])), spread(np.array([2, 2]))
-    ('1 to 6, median 2', '2')
+    >>> spread(np.array([1, 2, 6])), spread(np.array([1, 2, 6]), np.array([1, 1, 4])), spread(np.array([2, 2]))
+    ('1 to 6, median 2', '1 to 6, median 6', '2')
     """
     if not len(values) or values.min() == values.max():
         return span(values)
-    return f"{span(values)}, median {np.median(values):g}"
+    return f"{span(values)}, median {median(values, votes):g}"
+
+
+def median(values: IntArray, votes: IntArray | None = None) -> float:
+    """Return the middle of some counts, each of which occurs once or as often as it has votes.
+
+    >>> median(np.array([5, 1]), np.array([1, 3])), median(np.array([5, 1]), np.array([2, 2]))
+    (1.0, 3.0)
+    """
+    if votes is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    ends = np.cumsum(votes[order])
+    middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+    return float(values[order][middle].mean())
 
 
 def percent(part: int, whole: int) -> str:
@@ -69,15 +83,16 @@ def description_html(annotations: Annotations) -> str:
 
 
 def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
-    given = annotations.mentions_per_ranking
-    spoken = given[given > 0]
+    given, votes = annotations.mentions_per_ranking, annotations.votes
+    spoken = int(votes[given > 0].sum())
+    mentioned = f"{annotations.n_mentioned} of {annotations.n_conditions}"
     lines = {
-        "rankings per case": span(annotations.rankings_per_case),
-        "conditions mentioned": f"{annotations.n_mentioned} of {annotations.n_conditions}; {span(spoken)} per ranking",
-        "one condition only": f"{percent(int((given == 1).sum()), len(spoken))} of rankings",
-        "with a tie": f"{percent(int(annotations.has_tie.sum()), len(spoken))} of rankings",
+        "rankings per case": span(annotations.votes_per_case),
+        "conditions mentioned": f"{mentioned}; {span(given[given > 0])} per ranking",
+        "one condition only": f"{percent(int(votes[given == 1].sum()), spoken)} of rankings",
+        "with a tie": f"{percent(int(votes[annotations.has_tie].sum()), spoken)} of rankings",
         "annotators": str(len(annotations.annotator_names)) if annotations.annotator_names else "anonymous",
-        "abstentions": str(int((given == 0).sum())),
+        "abstentions": str(int(votes[given == 0].sum())),
         "unannotated cases": str(len(annotations.unannotated)),
         "groups of cases": str(len(set(annotations.groups))),
         "weights": "yes" if annotations.panel.is_weighted else "0",
@@ -85,7 +100,7 @@ def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
     always = ("rankings per case", "conditions mentioned", "one condition only", "with a tie", "annotators")
     shown = {label: text for label, text in lines.items() if label in always or text != "0"}
     head = (
-        f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_rankings, 'ranking')}, "
+        f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_votes, 'ranking')}, "
         f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
     )
     return head, shown
@@ -101,11 +116,12 @@ class Spread:
     mean: float
 
     @staticmethod
-    def of(counts: IntArray) -> Spread:
-        """Summarise counts; of nothing, everything is zero."""
+    def of(counts: IntArray, votes: IntArray | None = None) -> Spread:
+        """Summarise counts, each of which occurs once or as often as it has votes; of nothing, everything is zero."""
         if not len(counts):
             return Spread(0, 0.0, 0, 0.0)
-        return Spread(int(counts.min()), float(np.median(counts)), int(counts.max()), float(counts.mean()))
+        mean = float(np.average(counts, weights=votes))
+        return Spread(int(counts.min()), median(counts, votes), int(counts.max()), mean)
 
     def __str__(self) -> str:
         if self.least == self.most:
@@ -253,23 +269,23 @@ class RankingsDiagnosis(Diagnosis):
 
 def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence[Note]) -> RankingsDiagnosis:  # noqa: A002
     """Count what is inside a study of rankings."""
-    given = annotations.mentions_per_ranking
+    given, votes = annotations.mentions_per_ranking, annotations.votes
     used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
     return RankingsDiagnosis(
         format=format,
         cases=annotations.n_cases,
-        rankings=annotations.n_rankings,
+        rankings=annotations.n_votes,
         conditions=annotations.n_conditions,
         unranked=annotations.unranked,
         annotators=len(annotations.annotator_names),
-        anonymous_rankings=int((annotations.annotators == ANONYMOUS).sum()),
-        annotators_per_case=Spread.of(annotations.rankings_per_case),
-        conditions_per_ranking=Spread.of(given),
+        anonymous_rankings=int(votes[annotations.annotators == ANONYMOUS].sum()),
+        annotators_per_case=Spread.of(annotations.votes_per_case),
+        conditions_per_ranking=Spread.of(given, votes),
         conditions_per_case=Spread.of(annotations.support.sizes),
-        single_condition_rankings=int((given == 1).sum()),
-        rankings_with_tie=int(annotations.has_tie.sum()),
+        single_condition_rankings=int(votes[given == 1].sum()),
+        rankings_with_tie=int(votes[annotations.has_tie].sum()),
         largest_tie=int(annotations.block_sizes.max(initial=0)),
-        abstentions=int((given == 0).sum()),
+        abstentions=int(votes[given == 0].sum()),
         repeated_rankings=repeated_opinions(annotations.panel),
         weighted=annotations.panel.is_weighted,
         groups=len(set(annotations.groups)),
@@ -320,20 +336,26 @@ class RatingsDiagnosis(Diagnosis):
         return remarks
 
 
+def _mean_and_sd(scores: FloatArray, votes: IntArray) -> tuple[float, float]:
+    mean = np.average(scores, weights=votes)
+    return float(mean), float(np.sqrt(np.average((scores - mean) ** 2, weights=votes)))
+
+
 def diagnosis_of_ratings(ratings: Ratings, format: str, notes: Sequence[Note]) -> RatingsDiagnosis:  # noqa: A002
     """Count what is inside a study of ratings."""
-    scores = ratings.scores if len(ratings.scores) else None
+    low, high = ratings.scale or (None, None)
+    mean, sd = _mean_and_sd(ratings.scores, ratings.votes) if len(ratings.scores) else (None, None)
     return RatingsDiagnosis(
         format=format,
         cases=ratings.n_cases,
-        ratings=ratings.n_ratings,
+        ratings=ratings.n_votes,
         annotators=len(ratings.annotator_names),
-        annotators_per_case=Spread.of(ratings.panel.opinions_per_case),
+        annotators_per_case=Spread.of(ratings.votes_per_case),
         repeated_ratings=repeated_opinions(ratings.panel),
-        lowest=None if scores is None else float(scores.min()),
-        highest=None if scores is None else float(scores.max()),
-        mean=None if scores is None else float(scores.mean()),
-        sd=None if scores is None else float(scores.std()),
+        lowest=low,
+        highest=high,
+        mean=mean,
+        sd=sd,
         unannotated_cases=ratings.unannotated,
         notes=tuple(notes),
     )

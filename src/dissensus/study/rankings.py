@@ -16,7 +16,7 @@ from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
-from dissensus.core.ragged import frozen_integers, join_offsets, row_of_each, take_rows
+from dissensus.core.ragged import frozen_integers, join_offsets, offsets_from_lengths, row_of_each, take_rows
 from dissensus.study.diagnosis import (
     RankingsDiagnosis,
     description,
@@ -178,6 +178,7 @@ class Annotations(Study):
         confidence: str | None = None,
         annotation: str | None = None,
         weight: str | None = None,
+        votes: str | None = None,
         group: str | None = None,
         case_weight: str | None = None,
         tie_separator: str | None = None,
@@ -205,6 +206,8 @@ class Annotations(Study):
             A column that tells several rankings by one annotator on one case apart.
         weight, group, case_weight
             Weight of the ranking, group of the case (for example the patient), weight of the case.
+        votes
+            How many annotators gave this ranking, 0 for none; only where the annotators have no names.
         tie_separator
             Split each condition cell at this text into tied conditions.
         duplicates
@@ -233,6 +236,7 @@ class Annotations(Study):
             "rank": rank,
             "confidence": confidence,
             "weight": weight,
+            "votes": votes,
             "group": group,
             "case_weight": case_weight,
         }
@@ -259,9 +263,14 @@ class Annotations(Study):
     ) -> Annotations:
         """Build from votes: ``counts[i, k]`` anonymous annotators gave condition ``k`` on case ``i``.
 
+        Votes are counted, not listed: every number above 0 is one ranking with so many votes.
+
         Examples
         --------
-        >>> Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"]).to_rankings()
+        >>> said = Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"])
+        >>> said.n_rankings, said.votes
+        (2, array([2, 1]))
+        >>> said.to_rankings()
         [[[['cat']], [['cat']], [['frog']]]]
         """
         from dissensus.study.builders import annotations_from_counts
@@ -272,7 +281,7 @@ class Annotations(Study):
 
     @property
     def n_rankings(self) -> int:
-        """Number of rankings on all cases, abstentions included."""
+        """Number of rankings on all cases, abstentions included; one that several annotators share counts once."""
         return self.n_opinions
 
     @property
@@ -282,7 +291,7 @@ class Annotations(Study):
 
     @property
     def rankings_per_case(self) -> IntArray:
-        """Number of rankings of each case, abstentions included, shape (n_cases,)."""
+        """Number of rankings of each case, abstentions included; shared ones count once, shape (n_cases,)."""
         return self.panel.opinions_per_case
 
     @property
@@ -430,7 +439,7 @@ class Annotations(Study):
         )
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
-        """Write out as nested lists of names: case > annotator > block > condition.
+        """Write out as nested lists of names: case > annotator > block > condition; shared rankings are repeated.
 
         Examples
         --------
@@ -439,22 +448,24 @@ class Annotations(Study):
         """
         names = [self.conditions[code] for code in self.codes]
         blocks = _nest(names, self.code_offsets)
-        return _nest(_nest(blocks, self.block_offsets), self.ranking_offsets)
+        rankings = _nest(blocks, self.block_offsets)
+        repeated = [ranking for ranking, votes in zip(rankings, self.votes, strict=True) for _ in range(votes)]
+        return _nest(repeated, offsets_from_lengths(self.votes_per_case))
 
     # Telling ------------------------------------------------------------------------------------------
 
     def facts(self) -> tuple[Fact, ...]:
         """Count cases, rankings, annotators, conditions and ties, for a table."""
-        given = self.mentions_per_ranking
-        spoken = int((given > 0).sum())
+        given, votes = self.mentions_per_ranking, self.votes
+        spoken = int(votes[given > 0].sum())
         return (
             Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
-            Fact("Rankings", f"{self.n_rankings:,}", "ranking", "Rankings"),
-            Fact("Annotators per case", spread(self.rankings_per_case), "annotator", "Annotators"),
-            Fact("Conditions per ranking", spread(given[given > 0]), "condition", "Conditions"),
+            Fact("Rankings", f"{self.n_votes:,}", "ranking", "Rankings"),
+            Fact("Annotators per case", spread(self.panel.annotators_per_case), "annotator", "Annotators"),
+            Fact("Conditions per ranking", spread(given[given > 0], votes[given > 0]), "condition", "Conditions"),
             Fact("Conditions per case (support)", spread(self.support.sizes), "support", "support"),
-            Fact("Rankings with one condition", percent(int((given == 1).sum()), spoken)),
-            Fact("Rankings with a tie", percent(int(self.has_tie.sum()), spoken), "tie", "tie"),
+            Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
+            Fact("Rankings with a tie", percent(int(votes[self.has_tie].sum()), spoken), "tie", "tie"),
             Fact("Different conditions mentioned", f"{self.n_mentioned:,} of {self.n_conditions:,}"),
         )
 
@@ -463,8 +474,8 @@ class Annotations(Study):
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
         below = "ranked last" if self.unranked == "below" else "taken as not compared"
         return (
-            f"{cases} ranked by annotators ({spread(self.rankings_per_case)} per case); a ranking may hold ties and "
-            f"need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
+            f"{cases} ranked by annotators ({spread(self.panel.annotators_per_case)} per case); a ranking may hold ties "
+            f"and need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
             f"mentioned were {below}."
         )
 
@@ -477,9 +488,12 @@ class Annotations(Study):
             "largest tie of a ranking (1: no tie)": largest,
         }
         return (
-            Distribution("annotators per case", self.rankings_per_case),
+            Distribution("annotators per case", self.panel.annotators_per_case),
             Distribution("different conditions per case", self.support.sizes),
-            *(Distribution(title, values, "rankings", per_case=False) for title, values in per_ranking.items()),
+            *(
+                Distribution(title, values, "rankings", self.votes, per_case=False)
+                for title, values in per_ranking.items()
+            ),
         )
 
     def said(self, opinion: int, code: Callable[[int], int]) -> list[int]:

@@ -54,6 +54,7 @@ def soft_votes(said: Annotations, confidences: FloatArray) -> tuple[Annotations,
         opinion_offsets=offsets_from_lengths(parts)[said.ranking_offsets],
         annotators=said.annotators[opinion],
         weights=weights,
+        votes=said.votes[opinion],
     )
     one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
     votes = Annotations(said.conditions, panel, offsets_from_lengths(is_mention), one_each, said.codes, said.unranked)

@@ -53,6 +53,8 @@ class Distribution:
         The numbers.
     unit
         What has one number each, in the plural: ``"cases"``, ``"rankings"``.
+    votes : (n_opinions,)
+        How often each number of an opinion counts; nothing for once each.
     per_case, are_counts
         Whether each case has a number, or each opinion; whether they are counts, or scores on a scale.
     """
@@ -60,6 +62,7 @@ class Distribution:
     title: str
     values: IntArray | FloatArray
     unit: str = "cases"
+    votes: IntArray | None = None
     per_case: bool = True
     are_counts: bool = True
 
@@ -127,6 +130,11 @@ class Study(Value, Registered, ABC):
         return self.panel.weights
 
     @property
+    def votes(self) -> IntArray:
+        """How many annotators gave each opinion; more than one only where nobody is named."""
+        return self.panel.votes
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Group of each case; empty when cases stand alone."""
         return self.panel.groups
@@ -143,8 +151,18 @@ class Study(Value, Registered, ABC):
 
     @property
     def n_opinions(self) -> int:
-        """Number of opinions on all cases, abstentions included."""
+        """Number of opinions on all cases, abstentions included; one that several annotators share counts once."""
         return self.panel.n_opinions
+
+    @property
+    def n_votes(self) -> int:
+        """Number of times that an annotator gave an opinion, on all cases."""
+        return self.panel.n_votes
+
+    @property
+    def votes_per_case(self) -> IntArray:
+        """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
+        return self.panel.votes_per_case
 
     @property
     def n_conditions(self) -> int:

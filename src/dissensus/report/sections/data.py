@@ -58,7 +58,7 @@ def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel = evaluation.study.panel
     people = len(panel.annotator_names)
-    opinions = counted(panel.n_opinions, evaluation.study.opinion)
+    opinions = counted(panel.n_votes, evaluation.study.opinion)
     who = f"by {counted(people, 'named annotator')}" if people else "by anonymous annotators"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),

@@ -176,7 +176,7 @@ def examine_annotations(
         lists=lists,
     )
     source = _opened(path)
-    chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
+    chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
         study, notes = _parsed(chosen, source, options)
     except DissensusError as error:
@@ -236,12 +236,15 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
     return Ratings.checked(examine_annotations(path, "ratings", columns=columns).study, "this reader")
 
 
-def recognised_format(source: Source, columns: Mapping[str, str | None] | None = None) -> Format:
+def recognised_format(
+    source: Source, columns: Mapping[str, str | None] | None = None, conditions: Sequence[str] | None = None
+) -> Format:
     """Recognise the format of a file; none or several are an error.
 
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
+    from dissensus.study.reading.counts import Counts, is_table_of_votes
     from dissensus.study.reading.keyed import refuse_two_readings
     from dissensus.study.reading.long import Long, is_partly_long
     from dissensus.study.reading.scores import Scores
@@ -250,6 +253,8 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
     if given.get("score") is not None:
         return Scores()
     seen = _with_roles(source, given)
+    if is_table_of_votes(seen, conditions):
+        return Counts()
     fitting = [known for known in known_formats() if known.recognises(seen)]
     if len(fitting) == 1:
         return fitting[0]

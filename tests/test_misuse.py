@@ -183,7 +183,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
@@ -192,12 +192,12 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "limits": {"columns": 9}},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
-        | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
+        | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False, "limits": None},
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}
-        | {"format": None, "columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
-        "read_ratings": {"path": ratings, "columns": None},
+        | {"format": None, "columns": None, "kind": None, "alpha_index": None, "allow_missing": False, "limits": None},
+        "read_ratings": {"path": ratings, "columns": None, "limits": None},
         "sampling_diagnostics": {"plausibilities": drawn},
         "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},
         "to_xarray": {"plausibilities": drawn},

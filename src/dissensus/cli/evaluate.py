@@ -96,6 +96,7 @@ def evaluate(
             conditions=study.conditions or None,
             cases=study.case_names,
             allow_missing=allow_missing,
+            limits=options.limit_sizes(said["limit"]),
         )
         for name, place in places.items()
     }

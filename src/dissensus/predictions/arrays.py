@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import SEPARATORS
 from dissensus.predictions.entries import check_one_row_each, predictions_from_scores, predictions_from_sets
 from dissensus.predictions.frames import check_matrix_kind, is_number
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.arguments import checked
+from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
-from dissensus.core.files import SEPARATORS, Source, open_source
+from dissensus.core.files import Source, open_source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.arrays import (
@@ -77,6 +79,7 @@ def read_predictions(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Predictions:
     r"""Read the predictions of one model.
 
@@ -100,6 +103,8 @@ def read_predictions(
         Which sets to take from an array of shape (cases, conditions, alphas).
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -131,6 +136,7 @@ def read_predictions(
         kind=kind,
         alpha_index=alpha_index,
         allow_missing=allow_missing,
+        limits=limits,
     )
     lost = [str(note) for note in reading.notes if note.lost]
     if lost:
@@ -149,6 +155,7 @@ def read_models(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> dict[str, Predictions]:
     r"""Read several models, each from ``"name=path"`` or a path.
 
@@ -165,7 +172,7 @@ def read_models(
     ['Aster']
     """
     options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
-    options |= {"kind": kind, "alpha_index": alpha_index, "allow_missing": allow_missing}
+    options |= {"kind": kind, "alpha_index": alpha_index, "allow_missing": allow_missing, "limits": limits}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -199,6 +206,7 @@ def examine_predictions(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> PredictionReading:
     """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
     own_name, place = named_path(path)
@@ -210,7 +218,7 @@ def examine_predictions(
         kind=kind,
         alpha_index=alpha_index,
     )
-    source = _opened(place)
+    source = _opened(place, Limits.given(limits))
     try:
         chosen = _named_format(format) if format else _recognised_format(source, options)
         predictions = chosen.parse(source, options)
@@ -248,8 +256,8 @@ NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
 """``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""
 
 
-def _opened(place: FilePath) -> Source:
-    source = open_source(place)
+def _opened(place: FilePath, limits: Limits) -> Source:
+    source = open_source(place, limits, headless=True)
     if source.kind == "directory":
         raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
     if source.kind == "json" and isinstance(source.content, dict):
@@ -257,7 +265,7 @@ def _opened(place: FilePath) -> Source:
     if source.kind == "json" and _holds_objects(source.content):
         return replace(source, kind="jsonl")
     if source.kind == "text" and _has_header(source.content):
-        return source.as_table()
+        return source.as_table(limits=limits, headless=True)
     return source
 
 

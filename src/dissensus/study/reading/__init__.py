@@ -11,6 +11,7 @@ from dissensus.core.aliases import Path, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -62,6 +63,7 @@ def read_annotations(
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
 
@@ -81,6 +83,8 @@ def read_annotations(
         Names of ranked groups, best first, for Label Studio's Ranker with buckets.
     unranked
         ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -110,6 +114,7 @@ def read_annotations(
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
+        limits=limits,
     )
     said = reading.rankings
     lost = [str(note) for note in reading.notes if note.lost]
@@ -128,6 +133,7 @@ def examine_annotations(
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Reading:
     r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
 
@@ -151,7 +157,7 @@ def examine_annotations(
         bucket_order=tuple(bucket_order) if bucket_order is not None else None,
         unranked=unranked,
     )
-    source = open_source(path)
+    source = open_source(path, Limits.given(limits))
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
     try:
         study, notes = _parsed(chosen, source, options)
@@ -170,7 +176,12 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tu
 
 
 @checked
-def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
+def read_ratings(
+    path: Path,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    limits: Mapping[str, int | str] | None = None,
+) -> Ratings:
     r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
 
     Parameters
@@ -179,6 +190,8 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
         The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
     columns
         Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
+    limits
+        What a file may ask for; see :func:`read_annotations`.
 
     Examples
     --------
@@ -190,7 +203,7 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
     ...     read_ratings(file, columns={"score": "stars"})
     Ratings: 1 case, 2 ratings from 4 to 5
     """
-    return Ratings.checked(examine_annotations(path, "ratings", columns=columns).study, "this reader")
+    return Ratings.checked(examine_annotations(path, "ratings", columns=columns, limits=limits).study, "this reader")
 
 
 def recognised_format(source: Source, columns: Mapping[str, str | None] | None = None) -> Format:

@@ -42,6 +42,7 @@ def delimited_table(
     if named:
         _refuse_repeated_names(names, place)
     table = _parsed(data, place, separator, names)
+    _refuse_doubtful_quotes(data, place, separator)
     _refuse_short_rows(table, data, place, separator)
     table = _without_blank_rows(table)
     if not len(table):
@@ -178,13 +179,38 @@ def _parsed(data: bytes, place: FilePath, separator: str, names: Sequence[str]) 
     return table
 
 
+def _refuse_doubtful_quotes(data: bytes, place: FilePath, separator: str) -> None:
+    """Refuse a quoted cell that goes on after its last quote, which polars reads now in one way, now in another."""
+    if b'"' in data and _has_quotes_inside(data, separator):
+        rows = csv.reader(io.StringIO(decoded(data, place), newline=""), delimiter=separator, strict=True)
+        try:
+            for _ in rows:
+                pass
+        except csv.Error as error:
+            raise _broken_table(data, place, separator, str(error)) from error
+
+
+def _has_quotes_inside(data: bytes, separator: str) -> bool:
+    """Tell whether some quote neither begins nor ends a cell, nor stands beside another."""
+    import numpy as np
+
+    signs = np.frombuffer(b"\n" + data.removeprefix(BYTE_ORDER_MARK) + b"\n", np.uint8)
+    quotes = np.flatnonzero(signs == ord('"'))
+    before, after = signs[quotes[::2] - 1], signs[quotes[1::2] + 1]
+    is_edge = np.zeros(256, np.bool_)
+    is_edge[[*b'"\n\r', ord(separator)]] = True
+    return not (is_edge[before].all() and is_edge[after].all())
+
+
 def _refuse_short_rows(table: pl.DataFrame, data: bytes, place: FilePath, separator: str) -> None:
     """Refuse rows that polars fills up; only if the last column misses something can there be any."""
     width = len(table.columns)
     if width < 2 or not table.to_series(width - 1).null_count():
         return
     for start, end in _suspects(data, separator, width):
-        cells = next(csv.reader([data[start:end].decode()], delimiter=separator), [])
+        cells = _cells(data[start:end].decode(), separator)
+        if cells is None:
+            raise _broken_table(data, place, separator, "quotation marks in the wrong places")
         if 0 < len(cells) < width:
             raise FormatError(
                 "a row has fewer cells than the header",
@@ -193,6 +219,14 @@ def _refuse_short_rows(table: pl.DataFrame, data: bytes, place: FilePath, separa
                 where=line_of(data, start, place),
                 advice="add the missing cells, or download the file again if its end was cut off",
             )
+
+
+def _cells(record: str, separator: str) -> list[str] | None:
+    """Split a record into its cells; nothing if its quotes make no sense."""
+    try:
+        return next(csv.reader(io.StringIO(record, newline=""), delimiter=separator, strict=True), [])
+    except csv.Error:
+        return None
 
 
 def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:

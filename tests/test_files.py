@@ -319,6 +319,22 @@ def test_what_an_array_claims_is_checked_before_it_is_read(tmp_path: Path, conte
     assert time.perf_counter() - begin < 1
 
 
+@pytest.mark.parametrize(
+    "array", [np.eye(3, order="F"), np.empty((0, 3)), np.array(["a", "bc"]), np.array(7), np.array([True])]
+)
+def test_arrays_are_read_as_numpy_reads_them(tmp_path: Path, array: Any) -> None:
+    np.save(tmp_path / "a.npy", array)
+    found = open_source(tmp_path / "a.npy").content
+    expected = np.load(tmp_path / "a.npy")
+    np.testing.assert_array_equal(found, expected, strict=True)
+    assert found.flags.writeable
+    assert found.flags.f_contiguous == expected.flags.f_contiguous
+
+
+def test_arrays_that_python_2_wrote_are_read(tmp_path: Path) -> None:
+    assert open_source(put(tmp_path, "a.npy", npy("(1L,)", rest=bytes(8)))).content.tolist() == [0.0]
+
+
 def zipped(path: Path, *members: tuple[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> Path:
     with zipfile.ZipFile(path, "w", compression) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

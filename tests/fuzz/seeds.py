@@ -66,7 +66,7 @@ PREDICTED_SETS = [
 ]
 PREDICTED_SCORES = [
     {"case_id": "c1", "scores": {"oak": 0.5, "elm": 0.25}},
-    {"case_id": "c2", "scores": {"oak": -1.5}},
+    {"case_id": "c2", "scores": {"oak": 1.5}},
     {"case_id": "c3", "scores": {"ash": 1}},
 ]
 SCORES = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])

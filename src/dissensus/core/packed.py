@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 import zlib
 from pathlib import Path as FilePath
@@ -62,7 +63,7 @@ def _array(data: bytes, where: str, limits: Limits) -> NDArray[Any]:
     import numpy as np
 
     file = io.BytesIO(data)
-    shape, dtype = _claim(file)
+    shape, columns_first, dtype = _claim(file)
     there, claimed = len(data) - file.tell(), math.prod(shape) * dtype.itemsize
     limits.check("memory", claimed if claimed <= there else 0, where=where)
     rows = math.prod(size for size in shape if size) if claimed == 0 else 0
@@ -74,25 +75,26 @@ def _array(data: bytes, where: str, limits: Limits) -> NDArray[Any]:
             where=where,
             advice=AGAIN if claimed >= there else "save one array per file, or several with numpy.savez",
         )
-    file.seek(0)
-    found: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    return found
+    order: Any = "F" if columns_first else "C"
+    return np.ndarray(shape, dtype, data, offset=file.tell(), order=order).copy(order)
 
 
-def _claim(file: io.BytesIO) -> tuple[tuple[int, ...], Any]:
-    """Read shape and type from the header of an array."""
+def _claim(file: io.BytesIO) -> tuple[tuple[int, ...], bool, Any]:
+    """Read shape, order and type from the header of an array."""
     import numpy as np
 
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version} of the npy format")
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = header(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # numbers written by Python 2 take longer to read
+        shape, columns_first, dtype = header(file)
     if dtype.hasobject:
         raise ValueError("objects, which only pickle could load")
     if any(size < 0 for size in shape):
         raise ValueError(f"a negative size in the shape {_shown(shape)}")
-    return shape, dtype
+    return shape, columns_first, dtype
 
 
 def _shown(shape: tuple[int, ...]) -> str:

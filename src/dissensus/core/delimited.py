@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,7 @@ def delimited_table(
     if named:
         _refuse_repeated_names(names, place)
     table = _parsed(data, place, separator, names)
-    _refuse_doubtful_quotes(data, place, separator)
-    _refuse_short_rows(table, data, place, separator)
+    _refuse_doubtful_rows(table, data, place, separator)
     table = _without_blank_rows(table)
     if not len(table):
         raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
@@ -64,12 +64,17 @@ def _header(data: bytes, place: FilePath, separator: str) -> list[str]:
     """Return the names of the columns as they stand in the file."""
     try:
         rows = csv.reader(_lines(data), delimiter=separator, strict=True)
-        return next((row for row in rows if row), [])
+        names = next((row for row in rows if row), [])
     except UnicodeDecodeError:
         decoded(data, place)
         raise
     except csv.Error as error:
         raise _broken_table(data, place, separator, str(error)) from error
+    header = b"".join(islice(io.BytesIO(data), rows.line_num))
+    if header.count(b'"') % 2:  # polars would take the rows up to the next quote for a part of the header
+        got = f"{header.decode('utf-8-sig'):.60}".rstrip()
+        raise _broken_row("a lone quotation mark stands in the header", got, f"{place}, line {rows.line_num}")
+    return names
 
 
 def _lines(data: bytes) -> Iterator[str]:
@@ -179,17 +184,6 @@ def _parsed(data: bytes, place: FilePath, separator: str, names: Sequence[str]) 
     return table
 
 
-def _refuse_doubtful_quotes(data: bytes, place: FilePath, separator: str) -> None:
-    """Refuse a quoted cell that goes on after its last quote, which polars reads now in one way, now in another."""
-    if b'"' in data and _has_quotes_inside(data, separator):
-        rows = csv.reader(io.StringIO(decoded(data, place), newline=""), delimiter=separator, strict=True)
-        try:
-            for _ in rows:
-                pass
-        except csv.Error as error:
-            raise _broken_table(data, place, separator, str(error)) from error
-
-
 def _has_quotes_inside(data: bytes, separator: str) -> bool:
     """Tell whether some quote neither begins nor ends a cell, nor stands beside another."""
     import numpy as np
@@ -202,31 +196,21 @@ def _has_quotes_inside(data: bytes, separator: str) -> bool:
     return not (is_edge[before].all() and is_edge[after].all())
 
 
-def _refuse_short_rows(table: pl.DataFrame, data: bytes, place: FilePath, separator: str) -> None:
-    """Refuse rows that polars fills up; only if the last column misses something can there be any."""
+def _refuse_doubtful_rows(table: pl.DataFrame, data: bytes, place: FilePath, separator: str) -> None:
+    """Refuse rows that polars fills up, and quoted cells that go on after their last quote.
+
+    Only if the last column misses something can there be short rows, and only if quotes stand inside of cells has one
+    to go from row to row.
+    """
     width = len(table.columns)
-    if width < 2 or not table.to_series(width - 1).null_count():
-        return
-    for start, end in _suspects(data, separator, width):
-        cells = _cells(data[start:end].decode(), separator)
-        if cells is None:
-            raise _broken_table(data, place, separator, "quotation marks in the wrong places")
-        if 0 < len(cells) < width:
-            raise FormatError(
-                "a row has fewer cells than the header",
-                expected=f"{width} cells, empty ones too: {separator * (width - 1)!r}",
-                got=f"{len(cells)} cell{'s' if len(cells) > 1 else ''}: {data[start:end].decode()[:60]!r}",
-                where=line_of(data, start, place),
-                advice="add the missing cells, or download the file again if its end was cut off",
-            )
-
-
-def _cells(record: str, separator: str) -> list[str] | None:
-    """Split a record into its cells; nothing if its quotes make no sense."""
-    try:
-        return next(csv.reader(io.StringIO(record, newline=""), delimiter=separator, strict=True), [])
-    except csv.Error:
-        return None
+    if b'"' in data and _has_quotes_inside(data, separator):
+        wrong = _wrong_row(decoded(data, place), place, separator, least=width)
+    elif width > 1 and table.to_series(width - 1).null_count():
+        wrong = _short_record(data, place, separator, width)
+    else:
+        wrong = None
+    if wrong is not None:
+        raise wrong
 
 
 def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:
@@ -236,8 +220,8 @@ def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(~pl.all_horizontal(pl.all().is_null())) if blank else table
 
 
-def _suspects(data: bytes, separator: str, width: int) -> Iterator[tuple[int, int]]:
-    """Find the records with too few separators outside of quotes, and where they begin and end."""
+def _short_record(data: bytes, place: FilePath, separator: str, width: int) -> FormatError | None:
+    """Find the first record with too few separators outside of quotes."""
     import numpy as np
 
     signs = np.frombuffer(data, np.uint8)
@@ -246,33 +230,57 @@ def _suspects(data: bytes, separator: str, width: int) -> Iterator[tuple[int, in
         outside = np.cumsum(signs == ord('"'), dtype=np.uint8) & 1 == 0
         ends, marks = ends & outside, marks & outside
     stops = np.append(np.flatnonzero(ends), len(data))
-    few = np.flatnonzero(np.diff(np.searchsorted(np.flatnonzero(marks), stops), prepend=0) < width - 1)
+    found = np.diff(np.searchsorted(np.flatnonzero(marks), stops), prepend=0)
     starts = np.append(0, stops[:-1] + 1)
-    return ((int(starts[row]), int(stops[row])) for row in few if data[starts[row] : stops[row]].strip(b"\r"))
+    for row in np.flatnonzero(found < width - 1):
+        if data[starts[row] : stops[row]].strip(b"\r"):
+            return _short_row(int(found[row]) + 1, width, separator, line_of(data, int(starts[row]), place))
+    return None
+
+
+def _short_row(cells: int, width: int, separator: str, where: str) -> FormatError:
+    return FormatError(
+        "a row has fewer cells than the header",
+        expected=f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}",
+        got=f"{cells} cell{'s' if cells > 1 else ''}",
+        where=where,
+        advice="add the missing cells, or download the file again if its end was cut off",
+    )
 
 
 def _broken_table(data: bytes, place: FilePath, separator: str, problem: str) -> FormatError:
-    """Find out, row by row, why a table cannot be read."""
+    """Find out why a table cannot be read."""
     text = decoded(data, place)
     if not text.strip():
         return empty(place)
+    wrong = _wrong_row(text, place, separator)
+    lines = text.split("\n")
+    odd = [number for number, line in enumerate(lines) if line.count('"') % 2]
+    if wrong is None and odd:
+        got = f"{lines[odd[0]]:.60}"
+        return _broken_row("a lone quotation mark stands in a cell", got, f"{place}, line {odd[0] + 1}")
+    return wrong or _broken_row("the table cannot be read", problem, str(place))
+
+
+def _wrong_row(text: str, place: FilePath, separator: str, *, least: int = 0) -> FormatError | None:
+    """Go from row to row until one has too many cells, or fewer than the least, or quotes that make no sense."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    lines, line, width = text.split("\n"), 1, 0
+    line, width = 1, 0
     try:
         for row in reader:
             width = width or len(row)
             if len(row) > width:
                 got = f"{len(row)} cells where the header has {width}"
                 return _broken_row("a row has more cells than the header", got, f"{place}, line {line}")
+            if 0 < len(row) < least:
+                return _short_row(len(row), width, separator, f"{place}, line {line}")
             line = reader.line_num + 1
     except csv.Error as error:
         found = "a cell is endless" if "limit" in str(error) else "a quotation mark is not closed"
-        return _broken_row(found, f"{lines[line - 1]:.60}", f"{place}, from line {line}")
-    odd = [number for number, text in enumerate(lines) if text.count('"') % 2]
-    if odd:
-        got = f"{lines[odd[0]]:.60}"
-        return _broken_row("a lone quotation mark stands in a cell", got, f"{place}, line {odd[0] + 1}")
-    return _broken_row("the table cannot be read", problem, str(place))
+        if "expected after" in str(error):
+            found = "a cell goes on after its closing quotation mark"
+        return _broken_row(found, f"{text.split(chr(10))[line - 1]:.60}", f"{place}, from line {line}")
+    return None
 
 
 def _broken_row(problem: str, got: str, where: str) -> FormatError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
@@ -12,6 +12,21 @@ from dissensus.core.errors import FormatError
 
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
+SCATTERED = 1000
+"""Records of which so few keys are filled, one of so many, are no table."""
+
+
+def refuse_scattered(records: Sequence[Mapping[str, Any]], n_keys: int, where: str) -> None:
+    """Refuse records that would make a table of nearly nothing but empty cells, far larger than the file."""
+    filled = sum(map(len, records))
+    if n_keys * len(records) > SCATTERED * filled + 10**7:
+        raise FormatError(
+            "the records have hardly a key in common",
+            expected="records with the same keys",
+            got=f"{n_keys} different keys in {len(records)} records, {filled // len(records)} in each",
+            where=where,
+            advice="give all records the same keys",
+        )
 
 
 def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], Any]:

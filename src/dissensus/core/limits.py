@@ -26,10 +26,10 @@ class Limits:
     Examples
     --------
     >>> Limits.given({"memory": "32GB"})
-    Limits(columns=100000, memory=32000000000)
+    Limits(columns=50000, memory=32000000000)
     """
 
-    columns: int = 100_000
+    columns: int = 50_000
     memory: int = 16 * 10**9
 
     @staticmethod

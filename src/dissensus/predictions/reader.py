@@ -14,6 +14,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
 from dissensus.core.files import Source, open_source
+from dissensus.core.json_text import refuse_scattered
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.predictions.alignment import aligned
@@ -329,6 +330,7 @@ def _table(source: Source) -> pl.DataFrame:
     if source.is_table:
         return source.table
     if source.kind == "jsonl":
+        refuse_scattered(source.content, len({key for record in source.content for key in record}), str(source.path))
         return pl.DataFrame(source.content, infer_schema_length=None, strict=False)
     raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
 

@@ -140,6 +140,7 @@ def test_utf_16_is_not_read_as_garbage(tmp_path: Path, encoding: str) -> None:
         ('c1,Ann,""""""""""a"",1\n', "a cell goes on after its closing quotation mark", "from line 2"),
         ('c1,Ann,Eczema,1\n"c2,Ann,Tinea,1\n', "a quotation mark is not closed", "from line 3"),
         ("c1,Ann,Eczema,1\nc2,Ann,Tinea,1,2\n", "a row has more cells than the header", "line 3"),
+        ("c1,Ann,Eczema,1\nc2,Ann,Tinea,1,", "a row has more cells than the header", "line 3"),
         ('c1,Ann,5" wide,1\nc2,Ann,Tinea,1\n', "a lone quotation mark stands in a cell", "line 2"),
     ],
 )

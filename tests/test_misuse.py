@@ -115,7 +115,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"unranked": "below"},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
-        | dict.fromkeys(["case_weight", "tie_separator", "unranked", "confidence_as"])
+        | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as"])
         | {"duplicates": "refuse"},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
@@ -186,7 +186,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None},
+        | {"lists": None, "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
@@ -196,9 +196,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None},
+        | {"lists": None, "limits": {"columns": 9}},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
-        | {"columns": None, "kind": None, "alpha_index": None, "positive": None, "allow_missing": False},
+        | {
+            "columns": None,
+            "kind": None,
+            "alpha_index": None,
+            "positive": None,
+            "allow_missing": False,
+            "limits": None,
+        },
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}
         | {
             "format": None,
@@ -207,8 +214,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "alpha_index": None,
             "positive": None,
             "allow_missing": False,
+            "limits": None,
         },
-        "read_ratings": {"path": ratings, "columns": None},
+        "read_ratings": {"path": ratings, "columns": None, "limits": None},
         "sampling_diagnostics": {"plausibilities": drawn},
         "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},
         "to_xarray": {"plausibilities": drawn},

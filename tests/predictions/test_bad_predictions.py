@@ -100,7 +100,7 @@ def test_logits_of_some_conditions(refused: Callable[..., None]) -> None:
 
 
 def test_a_column_that_stands_twice(refused: Callable[..., None]) -> None:
-    refused("case,a,a\nc1,0.5,0.5\n", "condition 'a' has several columns")
+    refused("case,a,a\nc1,0.5,0.5\n", "the header names 'a' twice")
 
 
 def test_scores_that_are_not_numbers(refused: Callable[..., None]) -> None:
@@ -301,7 +301,7 @@ def test_files_that_are_cut_off(refused: Callable[..., None], tmp_path: Path) ->
     np.savez(tmp_path / "whole.npz", probs=np.ones((2, 3)))
     refused((tmp_path / "whole.npz").read_bytes()[:-60], "cannot be read", name="m.npz")
     np.save(tmp_path / "whole.npy", np.ones((2, 3)))
-    refused((tmp_path / "whole.npy").read_bytes()[:-8], "cannot be read", name="m.npy")
+    refused((tmp_path / "whole.npy").read_bytes()[:-8], "cut off", "expected: 48 bytes", name="m.npy")
     refused('{"case": "c1", "set": ["a"', "JSON is cut off", "line 1", name="m.jsonl")
     refused('[{"case": "c1"', "JSON is cut off", name="m.json")
 

@@ -140,7 +140,6 @@ def test_a_parquet_table_keeps_its_types(tmp_path: Path) -> None:
         ("c1,A,x,0\n", "a rank is not a positive number", "0", "data row 1"),
         ("c1,A,x,-3\n", "a rank is not a positive number", "-3", "data row 1"),
         ("c1,A,x,\n", "a rank is not a positive number", "nothing", "data row 1"),
-        ("c1,A,x\n", "a rank is not a positive number", "nothing", "data row 1"),
         ("c1,A,x,1\nc1,A,x,2\n", "condition 'x' is mentioned twice", "1 repeated", "case 'c1', annotator 'A'"),
         (",A,x,1\n", "a row has no case", "nothing", "data row 1, annotator 'A'"),
         ("c1,,x,1\n", "a row has no annotator", "", "data row 1, case 'c1'"),

@@ -115,6 +115,7 @@ def evaluate(
             kind=kinds.get(name, kinds.get("")),
             positive=positive,
             allow_missing=allow_missing,
+            limits=options.limit_sizes(said["limit"]),
         )
         for name, place in places.items()
     }

@@ -103,6 +103,15 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "limit": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="NAME=SIZE",
+            help="What a file may ask for, e.g. columns=200000 or memory=32GB. Repeat as needed.",
+            rich_help_panel=INPUT,
+        ),
+    ],
 }
 """What a user can say about a file of opinions."""
 
@@ -193,6 +202,15 @@ def column_roles(columns: list[str] | None) -> dict[str, str | None]:
     return roles
 
 
+def limit_sizes(limits: list[str] | None) -> dict[str, int | str]:
+    """Turn ``NAME=SIZE`` into a mapping.
+
+    >>> limit_sizes(["columns=200000", "memory=32GB"])
+    {'columns': '200000', 'memory': '32GB'}
+    """
+    return {name: size for name, _, size in (limit.partition("=") for limit in limits or [])}
+
+
 def condition_list(path: Path | None) -> tuple[str, ...] | None:
     """Read a list of names, one per line."""
     if path is None:
@@ -231,6 +249,7 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         duplicates=said["duplicates"] or "refuse",
         confidence=said["confidence"],
         lists=said["lists"],
+        limits=limit_sizes(said["limit"]),
     )
 
 

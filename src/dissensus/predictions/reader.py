@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.arguments import checked
+from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
-from dissensus.core.files import SEPARATORS, Source, open_source
+from dissensus.core.files import Source, open_source
+from dissensus.core.json_text import refuse_scattered
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.arrays import (
@@ -80,6 +83,7 @@ def read_predictions(
     alpha_index: int | None = None,
     positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Predictions:
     r"""Read the predictions of one model.
 
@@ -105,6 +109,8 @@ def read_predictions(
         The condition whose probability a table with one number per case holds, in a study of two conditions.
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -137,6 +143,7 @@ def read_predictions(
         alpha_index=alpha_index,
         positive=positive,
         allow_missing=allow_missing,
+        limits=limits,
     )
     lost = [str(note) for note in reading.notes if note.lost]
     if lost:
@@ -156,6 +163,7 @@ def read_models(
     alpha_index: int | None = None,
     positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> dict[str, Predictions]:
     r"""Read several models, each from ``"name=path"`` or a path.
 
@@ -173,6 +181,7 @@ def read_models(
     """
     options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
     options |= {"kind": kind, "alpha_index": alpha_index, "positive": positive, "allow_missing": allow_missing}
+    options |= {"limits": limits}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -207,6 +216,7 @@ def examine_predictions(
     alpha_index: int | None = None,
     positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> PredictionReading:
     """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
     own_name, place = named_path(path)
@@ -219,7 +229,7 @@ def examine_predictions(
         alpha_index=alpha_index,
         positive=positive,
     )
-    source = _opened(place)
+    source = _opened(place, Limits.given(limits))
     try:
         chosen = _named_format(format) if format else _recognised_format(source, options)
         predictions = chosen.parse(source, options)
@@ -257,8 +267,8 @@ NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
 """``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""
 
 
-def _opened(place: FilePath) -> Source:
-    source = open_source(place)
+def _opened(place: FilePath, limits: Limits) -> Source:
+    source = open_source(place, limits, headless=True)
     if source.kind == "directory":
         raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
     if source.kind == "json" and isinstance(source.content, dict):
@@ -266,7 +276,7 @@ def _opened(place: FilePath) -> Source:
     if source.kind == "json" and _holds_objects(source.content):
         return replace(source, kind="jsonl")
     if source.kind == "text" and _has_header(source.content):
-        return source.as_table()
+        return source.as_table(limits=limits, headless=True)
     return source
 
 
@@ -330,6 +340,7 @@ def _table(source: Source) -> pl.DataFrame:
     if source.is_table:
         return source.table
     if source.kind == "jsonl":
+        refuse_scattered(source.content, len({key for record in source.content for key in record}), str(source.path))
         return pl.DataFrame(source.content, infer_schema_length=None, strict=False)
     raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
 

@@ -473,8 +473,9 @@ class Annotations(Study):
         """Write the sentence of a methods section about the rankings."""
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
         below = "ranked last" if self.unranked == "below" else "taken as not compared"
+        people = spread(self.panel.annotators_per_case)
         return (
-            f"{cases} ranked by annotators ({spread(self.panel.annotators_per_case)} per case); a ranking may hold ties "
+            f"{cases} ranked by annotators ({people} per case); a ranking may hold ties "
             f"and need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
             f"mentioned were {below}."
         )

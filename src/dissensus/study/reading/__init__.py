@@ -12,6 +12,7 @@ from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -66,6 +67,7 @@ def read_annotations(
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
     lists: Lists | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
 
@@ -96,6 +98,8 @@ def read_annotations(
     lists
         What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
         the ``"order"`` (best first) or the ``"tie"`` of one.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -128,6 +132,7 @@ def read_annotations(
         duplicates=duplicates,
         confidence=confidence,
         lists=lists,
+        limits=limits,
     )
     said = reading.rankings
     lost = [str(note) for note in reading.notes if note.lost]
@@ -149,6 +154,7 @@ def examine_annotations(
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
     lists: Lists | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Reading:
     r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
 
@@ -175,7 +181,7 @@ def examine_annotations(
         confidence=confidence,
         lists=lists,
     )
-    source = _opened(path)
+    source = _opened(path, Limits.given(limits))
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
         study, notes = _parsed(chosen, source, options)
@@ -185,9 +191,9 @@ def examine_annotations(
     return Reading(study, chosen.id, notes, replace(source, content=None))
 
 
-def _opened(path: Path | Sequence[Path]) -> Source:
+def _opened(path: Path | Sequence[Path], limits: Limits) -> Source:
     if isinstance(path, str | PathLike):
-        return open_source(path)
+        return open_source(path, limits)
     from dissensus.study.reading.annotator_files import listed_files
 
     return listed_files(path)
@@ -213,7 +219,12 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tu
 
 
 @checked
-def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
+def read_ratings(
+    path: Path,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    limits: Mapping[str, int | str] | None = None,
+) -> Ratings:
     r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
 
     Parameters
@@ -222,6 +233,8 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
         The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
     columns
         Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
+    limits
+        What a file may ask for; see :func:`read_annotations`.
 
     Examples
     --------
@@ -233,7 +246,7 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
     ...     read_ratings(file, columns={"score": "stars"})
     Ratings: 1 case, 2 ratings from 4 to 5
     """
-    return Ratings.checked(examine_annotations(path, "ratings", columns=columns).study, "this reader")
+    return Ratings.checked(examine_annotations(path, "ratings", columns=columns, limits=limits).study, "this reader")
 
 
 def recognised_format(

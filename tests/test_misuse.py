@@ -114,8 +114,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
         | {"unranked": "below"},
         "Annotations.from_long": {"frame": long, "conditions": None}
-        | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
-        | dict.fromkeys(["case_weight", "tie_separator", "unranked"]),
+        | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "votes"])
+        | dict.fromkeys(["group", "case_weight", "tie_separator", "unranked"]),
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
         | {"unranked": "below"},
@@ -162,7 +162,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
-        "Ratings.from_long": {"frame": long} | dict.fromkeys(["case", "annotator", "score", "weight", "group"]),
+        "Ratings.from_long": {"frame": long}
+        | dict.fromkeys(["case", "annotator", "score", "weight", "votes", "group"]),
         "Ratings.from_roles": {"table": long.select("case", "score"), "conditions": None}
         | {"tie_separator": None, "unranked": None},
         "Ratings.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},

@@ -164,7 +164,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
-        "Ratings.from_long": {"frame": long} | dict.fromkeys(["case", "annotator", "score", "weight", "group"]),
+        "Ratings.from_long": {"frame": long}
+        | dict.fromkeys(["case", "annotator", "score", "weight", "votes", "group"]),
         "Ratings.from_roles": {"table": long.select("case", "score"), "conditions": None}
         | {"tie_separator": None, "unranked": None, "duplicates": "refuse", "confidence": None},
         "Ratings.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},

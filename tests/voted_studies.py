@@ -21,7 +21,7 @@ def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bo
     """
     rng = np.random.default_rng(seed)
     sizes = [0, *rng.integers(1, 5, n_cases - 1)]
-    names = [rng.permutation(["Ann", "Bo", None, None])[:size].tolist() for size in sizes]
+    names = [rng.permutation(np.array(["Ann", "Bo", None, None], dtype=object))[:size].tolist() for size in sizes]
     said = Annotations.from_rankings(
         [[_ranking(rng) for _ in range(size)] for size in sizes],
         CONDITIONS,

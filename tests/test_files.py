@@ -230,6 +230,21 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path, name: str, content: 
     )
 
 
+@pytest.mark.parametrize(
+    "text", ['"\\ud800"', '"x\\udc00\\ud800"', '"\\\\\\ud83e"', '"\\uD83E\\uD83E\\uDDA0"', '"\\ud83e\\\\udda0"']
+)
+def test_half_a_character_is_refused(tmp_path: Path, text: str) -> None:
+    error = refused(put(tmp_path, "a.json", f"[1,\n{text}]"))
+    assert error.problem == "the JSON holds half a character"
+    assert error.where.endswith("line 2")
+
+
+@pytest.mark.parametrize("text", ["\N{MICROBE}", "\\ud800", "\\", "\N{MICROBE}" * 3 + "\\udc00"])
+def test_whole_characters_are_read_however_they_are_escaped(tmp_path: Path, text: str) -> None:
+    assert open_source(put(tmp_path, "a.json", json.dumps([text]))).content == [text]
+    assert open_source(put(tmp_path, "b.json", json.dumps([text], ensure_ascii=False))).content == [text]
+
+
 def test_a_parquet_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
     pl.DataFrame({"case": [str(i) for i in range(1000)]}).write_parquet(tmp_path / "a.parquet")
     whole = (tmp_path / "a.parquet").read_bytes()

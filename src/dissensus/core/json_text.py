@@ -11,6 +11,7 @@ from typing import Any, Literal
 from dissensus.core.errors import FormatError
 
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
 SCATTERED = 1000
 """Records of which so few keys are filled, one of so many, are no table."""
@@ -35,10 +36,26 @@ def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], 
     >>> json_content(FilePath("a.jsonl"), '{"id": 1}')
     ('jsonl', [{'id': 1}])
     """
+    _refuse_half_characters(place, text)
     lines = [line for line in text.split("\n") if line.strip()]
     if place.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
         return "jsonl", [_parse_line(place, number, line) for number, line in _numbered(text)]
     return "json", _parse(place, text)
+
+
+def _refuse_half_characters(place: FilePath, text: str) -> None:
+    """Refuse an escape that stands for half a pair, which is no text and can be written nowhere."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    half = next((match for match in ESCAPE.finditer(text) if match["half"]), None)
+    if half is not None:
+        raise FormatError(
+            "the JSON holds half a character",
+            expected=r"pairs such as \ud83e\udda0",
+            got=f"{half['half']} alone",
+            where=f"{place}, line {text.count(chr(10), 0, half.start()) + 1}",
+            advice="write the text again from its source, as UTF-8",
+        )
 
 
 def _is_object(line: str) -> bool:

@@ -340,9 +340,23 @@ def _table(source: Source) -> pl.DataFrame:
     if source.is_table:
         return source.table
     if source.kind == "jsonl":
-        refuse_scattered(source.content, len({key for record in source.content for key in record}), str(source.path))
-        return pl.DataFrame(source.content, infer_schema_length=None, strict=False)
+        return _table_of_records(source.content, str(source.path))
     raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
+
+
+def _table_of_records(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFrame:
+    import polars as pl
+
+    refuse_scattered(records, len({key for record in records for key in record}), where)
+    try:
+        return pl.DataFrame(records, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError) as error:
+        raise FormatError(
+            "the records do not make a table",
+            expected="single words and numbers under the same keys in every row, or a list under the key 'ranked'",
+            got=str(error).partition(";")[0],
+            where=where,
+        ) from error
 
 
 def _is_headerless(source: Source, options: PredictionOptions) -> bool:

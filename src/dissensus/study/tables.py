@@ -453,7 +453,7 @@ def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[Int
         known = tuple(sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
     if integers and code_of.keys().isdisjoint(labels):
-        code_of = {label: int(float(label)) for label in labels if 0 <= int(float(label)) < len(known)}
+        code_of = {label: int(float(label)) for label in labels if 0 <= float(label) < len(known)}
     unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
         row = (table["condition"] == unknown[0]).arg_max() or 0

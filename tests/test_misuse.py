@@ -178,7 +178,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
         | {"advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
-        "diagnose": {"study": said, "format": "long", "notes": ()},
+        "diagnose": {"study": said},
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},

@@ -81,7 +81,7 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
     assert outcome.code == 0
     words = " ".join(outcome.out.split())
     for part in (
-        "opinions.csv: understood as long",
+        "opinions.csv: read as long",
         "cases 4",
         "rankings 4",
         "conditions 5, of which 5 mentioned",
@@ -99,21 +99,23 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
 def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
     found = json.loads(run("validate", put(GOOD), "--json").out)
     assert found["file"] == "opinions.csv"
-    assert found["format"] == "long"
+    assert found["receipt"]["format"] == "long"
     assert (found["cases"], found["rankings"], found["conditions"], found["abstentions"]) == (4, 4, 5, 1)
     assert found["unannotated_cases"] == ["c2", "c3"]
     assert found["annotators_per_case"] == {"least": 0, "median": 1.0, "most": 2, "mean": 1.0}
     assert found["similar_conditions"] == [["Eczema", "eczema"]]
-    assert found["notes"] == []
+    assert found["receipt"]["notes"] == []
+    assert found["receipt"]["everything_was_used"]
 
 
 def test_validate_tells_what_was_done_with_odd_rows(run: Any) -> None:
     text = "case,annotator,condition,confidence,age\nc1,A,x,5,40\nc1,A,y,0,40\nc1,A,z,,40\n"
     outcome = run("validate", put(text))
     assert "rows with confidence 0 or missing: 2, kept as not mentioned" in outcome.out
-    assert "columns without a role: 1, not used (for example 'age')" in outcome.out
-    notes = json.loads(run("validate", put(text), "--json").out)["notes"]
-    assert {note["count"] for note in notes} == {1, 2}
+    assert "everything else was used" in outcome.out
+    receipt = json.loads(run("validate", put(text), "--json").out)["receipt"]
+    assert [note["count"] for note in receipt["notes"]] == [2]
+    assert receipt["columns"][4] == {"name": "age", "role": "", "reason": ""}
 
 
 def test_names_are_never_taken_for_markup(run: Any) -> None:
@@ -126,7 +128,7 @@ def test_names_are_never_taken_for_markup(run: Any) -> None:
 def test_validate_understands_ratings(run: Any) -> None:
     text = "case,annotator,score\nc1,A,3\nc1,B,5\nc1,B,4\nc2,A,\n"
     words = " ".join(run("validate", put(text)).out.split())
-    for part in ("understood as ratings", "cases 2", "ratings 3", "scores 3 to 5, mean 4", "'c2'"):
+    for part in ("read as ratings", "cases 2", "ratings 3", "scores 3 to 5, mean 4", "'c2'"):
         assert part in words
     found = json.loads(run("validate", put(text), "--json").out)
     assert (found["ratings"], found["highest"], found["repeated_ratings"]) == (3, 5.0, 1)
@@ -141,12 +143,12 @@ def test_options_say_what_a_file_does_not(run: Any) -> None:
     put("cat\ndog\n", "names.txt")
     labels = put("photo,Ann,Bo\np1,0,1\n", "codes.csv")
     found = json.loads(run("validate", labels, "--column", "case=photo", "--conditions", "names.txt", "--json").out)
-    assert (found["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
+    assert (found["receipt"]["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
     tied = put("task,worker,label\nt,w,a|b\n", "tied.csv")
     found = json.loads(run("validate", tied, "--tie-separator", "|", "--unranked", "unobserved", "--json").out)
     assert (found["largest_tie"], found["unranked"]) == (2, "unobserved")
     found = json.loads(run("validate", tied, "--format", "long", "--json").out)
-    assert found["format"] == "long"
+    assert (found["receipt"]["format"], found["receipt"]["is_given"]) == ("long", True)
 
 
 def test_convert_there_and_back_loses_nothing(run: Any) -> None:
@@ -308,5 +310,6 @@ def test_a_process_prints_one_block_and_exits_with_2(tmp_path: Path) -> None:
 def test_a_process_converts(tmp_path: Path) -> None:
     (tmp_path / "opinions.csv").write_text(GOOD)
     outcome = process("convert", "opinions.csv", "out.parquet", folder=tmp_path)
-    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert outcome.returncode == 0
+    assert outcome.stderr.startswith("opinions.csv: read as long (recognised)")
     assert read_annotations(tmp_path / "out.parquet") == read_annotations(tmp_path / "opinions.csv")

@@ -20,7 +20,8 @@ def test_every_vote_is_a_ranking(tmp_path: Path) -> None:
     reading = examine_annotations(path, conditions=["cat", "dog", "frog"])
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
     assert reading.rankings.unannotated == ("1",)
-    assert [str(note) for note in reading.notes] == ["votes in a matrix: 3, expanded to one anonymous ranking each"]
+    notes = [str(note) for note in reading.receipt.notes]
+    assert notes == ["votes in a matrix: 3, expanded to one anonymous ranking each"]
     assert reading.rankings == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
 
 

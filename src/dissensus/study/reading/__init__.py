@@ -6,37 +6,40 @@ import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from dissensus.core.aliases import Path, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
 from dissensus.core.files import Source, open_source
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Receipt, codes_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
-from dissensus.study.reading.format import Format, Options, known_formats
+from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_ratings"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, in which format, and what was found on the way.
+    """What was read, and what was understood of it.
 
     Attributes
     ----------
     study
         Annotations or ratings, whichever the file holds.
-    format, notes
-        The name of the format, and what was skipped or deserves a look.
+    receipt
+        The format, the role of every column, what was skipped or assumed, and a few opinions in words.
     source
         The file as it was read, without what was made of it.
     """
 
     study: Study
-    format: str
-    notes: tuple[Note, ...]
+    receipt: Receipt
     source: Source = field(repr=False)
 
     @property
@@ -112,9 +115,8 @@ def read_annotations(
         unranked=unranked,
     )
     said = reading.rankings
-    lost = [str(note) for note in reading.notes if note.lost]
-    if lost:
-        warnings.warn(f"{path}: {'; '.join(lost)}", DissensusWarning, stacklevel=2)
+    if reading.receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
     return said
 
 
@@ -129,7 +131,7 @@ def examine_annotations(
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
 ) -> Reading:
-    r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
+    r"""Read rankings or ratings, whichever a file holds, and tell what was understood of it.
 
     The parameters are those of :func:`read_annotations`.
 
@@ -141,7 +143,7 @@ def examine_annotations(
     ...     file = Path(folder, "stars.csv")
     ...     _ = file.write_text("case,annotator,score\nc1,Ann,4\n", encoding="utf-8")
     ...     reading = examine_annotations(file)
-    >>> reading.format, reading.study
+    >>> reading.receipt.format, reading.study
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
     options = Options(
@@ -150,23 +152,53 @@ def examine_annotations(
         tie_separator=tie_separator,
         bucket_order=tuple(bucket_order) if bucket_order is not None else None,
         unranked=unranked,
+        format_is_given=format is not None,
     )
     source = open_source(path)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
     try:
-        study, notes = _parsed(chosen, source, options)
+        study, receipt = _parsed(chosen, source, options)
     except DissensusError as error:
         raise error if str(path) in error.where else error.at(str(path)) from None
-    return Reading(study, chosen.id, notes, replace(source, content=None))
+    return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
 
 
-def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tuple[Note, ...]]:
+def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
     parsed = chosen.parse(source, options)
     known = options.conditions if options.conditions is not None else parsed.conditions
     study, notes = chosen.study.from_roles(
         parsed.frame, known, tie_separator=parsed.tie_separator, unranked=options.unranked
     )
-    return study, (*parsed.notes, *notes)
+    receipt = Receipt(
+        str(source.path),
+        chosen.id,
+        options.format_is_given,
+        columns=parsed.columns,
+        assumed=tuple(dict.fromkeys((*parsed.assumed, *_assumed(study, parsed, options)))),
+        notes=(*parsed.notes, *notes),
+        examples=study.examples(),
+    )
+    return study, receipt
+
+
+def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
+    """Say what every format takes for granted: codes stand for the given names, and silence means below."""
+    sentences = []
+    known, has_names = options.conditions, "condition" in parsed.frame.columns
+    if known is not None and has_names and _are_codes(parsed.frame["condition"], known):
+        sentences.append(codes_in_words(known))
+    is_said = options.unranked is not None or "unranked" in parsed.frame.columns
+    if isinstance(study, Annotations) and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+        sentences.append("what an annotator does not mention ranks below what they mention")
+    return sentences
+
+
+def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:
+    """Tell integers from names, as the builder of studies does."""
+    from dissensus.study.tables import INTEGER
+
+    found = labels.drop_nulls().unique().cast(str)
+    return bool(len(found)) and bool(found.str.contains(INTEGER).all()) and set(conditions).isdisjoint(found)
 
 
 @checked

@@ -24,7 +24,8 @@ class Cleanlab(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one integer code per annotator and case; an empty cell is no opinion."""
         table = as_table(source)
-        case, annotators, of_case = layout(table, options)
+        found = layout(table, options)
+        case, annotators = found.case, found.annotators
         codes = pl.col("condition").cast(pl.String).str.strip_chars().str.replace(r"\.0*$", "")
         melted = (
             table.with_row_index("position")
@@ -40,4 +41,5 @@ class Cleanlab(Format):
         if options.conditions is None:
             raise integers_need_names(rows["condition"].drop_nulls().unique().sort().to_list())
         opinions = rows.select("case", "annotator", "condition")
-        return Parsed(opinions.join(of_case, on="case", how="left", maintain_order="left"))
+        frame = opinions.join(found.of_case, on="case", how="left", maintain_order="left")
+        return Parsed(frame, columns=found.columns, assumed=found.assumed)

@@ -38,7 +38,13 @@ class Counts(Format):
         names = numbers if options.conditions is None else options.conditions
         check_length("condition", len(names), n_conditions)
         note = Note("votes in a matrix", int(votes.sum()), "expanded to one anonymous ranking each")
-        return Parsed(_expanded(votes, names), (note,), names)
+        return Parsed(_expanded(votes, names), (note,), names, assumed=_assumed(options))
+
+
+def _assumed(options: Options) -> tuple[str, ...]:
+    given = "the given conditions, in their order" if options.conditions is not None else "conditions without a name"
+    rows = "the rows are cases, numbered from 0"
+    return (rows, f"the columns are {given}", "every vote is an annotator without a name")
 
 
 def _bounded(counts: Any) -> IntArray:

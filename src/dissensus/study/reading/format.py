@@ -35,6 +35,8 @@ class Options:
         Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
     unranked
         What it means not to be mentioned.
+    format_is_given
+        Whether the user named the format, which confirms what would otherwise be a guess.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -42,6 +44,7 @@ class Options:
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None
+    format_is_given: bool = False
 
 
 @dataclass(frozen=True)

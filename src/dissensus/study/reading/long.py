@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from dissensus.core.files import Source
-from dissensus.core.notes import Note
+from dissensus.core.receipt import columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.tables import find_columns, notes_on_columns, with_roles, without_second_order
+from dissensus.study.tables import find_columns, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
@@ -27,11 +29,35 @@ class Long(Format):
         table = as_table(source)
         found = find_columns(table.columns, options.columns)
         roles = without_second_order(found, options.columns)
-        notes = notes_on_columns(table.columns, found)
-        for spare in found.keys() - roles.keys():
-            order = "rank" if spare == "confidence" else "confidence"
-            notes = (*notes, Note(f"{spare} column beside a {order} column", 1, f"not used, the {order} decides"))
-        return Parsed(with_roles(table, roles), notes, tie_separator=options.tie_separator)
+        named = with_roles(table, roles)
+        spare = next(iter(found.keys() - roles.keys()), "")
+        unused = {found[spare]: f"the {_order(named)} decides"} if spare else {}
+        columns = columns_of(table.columns, roles, options.columns, unused=unused)
+        return Parsed(named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare))
+
+
+def _order(table: pl.DataFrame) -> str:
+    return next((role for role in ("rank", "confidence") if role in table.columns), "")
+
+
+def _assumed(table: pl.DataFrame, spare: str) -> tuple[str, ...]:
+    """Say what follows from the columns that are missing, or of which there are too many."""
+    order = _order(table)
+    sentences = [f"the {order} orders the conditions of an annotator, not the {spare}"] if spare else []
+    if not {"annotator", "annotation"} & set(table.columns):
+        rows = "the rows of a case are one ranking" if order else "every row is an opinion of its own"
+        sentences.append(f"there is no annotator column: {rows}")
+    elif not order and has_several_rows(table):
+        sentences.append(
+            "there is no rank and no confidence: the conditions that an annotator gives on a case are tied"
+        )
+    return tuple(sentences)
+
+
+def has_several_rows(table: pl.DataFrame) -> bool:
+    """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
+    keys = [role for role in ("case", "annotator", "annotation") if role in table.columns]
+    return bool(table.filter(pl.col("condition").is_not_null()).select(keys).is_duplicated().any())
 
 
 def is_crowd_kit(source: Source) -> bool:

@@ -89,7 +89,7 @@ def test_unusual_columns_are_found_by_what_the_user_says(put: Any) -> None:
 
 
 def test_an_annotator_may_be_called_row(put: Any) -> None:
-    assert read_annotations(put("case,row,Ann\nc1,x,y\n")).annotator_names == ("row", "Ann")
+    assert read_annotations(put("case,row,Ann\nc1,x,x\n")).annotator_names == ("row", "Ann")
 
 
 def test_columns_without_a_role_and_a_second_order_are_noted(put: Any) -> None:
@@ -103,9 +103,9 @@ def test_columns_without_a_role_and_a_second_order_are_noted(put: Any) -> None:
 
 
 def test_groups_in_wide_tables(put: Any) -> None:
-    said = read_annotations(put("case,patient,Ann\nc1,p,x\nc2,p,y\n"))
+    said = read_annotations(put("case,patient,Ann,Bo\nc1,p,x,x\nc2,p,y,x\n"))
     assert said.groups == ("p", "p")
-    assert said.annotator_names == ("Ann",)
+    assert said.annotator_names == ("Ann", "Bo")
 
 
 def test_nothing_skipped_means_no_warning(put: Any, recwarn: pytest.WarningsRecorder) -> None:
@@ -211,7 +211,7 @@ def test_a_case_in_two_rows_of_a_wide_table(put: Any, cells: str) -> None:
 
 @pytest.mark.parametrize("cell", ["x>>y", "x=", ">x", "x>y>x"])
 def test_a_wrong_cell_of_a_wide_table_names_case_and_annotator(put: Any, cell: str) -> None:
-    error = refused(put(f"case,Ann,Bo\nc1,x,y\nc2,{cell},y\n"))
+    error = refused(put(f"case,Ann,Bo\nc1,x,y\nc2,{cell},y\nc3,y,x\n"))
     assert "case 'c2'" in error.where
     assert "annotator 'Ann'" in error.where
 

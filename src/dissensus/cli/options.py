@@ -61,6 +61,12 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "ignore": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="COLUMN", help="A column to leave out. Repeat as needed.", rich_help_panel=INPUT
+        ),
+    ],
     "tie_separator": Annotated[
         str | None,
         typer.Option(
@@ -201,6 +207,7 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         said["format"],
         conditions=condition_list(said["conditions"]),
         columns=column_roles(said["column"]),
+        ignore=said["ignore"] or (),
         tie_separator=said["tie_separator"],
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
         unranked=said["unranked"],

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from dissensus.core.aliases import Path, Unranked
 from dissensus.core.arguments import checked
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
+from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
-from dissensus.core.receipt import Receipt, codes_in_words
+from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
+from dissensus.study.reading.json_values import objects_of
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def read_annotations(
     *,
     conditions: Sequence[str] | None = None,
     columns: Mapping[str, str | None] | None = None,
+    ignore: Sequence[str] = (),
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
@@ -78,6 +80,8 @@ def read_annotations(
         Names of all conditions in order; needed when the file holds integer codes.
     columns
         Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
+    ignore
+        Columns (or keys of records) to leave out, as if the file did not have them.
     tie_separator
         Split condition cells at this text into tied conditions, for example ``"|"``.
     bucket_order
@@ -110,6 +114,7 @@ def read_annotations(
         format,
         conditions=conditions,
         columns=columns,
+        ignore=ignore,
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
@@ -127,6 +132,7 @@ def examine_annotations(
     *,
     conditions: Sequence[str] | None = None,
     columns: Mapping[str, str | None] | None = None,
+    ignore: Sequence[str] = (),
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
@@ -154,10 +160,11 @@ def examine_annotations(
         unranked=unranked,
         format_is_given=format is not None,
     )
-    source = open_source(path)
+    source = without_columns(open_source(path), ignore)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
     try:
         study, receipt = _parsed(chosen, source, options)
+        receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
         raise error if str(path) in error.where else error.at(str(path)) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
@@ -266,6 +273,25 @@ def _with_roles(source: Source, columns: Mapping[str, str | None]) -> Source:
     given = {name: role for role, name in columns.items() if name and name in source.table.columns}
     crowded = [role for name, role in given.items() if name != role]
     return replace(source, content=source.table.drop(crowded, strict=False).rename(given))
+
+
+def without_columns(source: Source, names: Sequence[str]) -> Source:
+    """Leave columns of a table, or keys of records, out."""
+    if not len(names):
+        return source
+    records = objects_of(source)
+    known = source.table.columns if source.is_table else list(dict.fromkeys(key for one in records for key in one))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise DissensusError(
+            f"there is no column {unknown[0]!r} to ignore",
+            expected=f"one of the columns {listing(known, most=12)}" if known else "a table, or records with keys",
+            where=str(source.path),
+            advice=suggestion(unknown[0], known),
+        )
+    if source.is_table:
+        return replace(source, content=source.table.drop(list(names)))
+    return replace(source, content=[{key: one[key] for key in one if key not in names} for one in records])
 
 
 def describe_content(source: Source) -> str:

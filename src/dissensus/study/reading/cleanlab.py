@@ -7,6 +7,7 @@ import polars as pl
 from dissensus.core.files import Source
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.guesses import refuse_findings
 from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
 from dissensus.study.tables import integers_need_names
 
@@ -26,6 +27,7 @@ class Cleanlab(Format):
         table = as_table(source)
         found = layout(table, options)
         case, annotators = found.case, found.annotators
+        refuse_findings(table, case, annotators, options)
         codes = pl.col("condition").cast(pl.String).str.strip_chars().str.replace(r"\.0*$", "")
         melted = (
             table.with_row_index("position")

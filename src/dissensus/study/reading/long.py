@@ -8,10 +8,13 @@ from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
 from dissensus.study.tables import find_columns, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
+OPINION = ("case", "annotator", "annotation")
+"""What tells the rows of one opinion."""
 
 
 class Long(Format):
@@ -30,8 +33,16 @@ class Long(Format):
         found = find_columns(table.columns, options.columns)
         roles = without_second_order(found, options.columns)
         named = with_roles(table, roles)
+        refuse_rivals(table, found, options.columns)
+        refuse_lists(table, [roles["condition"]])
+        if not _order(named) and has_several_rows(named):
+            spare_columns = [name for name in table.columns if name not in found.values()]
+            refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])
         spare = next(iter(found.keys() - roles.keys()), "")
-        unused = {found[spare]: f"the {_order(named)} decides"} if spare else {}
+        unused = {
+            name: f"{found[role]!r} is the {role}" for role in found for name in rivals_of(role, table.columns, found)
+        }
+        unused |= {found[spare]: f"the {_order(named)} decides"} if spare else {}
         columns = columns_of(table.columns, roles, options.columns, unused=unused)
         return Parsed(named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare))
 
@@ -56,7 +67,7 @@ def _assumed(table: pl.DataFrame, spare: str) -> tuple[str, ...]:
 
 def has_several_rows(table: pl.DataFrame) -> bool:
     """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
-    keys = [role for role in ("case", "annotator", "annotation") if role in table.columns]
+    keys = [role for role in OPINION if role in table.columns]
     return bool(table.filter(pl.col("condition").is_not_null()).select(keys).is_duplicated().any())
 
 

@@ -13,6 +13,7 @@ from dissensus.core.receipt import Column, columns_of
 from dissensus.study.ratings import SCORE_NAMES
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, LongRows, Options, Parsed
+from dissensus.study.reading.guesses import refuse_strangers
 from dissensus.study.tables import ALIASES, ROW, find_columns, numbered, refuse_rows, with_roles
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
@@ -32,6 +33,7 @@ class Wide(Format):
         """Read ``a>b=c`` cells: ``>`` separates ranks, ``=`` ties; an empty cell is no opinion."""
         table = as_table(source)
         found = layout(table, options)
+        refuse_strangers(table, found.case, found.annotators, options)
         rows = LongRows()
         for row in table.cast(pl.String).iter_rows(named=True):
             rows.add_case(row[found.case])
@@ -39,7 +41,7 @@ class Wide(Format):
                 if row[annotator]:
                     rows.add_ranking(row[found.case], annotator, split_ranking(row[annotator]))
         frame = rows.frame().drop(ROW).join(found.of_case, on="case", how="left", maintain_order="left")
-        return Parsed(frame, columns=found.columns, assumed=found.assumed)
+        return Parsed(frame, tie_separator=options.tie_separator, columns=found.columns, assumed=found.assumed)
 
 
 def split_ranking(cell: str) -> list[list[str]]:
@@ -63,6 +65,8 @@ def is_matrix_of_labels(source: Source) -> bool:
 
 def is_integer_matrix(table: pl.DataFrame) -> bool:
     """Tell a table whose cells are integer codes, apart from the column of cases."""
+    if any(dtype.is_nested() for dtype in table.dtypes):
+        return False
     case = _case_column(table, find_columns(table.columns, {}, required=()))
     filled = [column.cast(pl.String).drop_nulls().str.strip_chars() for column in table.drop(case)]
     return any(len(column) for column in filled) and all(

@@ -96,6 +96,51 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
         assert part in words
 
 
+def test_validate_shows_the_receipt_whole_in_80_columns(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = "image,reader,label,site\n" + "".join(
+        f"p{case},Ann,{label},arm\n" for case in range(4) for label in ("Melanoma", "Nevus")
+    )
+    outcome = run("validate", put(text))
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    words = " ".join(outcome.out.split())
+    for part in (
+        "columns case 'image' by its name annotator 'reader' by its name condition 'label' by its name not used 'site'",
+        "assumed there is no rank and no confidence: the conditions that an annotator gives on a case are tied",
+        "for example annotator Ann on case p0 said: Melanoma and Nevus tied",
+        "everything else was used",
+    ):
+        assert part in words
+    assert len(json.loads(run("validate", put(text), "--json").out)["receipt"]["examples"]) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("aggregate", "--out", "soft.csv", "--draws", "20"), ("certainty", "--draws", "20"), ("convert", "out.csv")],
+)
+def test_other_commands_tell_the_receipt_in_a_few_lines(run: Any, words: tuple[str, ...]) -> None:
+    file = put("case,annotator,label,site\nc1,Ann,x,arm\nc1,Ann,y,arm\nc2,Bo,z,leg\n")
+    own = () if words[0] == "convert" else ("--aggregation", "dirichlet")
+    outcome = run(words[0], file, *words[1:], *own)
+    assert outcome.code == 0, outcome.err
+    lines = outcome.err.splitlines()
+    start = lines.index("opinions.csv: read as long (recognised)")
+    assert lines[start + 1 : start + 3] == [
+        "  case: 'case'; annotator: 'annotator'; condition: 'label'",
+        "  not used: 'site'",
+    ]
+    assert lines[start + 3].startswith("  assumed: there is no rank and no confidence")
+    assert sum(line.startswith("  ") for line in lines[start:]) <= 5
+
+
+def test_columns_are_ignored_as_said(run: Any) -> None:
+    file = put("case,annotator,label,Rang\nc1,Ann,x,1\nc1,Ann,y,2\n")
+    refused(run("validate", file), "'Rang' holds numbers and has no role", "--column rank=Rang", "--ignore Rang")
+    assert "not used 'Rang' ignored, as said" in " ".join(run("validate", file, "--ignore", "Rang").out.split())
+    assert run("validate", file, "--column", "rank=Rang").code == 0
+    refused(run("validate", file, "--ignore", "Rank"), "no column 'Rank' to ignore", "did you mean 'Rang'?")
+
+
 def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
     found = json.loads(run("validate", put(GOOD), "--json").out)
     assert found["file"] == "opinions.csv"

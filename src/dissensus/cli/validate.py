@@ -81,7 +81,7 @@ def _section(title: str, rows: Iterable[tuple[str, ...]]) -> None:
     from dissensus.cli.terminal import say
     from dissensus.core.names import visible
 
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 4 if title else 2))
     for cells in rows:
         table.add_row(*(Text(visible(cell), overflow="fold") for cell in cells))
     if table.row_count:

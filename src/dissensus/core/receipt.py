@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dissensus.core.aliases import IntArray
+from dissensus.core.arguments import check_fields, check_kind
 from dissensus.core.errors import listing
 from dissensus.core.notes import Note
 from dissensus.core.value import Value
@@ -43,6 +44,9 @@ class Column:
     name: str
     role: str
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         reason = f" ({self.reason})" if self.reason else ""
@@ -84,6 +88,9 @@ class Receipt:
     assumed: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     examples: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def understood(self) -> str:
@@ -166,9 +173,16 @@ class Receipt:
         True
         """
         columns = tuple(Column(**column) for column in given["columns"])
-        notes = tuple(Note(**{**note, "examples": tuple(note["examples"])}) for note in given["notes"])
-        texts = {name: tuple(given[name]) for name in ("assumed", "examples")}
+        notes = tuple(Note(**{**note, "examples": _texts("examples", note)}) for note in given["notes"])
+        for note in notes:
+            check_fields(note)
+        texts = {name: _texts(name, given) for name in ("assumed", "examples")}
         return cls(given["path"], given["format"], given["is_given"], columns=columns, notes=notes, **texts)
+
+
+def _texts(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    check_kind(name, given[name], "Sequence[str]")
+    return tuple(given[name])
 
 
 class Received(Value):

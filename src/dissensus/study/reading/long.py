@@ -34,7 +34,8 @@ class Long(Format):
         roles = without_second_order(found, options.columns)
         named = with_roles(table, roles)
         refuse_rivals(table, found, options.columns)
-        refuse_lists(table, [roles["condition"]])
+        if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
+            refuse_lists(table, [roles["condition"]])
         if not _order(named) and has_several_rows(named):
             spare_columns = [name for name in table.columns if name not in found.values()]
             refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])

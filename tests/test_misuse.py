@@ -181,11 +181,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
         | {"advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
-        "diagnose": {"study": said, "format": "long", "notes": ()},
+        "diagnose": {"study": said},
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
-        "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
+        "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
@@ -195,7 +195,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
-        "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
+        "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}

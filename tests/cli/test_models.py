@@ -221,7 +221,10 @@ def test_evaluate_says_what_was_left_out_and_hashes_every_file(
     out = tmp_path / "results"
     words = ("evaluate", opinions, *models, "--allow-missing", "--aggregation", "dirichlet", "--metric")
     assert run(monkeypatch, *words, "top-k-accuracy:1", "--draws", 20, "--no-report", "--out", out) == 0
-    assert "A.csv: cases without a prediction: 5, skipped" in capsys.readouterr().err
+    told = next(line for line in capsys.readouterr().err.splitlines() if "A.csv: read as wide" in line)
+    assert "; ! cases without a prediction: 5, skipped" in told
+    receipts = load_evaluation(out).receipts
+    assert [(receipt.path, receipt.format) for receipt in receipts[:2]] == [("opinions.csv", "long"), ("A.csv", "wide")]
     described = json.loads((out / "run.json").read_text(encoding="utf-8"))
     expected = {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in tmp_path.glob("*.csv")}
     assert described["inputs"] == expected

@@ -95,15 +95,16 @@ def test_what_is_skipped_is_noted(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     with pytest.warns(DissensusWarning, match=r"files that are not data: 1, skipped \(for example 'README.md'\)"):
         read_annotations(tmp_path)
-    notes = {note.found: note for note in examine_annotations(tmp_path).notes}
+    notes = {note.found: note for note in examine_annotations(tmp_path).receipt.notes}
     assert not notes["hidden files"].lost
     assert (notes["folders"].examples, notes["folders"].lost) == (("old",), True)
 
 
-def test_columns_without_a_role_are_added_up(tmp_path: Path) -> None:
+def test_columns_without_a_role_are_told_once(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(("ann.csv", "bo.csv"), "case,label,age\nc1,oak,7\n"))
-    (note,) = examine_annotations(tmp_path).notes
-    assert str(note) == "columns without a role: 2, not used (for example 'age')"
+    receipt = examine_annotations(tmp_path).receipt
+    assert [column.name for column in receipt.columns if not column.role] == ["age"]
+    assert not receipt.everything_was_used
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None
     reading = examine_annotations(path, conditions=["cat", "dog", "frog"])
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
     assert reading.rankings.unannotated == ("1",)
-    assert [str(note) for note in reading.notes] == ["votes of annotators without a name: 3, counted"]
+    assert [str(note) for note in reading.receipt.notes] == ["votes of annotators without a name: 3, counted"]
     assert reading.rankings == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
 
 
@@ -98,7 +98,7 @@ def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
     reading = examine_annotations(written(tmp_path / "votes.csv", TABLE), "counts")
     expected = Annotations.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
     assert reading.rankings == expected
-    assert [str(note) for note in reading.notes] == [
+    assert [str(note) for note in reading.receipt.notes] == [
         "votes of annotators without a name: 3, counted",
         "empty cells: 1, taken as 0 votes",
     ]
@@ -114,10 +114,10 @@ def test_a_parquet_table_of_votes(tmp_path: Path) -> None:
 def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.csv", "case,cat,dog\nx,2,1\ny,0,0\n")
     reading = examine_annotations(path, conditions=["dog", "cat"])
-    assert reading.format == "counts"
+    assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("dog", "cat")
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["dog"]]], []]
-    assert examine_annotations(path, conditions=["bird", "cat", "dog"]).format == "cleanlab"
+    assert examine_annotations(path, conditions=["bird", "cat", "dog"]).receipt.format == "cleanlab"
 
 
 def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ CHAOS = {
 def test_records_with_counts_by_name(tmp_path: Path) -> None:
     text = '{"case": "c1", "label_count": {"b": 1, "a": 3}}\n{"case": "c2", "label_count": {"c": 0}}\n'
     reading = examine_annotations(written(tmp_path / "votes.jsonl", text))
-    assert reading.format == "counts"
+    assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("a", "b", "c")
     assert reading.rankings.votes.tolist() == [1, 3]
     assert reading.rankings.unannotated == ("c2",)

@@ -103,4 +103,4 @@ def test_lists_and_annotators_of_other_lengths_do_not_match(tmp_path: Path) -> N
 
 def test_a_label_in_brackets_in_some_rows_is_a_label(tmp_path: Path) -> None:
     path = write_text(tmp_path / "a.csv", "case,annotator,label\nc1,ann,[other]\nc2,ann,oak\n")
-    assert examine_annotations(path).format == "long"
+    assert examine_annotations(path).receipt.format == "long"

@@ -45,7 +45,7 @@ def test_first_keeps_the_first_row_of_the_file(tmp_path: Path) -> None:
     assert c1 == [[["y"], ["x"]], [["y"]]]
     assert c2 == [[["x"], ["z"]]]
     assert c3 == c4 == [[["y"]]]
-    (note,) = reading.notes
+    (note,) = reading.receipt.notes
     assert (note.count, note.lost, len(note.examples)) == (5, True, 3)
     assert "the first mention counts" in str(note)
 
@@ -55,7 +55,7 @@ def test_best_keeps_the_best_rank(tmp_path: Path) -> None:
     c1, c2, *_ = reading.rankings.to_rankings()
     assert c1 == [[["x", "y"]], [["y"]]]
     assert c2 == [[["x", "z"]]]
-    assert "best rank" in str(reading.notes[0])
+    assert "best rank" in str(reading.receipt.notes[0])
 
 
 def test_best_keeps_the_highest_confidence(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_is_left_out_is_warned_of(tmp_path: Path) -> None:
 
 def test_nothing_is_noted_where_nothing_repeats(tmp_path: Path) -> None:
     path = write_text(tmp_path / "a.csv", "case,annotator,label,rank\nc1,A,x,1\nc1,B,x,1\n")
-    assert not examine_annotations(path, duplicates="first").notes
+    assert not examine_annotations(path, duplicates="first").receipt.notes
 
 
 SHAPES: dict[str, tuple[str, Any]] = {
@@ -94,7 +94,7 @@ def test_every_shape_of_file_is_served(name: str, duplicates: Any, tmp_path: Pat
     assert caught.value.got == "1 repeated mention in 1 ranking"
     reading = examine_annotations(path, duplicates=duplicates)
     assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
-    assert [note.count for note in reading.notes if note.lost] == [1]
+    assert [note.count for note in reading.receipt.notes if note.lost] == [1]
 
 
 def test_a_table_in_python_is_served_too() -> None:

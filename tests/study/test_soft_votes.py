@@ -51,7 +51,7 @@ def test_shares_of_one_annotator_sum_to_one_vote(path: Path) -> None:
     assert said.to_rankings() == [[[["y"]], [["x"]], [["x"]]], [[]], [[["x"]], [["y"]]]]
     assert said.weights.tolist() == [0.75, 0.25, 1.0, 1.0, 0.5, 0.5]
     assert [said.annotator_names[code] for code in said.annotators] == ["A", "A", "B", "A", "B", "B"]
-    assert any("soft votes: 3, shared by their confidences" in str(note) for note in reading.notes)
+    assert any("soft votes: 3, shared by their confidences" in str(note) for note in reading.receipt.notes)
 
 
 def test_a_soft_vote_is_one_annotator_in_agreement(path: Path) -> None:

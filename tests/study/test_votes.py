@@ -134,7 +134,8 @@ def test_rows_without_votes_are_noted(tmp_path: Path) -> None:
     path.write_text("case,label,n_votes\nx,a,3\nx,b,0\n", encoding="utf-8")
     reading = examine_annotations(path)
     assert reading.rankings.conditions == ("a", "b")
-    assert [str(note) for note in reading.notes] == ["rows with 0 votes: 1, kept as conditions that nobody chose"]
+    (note,) = reading.receipt.notes
+    assert str(note) == "rows with 0 votes: 1, kept as conditions that nobody chose"
 
 
 @pytest.mark.parametrize(

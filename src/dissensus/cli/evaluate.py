@@ -120,7 +120,7 @@ def evaluate(
         for name, place in places.items()
     }
     for model in models.values():
-        options.say_what_was_lost(model.source.path, model.notes)
+        options.say_receipt_of_model(model.receipt)
         say_unscored(model)
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)

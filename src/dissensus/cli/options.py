@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Receipt
     from dissensus.evaluation.categories import Categories
     from dissensus.study.reading import Reading
 
@@ -59,6 +59,12 @@ READING: dict[str, Any] = {
             metavar="ROLE=NAME",
             help="Which column is which, e.g. case=image. Repeat as needed.",
             rich_help_panel=INPUT,
+        ),
+    ],
+    "ignore": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="COLUMN", help="A column to leave out. Repeat as needed.", rich_help_panel=INPUT
         ),
     ],
     "tie_separator": Annotated[
@@ -243,6 +249,7 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         said["format"],
         conditions=condition_list(said["conditions"]),
         columns=column_roles(said["column"]),
+        ignore=said["ignore"] or (),
         tie_separator=said["tie_separator"],
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
         unranked=said["unranked"],
@@ -281,14 +288,20 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
-def say_what_was_lost(path: Path, notes: Iterable[Note]) -> None:
-    """Tell, on standard error, of whatever in a file did not become part of the study."""
+def say_receipt(receipt: Receipt) -> None:
+    """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
     from dissensus.cli.terminal import say
-    from dissensus.core.names import visible
 
-    for note in notes:
-        if note.lost:
-            say(visible(f"! {path}: {note}"), style="yellow", stderr=True)
+    for line in receipt.lines():
+        say(line, style="yellow" if line.startswith("  !") else "dim", stderr=True)
+
+
+def say_receipt_of_model(receipt: Receipt) -> None:
+    """Tell the same of a file of predictions in one line."""
+    from dissensus.cli.terminal import say
+
+    line = "; ".join(line.strip() for line in receipt.lines())
+    say(line, style="yellow" if receipt.lost else "dim", stderr=True)
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
@@ -296,5 +309,5 @@ def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[s
     if all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
     reading = examine(file, said)
-    say_what_was_lost(file, reading.notes)
+    say_receipt(reading.receipt)
     return reading

@@ -98,7 +98,7 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
         entries.codes,
         entries.values,
         predictions.complete,
-    )
+    ).with_receipt(predictions.receipt)
 
 
 def _recoded(predictions: Predictions, conditions: tuple[str, ...]) -> IntArray:

@@ -16,7 +16,7 @@ from dissensus.core.errors import DissensusError, DissensusWarning, FormatError,
 from dissensus.core.files import Source, open_source
 from dissensus.core.json_text import refuse_scattered
 from dissensus.core.limits import Limits
-from dissensus.core.notes import Note
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.arrays import (
     matrix_from_text,
@@ -27,14 +27,19 @@ from dissensus.predictions.arrays import (
 from dissensus.predictions.binary import predictions_from_probabilities, probability_column
 from dissensus.predictions.description import check_predictions
 from dissensus.predictions.frames import (
-    ALIASES,
     is_long,
     is_number,
     predictions_from_long,
     predictions_from_wide,
 )
 from dissensus.predictions.lines import is_list_per_case, predictions_from_lines
-from dissensus.study.tables import find_columns, notes_on_columns
+from dissensus.predictions.roles import (
+    Understood,
+    roles_of_arrays,
+    roles_of_lines,
+    roles_of_long,
+    roles_of_wide,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,11 +54,10 @@ __all__ = ["PredictionReading", "examine_predictions", "read_models", "read_pred
 
 @dataclass(frozen=True)
 class PredictionReading:
-    """What was read, in which format, what was found on the way, and the file as it was read."""
+    """What was read, what was understood of it, and the file as it was read."""
 
     predictions: Predictions
-    format: str
-    notes: tuple[Note, ...]
+    receipt: Receipt
     source: Source = field(repr=False)
 
 
@@ -145,9 +149,8 @@ def read_predictions(
         allow_missing=allow_missing,
         limits=limits,
     )
-    lost = [str(note) for note in reading.notes if note.lost]
-    if lost:
-        warnings.warn(f"{path}: {'; '.join(lost)}", DissensusWarning, stacklevel=2)
+    if reading.receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
     return reading.predictions
 
 
@@ -218,7 +221,7 @@ def examine_predictions(
     allow_missing: bool = False,
     limits: Mapping[str, int | str] | None = None,
 ) -> PredictionReading:
-    """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
+    """Read predictions and tell what was understood of the file; see :func:`read_predictions`."""
     own_name, place = named_path(path)
     options = PredictionOptions(
         name=name or own_name,
@@ -236,9 +239,17 @@ def examine_predictions(
         found = aligned(predictions, options.cases, options.conditions, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if str(place) in error.where else error.at(str(place)) from None
-    on_file = _notes_on_file(source, options, chosen.name, predictions)
-    notes = (*on_file, *found.notes, *check_predictions(found.predictions))
-    return PredictionReading(found.predictions, chosen.name, notes, replace(source, content=None))
+    understood = chosen.understood(source, options, predictions)
+    receipt = Receipt(
+        str(place),
+        chosen.name,
+        format is not None,
+        columns=understood.columns,
+        assumed=understood.assumed,
+        notes=(*found.notes, *check_predictions(found.predictions)),
+        examples=found.predictions.examples(),
+    )
+    return PredictionReading(found.predictions.with_receipt(receipt), receipt, replace(source, content=None))
 
 
 def named_path(path: Path) -> tuple[str, FilePath]:
@@ -290,28 +301,17 @@ def _has_header(text: str) -> bool:
     return separated and not all(is_number(cell) for cell in first.split(separator_of(first)))
 
 
-def _notes_on_file(
-    source: Source, options: PredictionOptions, chosen: str, predictions: Predictions
-) -> tuple[Note, ...]:
-    if chosen == "long":
-        columns = _table(source).columns
-        return notes_on_columns(columns, find_columns(columns, options.columns, aliases=ALIASES))
-    if chosen != "jsonl" and predictions.kind == "set" and options.kind is None:
-        action = "read as sets; kind='scores' reads them as scores"
-        return (Note("cases with 0 and 1 only", predictions.n_cases, action),)
-    return ()
-
-
 # Formats ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PredictionFormat:
-    """A format of predictions: its name on the command line, and two functions."""
+    """A format of predictions: its name on the command line, how it is recognised, read and told of."""
 
     name: str
     recognises: Callable[[Source, PredictionOptions], bool]
     parse: Callable[[Source, PredictionOptions], Predictions]
+    understood: Callable[[Source, PredictionOptions, Predictions], Understood]
 
 
 def _named_format(name: str) -> PredictionFormat:
@@ -441,13 +441,44 @@ def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_lines(source.content, options.conditions, kind=options.kind, name=options.name)
 
 
+def _arrays_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_arrays(source.content if source.kind == "npz" else {}, predictions, options.kind)
+
+
+def _long_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_long(_table(source).columns, options.columns, predictions, options.kind)
+
+
+def _wide_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    given = options.columns.get("case")
+    return roles_of_wide(_table(source), given, options.conditions, predictions, options.kind)
+
+
+def _binary_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    """Tell whose probability the one column holds, and that the other condition has the rest."""
+    wide = _wide_understood(source, options, predictions)
+    table = _table(source)
+    column = probability_column(table, options.conditions, options.columns)
+    positive = options.positive or column
+    other = next(name for name in options.conditions or () if name != positive)
+    reason = AS_SAID if options.positive is not None else BY_NAME
+    columns = tuple(
+        Column(one.name, f"probability of {positive!r}", reason) if one.name == column else one for one in wide.columns
+    )
+    return Understood(columns, (*wide.assumed, f"{other!r} has what {positive!r} leaves of 1"))
+
+
+def _lines_understood(source: Source, _: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_lines(source.content, predictions)
+
+
 FORMATS = (
-    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
-    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
-    PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
-    PredictionFormat("binary", _recognises_binary, _parse_binary),
-    PredictionFormat("long", _recognises_long, _parse_long),
-    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
-    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
+    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays, _arrays_understood),
+    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays, _arrays_understood),
+    PredictionFormat("matrix", _recognises_matrix, _parse_matrix, _arrays_understood),
+    PredictionFormat("binary", _recognises_binary, _parse_binary, _binary_understood),
+    PredictionFormat("long", _recognises_long, _parse_long, _long_understood),
+    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide, _wide_understood),
+    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines, _lines_understood),
 )
 """All formats; the first that fits a file is taken."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, overload
@@ -13,7 +13,6 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
-from dissensus.core.notes import Note
 from dissensus.study.panel import ANONYMOUS, Panel
 
 if TYPE_CHECKING:
@@ -133,12 +132,10 @@ class Spread:
 class Diagnosis(ABC):
     """What a file of opinions holds, for people and for machines."""
 
-    format: str
     cases: int
     annotators: int
     annotators_per_case: Spread
     unannotated_cases: tuple[str, ...]
-    notes: tuple[Note, ...]
 
     @abstractmethod
     def lines(self) -> dict[str, str]:
@@ -154,27 +151,25 @@ class Diagnosis(ABC):
 
 
 @overload
-def diagnose(study: Annotations, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis: ...
+def diagnose(study: Annotations) -> RankingsDiagnosis: ...
 
 
 @overload
-def diagnose(study: Ratings, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis: ...
+def diagnose(study: Ratings) -> RatingsDiagnosis: ...
 
 
 @overload
-def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis: ...
+def diagnose(study: Study) -> Diagnosis: ...
 
 
 @checked
-def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+def diagnose(study: Study) -> Diagnosis:
     """Count what is inside a study and look for what may be wrong.
 
     Parameters
     ----------
     study
         Annotations or ratings.
-    format, notes
-        Where the study comes from, and what was found while it was read.
 
     Examples
     --------
@@ -183,7 +178,7 @@ def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> D
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    return study.diagnosis(format=format, notes=notes)
+    return study.diagnosis()
 
 
 def repeated_opinions(panel: Panel) -> int:
@@ -251,7 +246,7 @@ class RankingsDiagnosis(Diagnosis):
 
     def remarks(self) -> list[str]:
         """Tell of skipped rows, abstentions, repetitions, and names that look alike."""
-        remarks = [str(note) for note in self.notes]
+        remarks = []
         if self.abstentions:
             remarks.append(f"{plural(self.abstentions, 'abstention')}: kept, without conditions")
         if self.unannotated_cases:
@@ -267,12 +262,11 @@ class RankingsDiagnosis(Diagnosis):
         return [*remarks, *list(alike)[:5]]
 
 
-def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence[Note]) -> RankingsDiagnosis:  # noqa: A002
+def diagnosis_of_rankings(annotations: Annotations) -> RankingsDiagnosis:
     """Count what is inside a study of rankings."""
     given, votes = annotations.mentions_per_ranking, annotations.votes
     used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
     return RankingsDiagnosis(
-        format=format,
         cases=annotations.n_cases,
         rankings=annotations.n_votes,
         conditions=annotations.n_conditions,
@@ -293,7 +287,6 @@ def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence
         conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
         unannotated_cases=annotations.unannotated,
         similar_conditions=similar_names(annotations.conditions),
-        notes=tuple(notes),
     )
 
 
@@ -326,7 +319,7 @@ class RatingsDiagnosis(Diagnosis):
 
     def remarks(self) -> list[str]:
         """Tell of cases without a rating, and of repetitions."""
-        remarks = [str(note) for note in self.notes]
+        remarks = []
         if self.unannotated_cases:
             cases = plural(len(self.unannotated_cases), "case")
             remarks.append(f"{cases} without a rating: kept ({listing(self.unannotated_cases, most=3)})")
@@ -341,12 +334,11 @@ def _mean_and_sd(scores: FloatArray, votes: IntArray) -> tuple[float, float]:
     return float(mean), float(np.sqrt(np.average((scores - mean) ** 2, weights=votes)))
 
 
-def diagnosis_of_ratings(ratings: Ratings, format: str, notes: Sequence[Note]) -> RatingsDiagnosis:  # noqa: A002
+def diagnosis_of_ratings(ratings: Ratings) -> RatingsDiagnosis:
     """Count what is inside a study of ratings."""
     low, high = ratings.scale or (None, None)
     mean, sd = _mean_and_sd(ratings.scores, ratings.votes) if len(ratings.scores) else (None, None)
     return RatingsDiagnosis(
-        format=format,
         cases=ratings.n_cases,
         ratings=ratings.n_votes,
         annotators=len(ratings.annotator_names),
@@ -357,5 +349,4 @@ def diagnosis_of_ratings(ratings: Ratings, format: str, notes: Sequence[Note]) -
         mean=mean,
         sd=sd,
         unannotated_cases=ratings.unannotated,
-        notes=tuple(notes),
     )

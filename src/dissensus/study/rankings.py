@@ -17,6 +17,7 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_integers, join_offsets, offsets_from_lengths, row_of_each, take_rows
+from dissensus.core.receipt import tied_in_words
 from dissensus.study.diagnosis import (
     RankingsDiagnosis,
     description,
@@ -402,7 +403,7 @@ class Annotations(Study):
             self.code_offsets,
             recoded[self.codes][order],
             self.unranked,
-        )
+        ).with_receipt(self.receipt)
 
     def with_unranked(self, unranked: Unranked) -> Annotations:
         """Give the conditions that are not mentioned another meaning.
@@ -412,7 +413,8 @@ class Annotations(Study):
         >>> Annotations.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
         'unobserved'
         """
-        return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
+        parts = (self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes)
+        return Annotations(*parts, unranked).with_receipt(self.receipt)
 
     @classmethod
     @checked
@@ -497,6 +499,11 @@ class Annotations(Study):
             ),
         )
 
+    @property
+    def detail(self) -> IntArray:
+        """Number of blocks of each ranking, shape (n_rankings,)."""
+        return self.blocks_per_ranking
+
     def said(self, opinion: int, code: Callable[[int], int]) -> list[int]:
         """Write one ranking as a flat list of codes; a condition tied with the one before it is minus its code minus 1.
 
@@ -516,17 +523,15 @@ class Annotations(Study):
         >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
         'Melanoma, then Hemangioma and Nevus tied'
         """
-        blocks = [[self.conditions[code] for code in block] for block in self._blocks(opinion)]
-        named = [block[0] if len(block) == 1 else f"{', '.join(block[:-1])} and {block[-1]} tied" for block in blocks]
-        return ", then ".join(named) or "no condition"
+        return tied_in_words([self.conditions[code] for code in block] for block in self._blocks(opinion))
 
     def _blocks(self, opinion: int) -> list[list[int]]:
         offsets = self.code_offsets[self.block_offsets[opinion] : self.block_offsets[opinion + 1] + 1]
         return [self.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
 
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis:  # noqa: A002
+    def diagnosis(self) -> RankingsDiagnosis:
         """Count rankings, conditions and ties, and look for what may be wrong."""
-        return diagnosis_of_rankings(self, format, notes)
+        return diagnosis_of_rankings(self)
 
     def __repr__(self) -> str:
         return description(self)

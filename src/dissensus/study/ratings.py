@@ -275,9 +275,9 @@ class Ratings(Study):
         """Write one rating in words."""
         return f"{self.scores[opinion]:g}"
 
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis:  # noqa: A002
+    def diagnosis(self) -> RatingsDiagnosis:
         """Count ratings and summarise the scores."""
-        return diagnosis_of_ratings(self, format, notes)
+        return diagnosis_of_ratings(self)
 
     def __repr__(self) -> str:
         span = " from {:g} to {:g}".format(*self.scale) if self.scale else ""
@@ -296,17 +296,18 @@ def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[s
 
 def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -> Ratings:
     """Build ratings from a table; see :meth:`Ratings.from_long`."""
-    return _ratings_from_roles(named_by_roles(table, columns))[0]
+    from dissensus.study import tables
+
+    return _ratings_from_roles(tables.with_roles(table, roles_of_ratings(table, columns)))[0]
 
 
-def named_by_roles(table: pl.DataFrame, columns: Mapping[str, str | None]) -> pl.DataFrame:
-    """Keep the columns that have a role in a table of ratings, under the role's name."""
+def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the column of each role in a table of ratings."""
     from dissensus.study import tables
 
     aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
     aliases["score"] = SCORE_NAMES
-    roles = tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
-    return tables.with_roles(table, roles)
+    return tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
 
 
 def _ratings_from_roles(table: pl.DataFrame) -> tuple[Ratings, tuple[Note, ...]]:

@@ -15,8 +15,8 @@ from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import Cases
 from dissensus.core.notes import Note
+from dissensus.core.receipt import Received, shared_receipt, shortened, spaced
 from dissensus.core.registry import Family, Registered
-from dissensus.core.value import Value
 from dissensus.study.panel import Panel
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Distribution:
     are_counts: bool = True
 
 
-class Study(Value, Registered, ABC):
+class Study(Received, Registered, ABC):
     """Hold what annotators said about the cases of a study; :class:`Annotations` and :class:`Ratings` are two kinds.
 
     A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
@@ -85,6 +85,8 @@ class Study(Value, Registered, ABC):
         The cases and who gave an opinion on them.
     conditions
         Names of the conditions; empty where opinions do not name any.
+    receipt
+        What was understood of the file that it was read from; none if it was built in memory.
 
     Examples
     --------
@@ -207,7 +209,7 @@ class Study(Value, Registered, ABC):
         >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
         array([5.])
         """
-        return self._with_opinions(*self.panel.select(self.panel.positions(cases)))
+        return self._with_opinions(*self.panel.select(self.panel.positions(cases))).with_receipt(self.receipt)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
@@ -229,7 +231,7 @@ class Study(Value, Registered, ABC):
                 expected=f"studies of the kind {kinds[0] if cls is Study else cls.__name__}",
                 got=listing(dict.fromkeys(kinds)),
             )
-        return parts[0]._joined(parts)
+        return parts[0]._joined(parts).with_receipt(shared_receipt(list(parts)))
 
     @classmethod
     def checked(cls, said: object, who: str) -> Self:
@@ -298,12 +300,38 @@ class Study(Value, Registered, ABC):
         """Write one opinion in words."""
 
     @property
+    def detail(self) -> IntArray:
+        """How much each opinion says, to choose those that are shown first, shape (n_opinions,)."""
+        return np.ones(self.n_opinions, dtype=np.int64)
+
+    def examples(self, most: int = 3) -> tuple[str, ...]:
+        """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
+        ('an annotator on case x said: 1', 'an annotator on case y said: 5')
+        """
+        said = np.where(self.is_abstention, 0, self.detail)
+        order = np.lexsort((-said, self.panel.case_of_opinion))
+        best = order[np.unique(self.panel.case_of_opinion[order], return_index=True)[1]]
+        telling, others = best[said[best] > 1], best[said[best] == 1]
+        chosen = [*spaced(telling, most), *spaced(others, max(0, most - len(telling)))]
+        return tuple(shortened(self._sentence(opinion)) for opinion in sorted(chosen))
+
+    def _sentence(self, opinion: int) -> str:
+        annotator = int(self.annotators[opinion])
+        who = "an annotator" if annotator < 0 else f"annotator {self.annotator_names[annotator]}"
+        return f"{who} on case {self.case_names[self.panel.case_of_opinion[opinion]]} said: {self.words(opinion)}"
+
+    @property
     def scale(self) -> tuple[float, float] | None:
         """The lowest and the highest score, where opinions are scores."""
         return None
 
     @abstractmethod
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+    def diagnosis(self) -> Diagnosis:
         """Count what is inside and look for what may be wrong; see :func:`dissensus.diagnose`."""
 
     # Storing ------------------------------------------------------------------------------------------

@@ -667,9 +667,3 @@ def _not_constant(role: str, table: pl.DataFrame, row: int) -> DissensusError:
         got=repr(table[role][row]),
         where=place(table, row),
     )
-
-
-def notes_on_columns(columns: Iterable[str], roles: Mapping[str, str]) -> tuple[Note, ...]:
-    """Note the columns that no role uses."""
-    spare = tuple(column for column in columns if column not in roles.values())
-    return (Note("columns without a role", len(spare), "not used", spare),) if spare else ()

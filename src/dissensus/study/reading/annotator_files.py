@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from dissensus.core.aliases import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.notes import Note
-from dissensus.core.receipt import Column
+from dissensus.core.receipt import Column, columns_of
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
@@ -23,7 +23,6 @@ from dissensus.study.tables import (
     ALIASES,
     ROW,
     find_columns,
-    notes_on_columns,
     numbered,
     tidied,
     with_roles,
@@ -157,7 +156,7 @@ def _refuse_shared_names(paths: Sequence[Path]) -> None:
 def _read(path: Path, options: Options) -> _File:
     """Read one file; whatever is wrong with it, the error names it."""
     try:
-        source = open_source(path)
+        source = open_source(path, options.limits)
         is_mapping = source.kind == "json" and isinstance(source.content, dict)
         file = _mapping(source) if is_mapping else _table(source, options)
     except DissensusError as error:
@@ -182,14 +181,8 @@ def _table(source: Source, options: Options) -> _File:
     known = find_columns(table.columns, given, aliases=OWN)
     roles = without_second_order(known, given, options.confidence)
     frame = tidied(numbered(with_roles(table, roles)), options.tie_separator)
-    columns = tuple(_column(name, roles, given) for name in table.columns)
-    file = _File(source.path, _by(source.path, frame), columns, notes_on_columns(table.columns, known))
-    return _File(file.path, file.frame, columns, file.notes, _assumed(file, options))
-
-
-def _column(name: str, roles: dict[str, str], given: dict[str, str | None]) -> Column:
-    role = next((role for role, column in roles.items() if column == name), "")
-    return Column(name, role, "as said" if role and given.get(role) == name else "by its name" if role else "")
+    file = _File(source.path, _by(source.path, frame), columns_of(table.columns, roles, given))
+    return replace(file, assumed=_assumed(file, options))
 
 
 def _assumed(file: _File, options: Options) -> tuple[str, ...]:

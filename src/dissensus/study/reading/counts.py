@@ -103,7 +103,8 @@ def _rows(votes: IntArray, cases: Sequence[str], conditions: Sequence[str]) -> p
 
 
 def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
-    case, columns, of_case = layout(table, options)
+    found = layout(table, options)
+    case, columns, of_case = found.case, found.annotators, found.of_case
     conditions = _checked_conditions(columns, options.conditions)
     cells = (
         table.select(pl.col(case).cast(pl.String).alias("case"), *columns)
@@ -118,8 +119,8 @@ def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
         rows.join(of_case.drop(ROW), on="case", how="left", maintain_order="left"),
         (_counted_votes(rows), *((empty,) if empty.count else ())),
         tuple(conditions),
-        columns=tuple(_role(name, case, columns) for name in table.columns),
-        assumed=("a cell is the number of annotators who gave the condition of its column",),
+        columns=tuple(_role(one, columns) for one in found.columns),
+        assumed=(*found.assumed, "a cell is the number of annotators who gave the condition of its column"),
     )
 
 
@@ -144,10 +145,8 @@ def _said(cells: pl.DataFrame) -> pl.DataFrame:
     return emptied.unique([ROW, "condition"], keep="first", maintain_order=True)
 
 
-def _role(name: str, case: str, columns: Sequence[str]) -> Column:
-    if name in columns:
-        return Column(name, "votes for the condition of this name")
-    return Column(name, "case" if name == case else "group")
+def _role(one: Column, columns: Sequence[str]) -> Column:
+    return Column(one.name, "votes for the condition of this name") if one.name in columns else one
 
 
 # Records ----------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
-from dissensus.core.files import Source
+from dissensus.core.files import LIMITS, Source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.core.registry import Family, Registered
@@ -38,6 +39,10 @@ class Options:
     duplicates, confidence, lists
         What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
         is said.
+    format_is_given
+        Whether the user named the format, which confirms what would otherwise be a guess.
+    limits
+        What a file may ask for.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -48,6 +53,8 @@ class Options:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    format_is_given: bool = False
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
+from dissensus.core.receipt import AS_SAID, Column
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks, several_questions
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
@@ -15,6 +16,7 @@ from dissensus.study.reading.json_values import (
     as_list,
     as_name,
     checked_records,
+    key_columns,
     objects_of,
     optional_list,
     optional_name,
@@ -70,12 +72,30 @@ class HuggingFace(Format):
         labels = _labels_column(records, options)
         annotators = _annotators_column(records, labels, options)
         lists = meaning(records, labels, annotators, options.lists)
-        cases = _case_names(places, options, said, may_repeat=lists != "votes" and annotators is not None)
+        case_key = _case_key(records, options)
+        cases = _case_names(places, case_key, said, may_repeat=lists != "votes" and annotators is not None)
         for (where, record), case in zip(places, cases, strict=True):
             said.add_case(case)
             add = _add_record if lists == "votes" else _add_order if lists == "order" else _add_tie
             add(record, labels, annotators, case, f"{where}, case {case!r}", said)
-        return said.parsed()
+        if annotators is None and lists == "votes":
+            said.assume("there is no list of annotators: every label is an opinion of its own")
+        return said.parsed(columns=_columns(records, case_key, labels, annotators, options))
+
+
+def _columns(
+    records: list[dict[str, Any]], case: str | None, labels: str, annotators: str | None, options: Options
+) -> tuple[Column, ...]:
+    found = {"case": case, "condition": labels, "annotator": annotators}
+    roles = {key: role for role, key in found.items() if key is not None}
+    said = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
+    status = f"{labels}.status"
+    return key_columns(records, {**roles, status: "state of the response"}, said)
+
+
+def _case_key(records: list[dict[str, Any]], options: Options) -> str | None:
+    chosen = options.columns.get("case")
+    return _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -141,14 +161,11 @@ def _first_present(names: Sequence[str], records: list[dict[str, Any]]) -> str |
 
 
 def _case_names(
-    places: list[tuple[str, dict[str, Any]]], options: Options, said: Collection, *, may_repeat: bool
+    places: list[tuple[str, dict[str, Any]]], column: str | None, said: Collection, *, may_repeat: bool
 ) -> list[str]:
-    records = [record for _, record in places]
-    chosen = options.columns.get("case")
-    column = _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
     if column is None:
-        said.note("records without an id", "numbered from 0", count=len(records))
-        return [str(number) for number in range(len(records))]
+        said.assume("the records have no id and are numbered from 0")
+        return [str(number) for number in range(len(places))]
     names = [as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
     first: dict[str, str] = {}
     for name, (where, _) in zip(names, places, strict=True):
@@ -170,8 +187,6 @@ def _add_record(
     labels = _entries(record.get(column), column, where)
     names = _names(record, annotators, len(labels), where)
     statuses = _statuses(record, column, len(labels), where)
-    if "soft_label" in record:
-        said.note("soft labels", "not used, the annotations decide", case)
     for label, name, status in zip(labels, names, statuses, strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)

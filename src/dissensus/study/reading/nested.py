@@ -14,18 +14,17 @@ from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column
+from dissensus.core.receipt import codes_in_words
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_list, as_name, is_text, wrong_shape
+from dissensus.study.reading.json_values import as_list, as_name, is_text, key_columns, wrong_shape
 
 RANKINGS = "rankings"
 ROLES = {
-    "conditions": "list of conditions",
-    "case_names": "names of cases",
     RANKINGS: "rankings",
+    "conditions": "conditions",
+    "case_names": "case",
     "unranked": "meaning of not being mentioned",
 }
 
@@ -51,21 +50,22 @@ class Nested(Format):
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
         cases = _children(content.get(RANKINGS), 0, where)
-        names = _case_names(content, len(cases), where)
+        said = Collection()
+        names = _case_names(content, len(cases), where, said)
         mentions = _mentions(cases, names)
         conditions = condition_names(mentions, _conditions(content, options, where))
         known = frozenset(conditions)
-        said = Collection()
+        said.assume("every list of blocks is the ranking of one annotator without a name")
+        if any(isinstance(mention, int) for mention in mentions):
+            said.assume(codes_in_words(conditions))
         for name, case in zip(names, cases, strict=True):
             said.add_case(name)
             for number, ranking in enumerate(case, start=1):
                 place = f"case {name!r}, ranking {number}"
                 said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
-        parsed = _with_unranked(said.parsed(conditions), content.get("unranked"), where)
-        keys = tuple(Column(key, ROLES.get(key, ""), "by its name") for key in content)
-        spare = tuple(key for key in content if key not in ROLES)
-        note = (Note("keys without a role", len(spare), "not used", spare),) if spare else ()
-        return replace(parsed, notes=(*parsed.notes, *note), columns=keys if isinstance(source.content, dict) else ())
+        keys = [source.content] if isinstance(source.content, dict) else []
+        parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
+        return _with_unranked(parsed, content.get("unranked"), where)
 
 
 def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
@@ -86,8 +86,9 @@ def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequen
     return names
 
 
-def _case_names(content: dict[str, Any], n_cases: int, where: str) -> list[str]:
+def _case_names(content: dict[str, Any], n_cases: int, where: str, said: Collection) -> list[str]:
     if content.get("case_names") is None:
+        said.assume("the cases have no names and are numbered from 0")
         return [str(number) for number in range(n_cases)]
     names = as_list(content["case_names"], "the list of case names", where)
     check_length("case name", len(names), n_cases)

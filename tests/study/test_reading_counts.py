@@ -117,7 +117,9 @@ def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) ->
     assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("dog", "cat")
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["dog"]]], []]
-    assert examine_annotations(path, conditions=["bird", "cat", "dog"]).receipt.format == "cleanlab"
+    with pytest.raises(DissensusError, match="may be findings") as caught:
+        examine_annotations(path, conditions=["bird", "cat", "dog"])
+    assert "--format counts" in caught.value.advice
 
 
 def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:

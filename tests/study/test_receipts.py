@@ -113,7 +113,7 @@ def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) ->
         write_json(tmp_path / "nested.json", [[[[0], [1]]]]),
         write_lines(tmp_path / "lists.jsonl", [{"id": "c1", "labels": [0, 2]}]),
     ):
-        assert told in examine_annotations(path, conditions=names).receipt.assumed
+        assert told in examine_annotations(path, conditions=names, lists="votes").receipt.assumed
     named = put("case,annotator,label\nc1,A,0\n", "named.csv")
     assert told not in examine_annotations(named, conditions=["0", "1"]).receipt.assumed
 

@@ -321,8 +321,9 @@ class Study(Received, Registered, ABC):
         return tuple(shortened(self._sentence(opinion)) for opinion in sorted(chosen))
 
     def _sentence(self, opinion: int) -> str:
-        annotator = int(self.annotators[opinion])
-        who = "an annotator" if annotator < 0 else f"annotator {self.annotator_names[annotator]}"
+        annotator, votes = int(self.annotators[opinion]), int(self.votes[opinion])
+        nobody = "an annotator" if votes == 1 else f"{votes} annotators"
+        who = nobody if annotator < 0 else f"annotator {self.annotator_names[annotator]}"
         return f"{who} on case {self.case_names[self.panel.case_of_opinion[opinion]]} said: {self.words(opinion)}"
 
     @property

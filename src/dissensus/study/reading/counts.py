@@ -52,13 +52,19 @@ class Counts(Format):
 
 
 def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
-    """Tell a table of whole numbers whose columns, apart from the case and its group, are the conditions."""
+    """Tell a table of whole numbers, some above 1, whose columns, apart from case and group, are the conditions.
+
+    A table of nothing but 0 and 1 may as well hold findings, so it has to be said.
+    """
     if conditions is None or not is_matrix_of_labels(source):
         return False
     found = find_columns(source.table.columns, {}, required=())
     apart = (found.get("case", source.table.columns[0]), found.get("group"))
     columns = [name for name in source.table.columns if name not in apart]
-    return len(columns) == len(conditions) and set(columns) == set(conditions) and is_integer_matrix(source.table)
+    if len(columns) != len(conditions) or set(columns) != set(conditions) or not is_integer_matrix(source.table):
+        return False
+    numbers = source.table.select(pl.col(columns).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False))
+    return any(number is not None and number > 1 for number in numbers.max().row(0))
 
 
 def _counted_votes(rows: pl.DataFrame) -> Note:

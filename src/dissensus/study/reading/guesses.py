@@ -289,7 +289,8 @@ def refuse_findings(table: pl.DataFrame, case: str, annotators: Sequence[str], o
             expected="one column per annotator, whose cells are codes of conditions",
             got=got,
             advice="say which it is: --format cleanlab if every column is an annotator and every cell the code of a "
-            "condition; if every column is a condition, write a row per finding (the long form: case, condition)",
+            "condition, --format counts if every column is a condition and every cell a number of votes; if every cell "
+            "tells whether a finding is there, write a row per finding (the long form: case, condition)",
         )
     by_position = normalised(case) not in ALIASES["case"] and options.columns.get("case") is None and case
     if by_position and _codes(table[case]) <= {float(code) for code in range(len(options.conditions))}:

@@ -89,8 +89,8 @@ def _columns(
     found = {"case": case, "condition": labels, "annotator": annotators}
     roles = {key: role for role, key in found.items() if key is not None}
     said = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
-    status = f"{labels}.status"
-    return key_columns(records, {**roles, status: "state of the response"}, said)
+    status = {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
+    return key_columns(records, {**roles, **status}, said)
 
 
 def _case_key(records: list[dict[str, Any]], options: Options) -> str | None:

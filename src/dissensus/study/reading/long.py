@@ -39,7 +39,7 @@ class Long(Format):
         refuse_rivals(table, found, options.columns)
         if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
             refuse_lists(table, [roles["condition"]])
-        if not _order(named) and has_several_rows(named):
+        if not _order(named) and "votes" not in roles and has_several_rows(named):
             spare_columns = [name for name in table.columns if name not in found.values()]
             refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])
         spare = next(iter(found.keys() - roles.keys()), "")

@@ -325,7 +325,6 @@ def _recognised_format(source: Source, options: PredictionOptions) -> Prediction
 
 
 def _table(source: Source) -> pl.DataFrame:
-    import polars as pl
 
     if source.is_table:
         return source.table

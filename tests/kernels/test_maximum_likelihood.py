@@ -218,9 +218,14 @@ def test_who_is_mentioned_in_no_ranking_that_counts_comes_last() -> None:
 
 
 def test_every_level_has_to_converge() -> None:
-    rankings = rankings_of_cases([[[[0], [1], [2]], [[0], [2], [1]], [[0], [1]]]], 3)
-    assert maximum_likelihood(rankings, below=True).is_converged.all()
-    assert not maximum_likelihood(rankings, below=True, most=1).is_converged.any()
+    """The even level is at its maximum from the start, the other one is not, wherever it stands."""
+    for uneven, even in (([0, 1], [2, 3]), ([2, 3], [0, 1])):
+        upper, lower = sorted((uneven, even))
+        both = [[[k] for k in (*upper, *lower)], [[k] for k in (*upper[::-1], *lower[::-1])]]
+        third = [[*upper], *([k] for k in lower)] if uneven == lower else [[k] for k in upper]
+        rankings = rankings_of_cases([[*both, third]], 5)
+        assert maximum_likelihood(rankings, below=True).is_converged.all()
+        assert not maximum_likelihood(rankings, below=True, most=1).is_converged.any()
 
 
 def test_a_tie_does_not_protect_from_being_beaten() -> None:

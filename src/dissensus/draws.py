@@ -58,6 +58,9 @@ class Batch:
         Shape of the symmetric Dirichlet distribution that splits the rest mass.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+    order_values : (n_draws * sum of (U + 1),), optional
+        Numbers in the place of ``values`` that conditions are compared by, where plausibilities of zero would hide an
+        order: the larger comes first; zero stands where the unmentioned conditions stand that have no mass.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Batch:
     values: FloatArray
     rest_shapes: FloatArray
     rest_keys: KeyArray
+    order_values: FloatArray | None = None
 
     @staticmethod
     @checked
@@ -120,6 +124,11 @@ class Batch:
         """Where the U + 1 columns of each case begin when all are put side by side, shape (n_cases + 1,)."""
         return self.support_offsets + np.arange(self.n_cases + 1)
 
+    @property
+    def compared(self) -> FloatArray:
+        """What conditions are compared by to put them in order, laid out like ``values``."""
+        return self.values if self.order_values is None else self.order_values
+
     def of_case(self, case: int) -> FloatArray:
         """Return the draws of one case, a view of shape (n_draws, U + 1); the last column is the rest mass.
 
@@ -155,7 +164,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0))
+        return replace(self, values=np.empty(0), order_values=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
@@ -236,7 +245,7 @@ class Batch:
         """
         from dissensus.kernels.orders import draw_orders
 
-        return draw_orders(self.layout(), self.values, 1)
+        return draw_orders(self.layout(), self.compared, 1)
 
     def layout(self) -> Layout:
         """Return what kernels need to know to walk through ``values``.

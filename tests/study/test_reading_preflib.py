@@ -19,7 +19,7 @@ def test_counts_expand_to_anonymous_voters(tmp_path: Path) -> None:
     assert said.conditions == ("Leek", "Pea", "Borscht: hot")
     assert said.case_names == ("soup",)
     assert said.annotator_names == ()
-    assert [str(note) for note in reading.notes] == [
+    assert [str(note) for note in reading.receipt.notes] == [
         "empty braces in orders: 1, read as nothing (for example 'soup.toi')",
         "rankings without a condition: 1, kept as abstentions (for example 'soup')",
     ]
@@ -91,7 +91,7 @@ def test_orders_keep_the_promise_of_their_type(kind: str, problem: str, tmp_path
 
 
 def test_a_header_is_enough_to_recognise_it(tmp_path: Path) -> None:
-    assert examine_annotations(write_text(tmp_path / "soup.txt", PREFLIB)).format == "preflib"
+    assert examine_annotations(write_text(tmp_path / "soup.txt", PREFLIB)).receipt.format == "preflib"
 
 
 def test_billions_of_voters_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.core.files import Source
     from dissensus.evaluation.results import Evaluation
+    from dissensus.predictions.reader import PredictionReading
 
 
 @options.bundled
@@ -42,6 +43,21 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat as needed."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a model's predictions are where the file leaves a doubt: scores, ranking or set. Without a "
+            "name, those of all models. Repeat as needed.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", help="The condition, of two, whose probability a file of one number per case holds."
+        ),
     ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[
@@ -97,18 +113,23 @@ def evaluate(
     chosen = chosen_aggregations(aggregation or None)
     reading = options.examine_for(chosen, file, said)
     study = reading.study
+    kinds = kinds_of_models(kind or [], places)
     models = {
         name: examine_predictions(
             place,
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
+            kind=kinds.get(name, kinds.get("")),
+            positive=positive,
             allow_missing=allow_missing,
+            limits=options.limit_sizes(said["limit"]),
         )
         for name, place in places.items()
     }
     for model in models.values():
-        options.say_what_was_lost(model.source.path, model.notes)
+        options.say_receipt_of_model(model.receipt)
+        say_unscored(model)
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
@@ -151,6 +172,37 @@ def say_cost(again: int, once: int) -> None:
             f"{LEFT_OUT_DRAWS} draws ({once:,} with all; --annotators fixed saves this)",
             stderr=True,
         )
+
+
+def say_unscored(model: PredictionReading) -> None:
+    """Tell, on standard error, which conditions of the study a model does not score."""
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
+    from dissensus.predictions.description import coverage
+
+    said = model.predictions
+    unscored = coverage(said)[0] if said.kind == "scores" and not said.complete else None
+    if unscored is not None and unscored.count:
+        say(visible(f"! {model.source.path}: {unscored}"), style="yellow", stderr=True)
+
+
+def kinds_of_models(given: Sequence[str], names: Iterable[str]) -> dict[str, Any]:
+    """Split ``NAME=KIND``; a kind alone is that of every model, under the name "".
+
+    >>> kinds_of_models(["set", "A=scores"], ["A", "B"])
+    {'': 'set', 'A': 'scores'}
+    """
+    kinds = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if name and name not in names:
+            raise DissensusError(
+                f"--kind is given for {name!r}, which is no model",
+                expected=f"one of {', '.join(map(repr, names))}",
+                advice=suggestion(name, names),
+            )
+        kinds[name] = kind
+    return kinds
 
 
 def write_results(

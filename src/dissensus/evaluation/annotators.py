@@ -134,8 +134,8 @@ class Design:
 
     @cached_property
     def per_case(self) -> FloatArray:
-        """Number of opinions on each case, shape (n_cases,)."""
-        return self.study.panel.opinions_per_case.astype(np.float64)
+        """Number of annotators of each case, shape (n_cases,)."""
+        return self.study.panel.votes_per_case.astype(np.float64)
 
     @cached_property
     def _keys(self) -> IntArray:

@@ -30,7 +30,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "two models": lambda evaluation: len(evaluation.models) > 1,
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
-    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
+    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.has_agreement,
 }
 """What figures may need, and how to tell whether an evaluation has it."""

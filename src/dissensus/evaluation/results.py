@@ -16,6 +16,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
+from dissensus.core.receipt import Receipt
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.core.value import Value
 from dissensus.evaluation import case_tables
@@ -247,6 +248,12 @@ class Evaluation(Value):
     def study(self) -> Study:
         """The opinions on the evaluated cases."""
         return self.material.study
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was understood of the files: of opinions, then of each model; none for what was built in memory."""
+        found = [self.study.receipt, *(said.receipt for said in self.material.predictions.values())]
+        return tuple(receipt for receipt in found if receipt is not None)
 
     @property
     def case_names(self) -> tuple[str, ...]:

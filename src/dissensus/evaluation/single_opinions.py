@@ -60,7 +60,7 @@ class SingleOpinions:
     @property
     def weights(self) -> FloatArray:
         """How much each opinion counts, shape (n_opinions,)."""
-        return self.study.weights
+        return np.asarray(self.study.weights * self.study.votes)
 
     def means(self, cases: IntArray | None = None, *, kept: IntArray | None = None) -> FloatArray:
         """Average over the opinions on each case, shape (models, metrics, n_cases); nan where nobody said anything.

@@ -4,9 +4,9 @@ Tables and JSON are for people and other programs. What is read back is ``run.js
 ``arrays.npz`` (numbers), so that an evaluation comes back exactly.
 
 Schema, version 1. ``run.json`` says its format and version, the versions of the packages that computed the numbers, the
-specs of all runs and metrics, and the SHA-256 of every file of numbers beside it; ``checksum`` is the SHA-256 of
-everything else in it. What does not fit is refused. Results of an earlier version of the schema pass through
-:data:`MIGRATIONS`, one step per version.
+specs of all runs and metrics, the receipts of the files that were read (without the directories they were in), and the
+SHA-256 of every file of numbers beside it; ``checksum`` is the SHA-256 of everything else in it. What does not fit is
+refused. Results of an earlier version of the schema pass through :data:`MIGRATIONS`, one step per version.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
+from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
@@ -50,7 +51,7 @@ FORMAT, VERSION = "dissensus results", 1
 NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
 FILES = (*NUMBERS, "run.json")
 REPORT = "report.html"
-PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
+PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
 Migration: TypeAlias = Callable[[Described, Arrays], tuple[Described, Arrays]]
@@ -235,7 +236,12 @@ def _described_material(material: Material) -> Described:
     study, categories = material.study, material.categories
     return {
         "inputs": dict(material.inputs),
-        "study": {"kind": study.kind, "settings": study.settings(), "conditions": list(study.conditions)},
+        "study": {
+            "kind": study.kind,
+            "settings": study.settings(),
+            "conditions": list(study.conditions),
+            "receipt": _described_receipt(study.receipt),
+        },
         "case_names": list(study.panel.case_names),
         "annotator_names": list(study.panel.annotator_names),
         "groups": list(study.panel.groups),
@@ -244,12 +250,22 @@ def _described_material(material: Material) -> Described:
         if categories is None
         else {"names": list(categories.names), "levels": list(categories.levels)},
         "models": [
-            {"name": name, "title": said.name, "kind": said.kind, "complete": said.complete}
+            {
+                "name": name,
+                "title": said.name,
+                "kind": said.kind,
+                "complete": said.complete,
+                "receipt": _described_receipt(said.receipt),
+            }
             for name, said in material.predictions.items()
         ],
         "strata": {column: list(labels) for column, labels in material.strata.items()},
         "images": list(material.images),
     }
+
+
+def _described_receipt(receipt: Receipt | None) -> Described | None:
+    return None if receipt is None else {**receipt.to_dict(), "path": FilePath(receipt.path).name}
 
 
 def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
@@ -383,19 +399,27 @@ def _restored_material(described: Described, arrays: Arrays) -> Material:
 
 
 def _restored_study(described: Described, arrays: Arrays) -> Study:
-    offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
+    offsets, annotators, weights, case_weights, votes = (arrays[f"panel {name}"] for name in PANEL)
     names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
-    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
+    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights, votes)
     study = described["study"]
     own = {name.removeprefix("study "): array for name, array in arrays.items() if name.startswith("study ")}
-    return restored_study(study["kind"], panel, conditions=study["conditions"], settings=study["settings"], arrays=own)
+    parts = {"conditions": study["conditions"], "settings": study["settings"], "arrays": own}
+    return restored_study(study["kind"], panel, **parts).with_receipt(_restored_receipt(study))
+
+
+def _restored_receipt(described: Described) -> Receipt | None:
+    """Restore the receipt of a study or of a model; results from before there were any have none."""
+    given = described.get("receipt")
+    return None if given is None else Receipt.from_dict(given)
 
 
 def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:
     model = described["models"][number]
     offsets, codes, values = (arrays[f"model {number} {name}"] for name in LISTS)
     names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
-    return Predictions(model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
+    parts = (model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
+    return Predictions(*parts).with_receipt(_restored_receipt(model))
 
 
 def _sums(kind: type[Added], arrays: Arrays, name: str, count: int) -> tuple[Added, ...]:

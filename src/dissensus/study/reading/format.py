@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.aliases import Unranked
-from dissensus.core.files import Source
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
+from dissensus.core.files import LIMITS, Source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.core.registry import Family, Registered
@@ -35,6 +36,13 @@ class Options:
         Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
     unranked
         What it means not to be mentioned.
+    duplicates, confidence, lists
+        What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
+        is said.
+    format_is_given
+        Whether the user named the format, which confirms what would otherwise be a guess.
+    limits
+        What a file may ask for.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -42,6 +50,11 @@ class Options:
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None
+    duplicates: Duplicates = "refuse"
+    confidence: Confidence | None = None
+    lists: Lists | None = None
+    format_is_given: bool = False
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True)

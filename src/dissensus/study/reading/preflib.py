@@ -52,6 +52,8 @@ class PrefLib(Format):
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
         """Read one case per file, named by the file; every count becomes that many anonymous rankings."""
         said = Collection()
+        said.assume("every file is a case, named after it")
+        said.assume("every voter is an annotator without a name")
         conditions: tuple[str, ...] | None = None
         for path in _files(source, said):
             text = read_text(checked_path(path)) if source.kind == "directory" else source.text

@@ -90,7 +90,7 @@ def models_section(data: Dermatology, settings: Settings) -> Section:
     sweep = _evaluated(said, models, others, settings.sweep_draws, settings)
     rows = _rows(medium, is_published, settings)
     frames = {
-        "models": _joined(medium.to_frame(), sweep.to_frame()),
+        "models": _joined(_adjusted(medium), _adjusted(sweep)),
         "models_draws": _shown(medium.per_draw()),
         "models_resamples": _shown(medium.per_resample()),
         "certainty_by_reliability": _certainties(said, settings),
@@ -116,6 +116,10 @@ def _evaluated(
     )
 
 
+def _adjusted(evaluation: Evaluation) -> pl.DataFrame:
+    return evaluation.to_frame().filter(estimand=ADJUSTED)
+
+
 def _joined(*frames: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
@@ -128,7 +132,7 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(medium: Evaluation, is_published: bool, settings: Settings) -> list[Row]:
-    table = medium.to_frame()
+    table = _adjusted(medium)
     told = {"plackett-luce": "PL, reliability 3", "probabilistic-inverse-rank": 'PrIRN, reliability 30, ties="each"'}
     rows = []
     for name, words in told.items():

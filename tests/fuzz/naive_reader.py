@@ -16,7 +16,7 @@ from typing import Any
 
 Block = tuple[str, ...]
 Said = list[tuple[str, list[tuple[str | None, list[Block]]]]]
-"""Cases in order, each with its rankings in order: who, and the blocks of conditions, best first."""
+"""Cases in order, each with its rankings in order: who (or how many), and the blocks of conditions, best first."""
 
 USUAL_NAMES = {
     "case": "case case_id caseid case_name item item_id task task_id example example_id image image_id sample "
@@ -28,11 +28,12 @@ USUAL_NAMES = {
     "rank": "rank position",
     "confidence": "confidence",
     "weight": "weight",
+    "votes": "votes n_votes num_votes vote_count",
     "group": "group group_id patient patient_id",
     "case_weight": "case_weight",
     "unranked": "unranked",
 }
-NUMBERS = ("rank", "confidence", "score", "weight", "case_weight")
+NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 INTEGER = re.compile(r"\s*[+-]?\d+(\.0*)?\s*")
 csv.field_size_limit(10**9)
@@ -150,15 +151,28 @@ def long_form(data: bytes, name: str, conditions: Sequence[str] | None) -> Said:
     rows, declared = _without_declarations(rows, columns)
     label = _labels([row["condition"] for row in rows], conditions or declared or None)
     said: dict[str, dict[object, tuple[str | None, list[tuple[float, str]]]]] = {}
-    for place, row in enumerate(rows):
+    for place, (row, votes) in enumerate(_with_votes(row) for row in rows):
         rankings = said.setdefault(str(row["case"]), {})
         key = _who(row, columns, place)
         rank = _rank(row, columns)
         if key is not None:
-            _, mentions = rankings.setdefault(key, (row.get("annotator"), []))
+            who = row.get("annotator") or votes
+            told, mentions = rankings.setdefault(key, (who, []))
+            if told != who:
+                raise DoubtError("votes of one ranking differ")
             if row["condition"] is not None and rank is not None:
                 mentions.append((rank, label(row["condition"])))
     return [(case, [(who, _blocks(told)) for who, told in rankings.values()]) for case, rankings in said.items()]
+
+
+def _with_votes(row: Row) -> tuple[Row, str | None]:
+    """Say how many gave an opinion if it is not one; a row without votes names its case alone."""
+    votes = 1.0 if row.get("votes") is None else _number(str(row["votes"]))
+    if votes < 0 or votes > 2**53 or votes != int(votes) or (votes > 1 and row.get("annotator")):
+        raise DoubtError("votes")
+    if votes == 0:
+        return {role: cell if role in ("case", "group", "case_weight") else None for role, cell in row.items()}, None
+    return row, None if votes == 1 else f"{int(votes)} voters"
 
 
 def _without_declarations(rows: list[Row], columns: dict[str, str]) -> tuple[list[Row], list[str]]:

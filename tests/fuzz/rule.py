@@ -7,10 +7,13 @@ import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import Any, Literal
+
+import numpy as np
 
 from dissensus import Annotations, DissensusError, DissensusWarning, examine_annotations
 from dissensus.predictions.reader import examine_predictions
@@ -73,27 +76,31 @@ def in_time() -> Iterator[None]:
 
 def _compare(reading: Any, seed: Seed, content: bytes, path: Path) -> None:
     """Read what was accepted once more, by another route."""
-    if reading.format not in READERS or path.suffix == ".parquet" or path.is_dir():
+    if reading.receipt.format not in READERS or path.suffix == ".parquet" or path.is_dir():
         return
     try:
-        naive = READERS[reading.format](content, path.name, seed.options.get("conditions"))
+        naive = READERS[reading.receipt.format](content, path.name, seed.options.get("conditions"))
     except DoubtError as doubt:
-        raise FindingError(f"accepted as {reading.format}, though the naive reader doubts it: {doubt}") from doubt
+        raise FindingError(
+            f"accepted as {reading.receipt.format}, though the naive reader doubts it: {doubt}"
+        ) from doubt
     said = _said(reading.study)
     if said != naive:
         different = next((pair for pair in zip(said, naive, strict=False) if pair[0] != pair[1]), (said, naive))
         raise FindingError(
-            f"read differently as {reading.format}: {str(different[0])[:300]} / {str(different[1])[:300]}"
+            f"read differently as {reading.receipt.format}: {str(different[0])[:300]} / {str(different[1])[:300]}"
         )
 
 
 def _said(study: Annotations) -> Said:
     """Write a study out as the naive reader does."""
-    who = [None if code < 0 else study.annotator_names[code] for code in study.panel.annotators.tolist()]
+    pairs = zip(study.panel.annotators.tolist(), study.votes.tolist(), strict=True)
+    who = [study.annotator_names[code] if code >= 0 else None if n == 1 else f"{n} voters" for code, n in pairs]
+    once = replace(study, panel=replace(study.panel, votes=np.ones(study.n_opinions, dtype=np.int64)))
     names = iter(who)
     return [
         (case, [(next(names), [tuple(sorted(block)) for block in ranking]) for ranking in rankings])
-        for case, rankings in zip(study.case_names, study.to_rankings(), strict=True)
+        for case, rankings in zip(study.case_names, once.to_rankings(), strict=True)
     ]
 
 

@@ -71,6 +71,7 @@ PREDICTED_SCORES = [
 ]
 SCORES = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
 STUDY = {"conditions": ["ash", "elm", "oak"], "cases": ["c1", "c2", "c3"]}
+TWO = {"conditions": ["elm", "oak"], "cases": ["c1", "c2"], "positive": "oak"}
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ def _predictions() -> list[Seed]:
         _one("predictions", "wide", "scores.parquet", _parquet(wide), **STUDY),
         _one("predictions", "long", "scores.csv", long, **STUDY),
         _one("predictions", "long", "ranks.tsv", ranks.replace(",", "\t"), cases=STUDY["cases"]),
+        _one("predictions", "binary", "chances.csv", b"case,prob\nc1,0.25\nc2,1\n", **TWO),
         _one("predictions", "jsonl", "ranked.jsonl", _lines(PREDICTED_LINES), **STUDY),
         _one("predictions", "jsonl", "sets.jsonl", _lines(PREDICTED_SETS), **STUDY),
         _one("predictions", "jsonl", "scores.jsonl", _lines(PREDICTED_SCORES), cases=STUDY["cases"]),

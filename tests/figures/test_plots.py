@@ -120,7 +120,7 @@ def test_certainty_curves_are_quantile_functions() -> None:
 def test_share_below_agrees_with_the_frame() -> None:
     lines = chart_marks("share_below", Line)
     rows = of_run(usual().certainties(), top=2)
-    assert lines[1].y[1] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+    assert lines[1].y[0] == pytest.approx((rows["certainty"] < CERTAIN).mean())
 
 
 def test_the_histogram_counts_every_case() -> None:

@@ -102,7 +102,15 @@ class Difference:
         return self._within_margin() or f"{self.first} and {self.second} are not distinguishable"
 
     def mirrored(self) -> Difference:
-        """Return the same comparison the other way round."""
+        """Return the same comparison the other way round.
+
+        Examples
+        --------
+        >>> found = Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01,
+        ...                    0.05, 0.88, 0.24, 0.24)
+        >>> found.mirrored().first, found.mirrored().difference
+        ('B', -0.02)
+        """
         return replace(
             self,
             first=self.second,

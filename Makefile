@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants fuzz check minimum format bench docs clean
+.PHONY: help demo test mutants fuzz simulate check minimum format bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the 
 
 fuzz: $(VENV)/.ready-dev ## read 20 000 spoiled files and see whether one is read wrongly; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --mutants 20000 --seed $(or $(SEED),1)
+
+simulate: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whether intervals hold; some minutes
+	@PYTHONPATH=tests $(BIN)/python -m simulation
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -224,6 +224,18 @@ class Study(Received, Registered, ABC):
         codes = [self.annotator_names.index(known_name("annotator", name, self.annotator_names)) for name in annotators]
         kept = np.flatnonzero(~np.isin(self.annotators, codes))
         return self._with_opinions(self.panel.keep(kept), kept)
+
+    def with_weights(self, weights: FloatArray) -> Self:
+        """Give every opinion another weight, shape (n_opinions,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said.with_weights(np.array([2.0, 0.5])).weights
+        array([2. , 0.5])
+        """
+        return self._with_opinions(replace(self.panel, weights=weights), np.arange(self.n_opinions))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:

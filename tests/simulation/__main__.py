@@ -1,0 +1,91 @@
+"""See whether intervals hold and verdicts are right, on the whole grid of simulated studies: ``make simulate``.
+
+The table goes to ``docs/evaluation.md`` with ``--write``. The exit code is 1 if a number is not as it should be::
+
+    python -m simulation --studies 1000 --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
+from simulation.coverage import Found, simulated
+from simulation.grid import cells
+from simulation.populations import Population
+
+PAGE = Path(__file__).parents[2] / "docs" / "evaluation.md"
+PLACE = re.compile(r"(<!-- simulated: begin -->\n).*?(<!-- simulated: end -->)", re.DOTALL)
+HEAD = (
+    "| studies | mean holds | difference holds | false before Holm | false after Holm | after Holm, in any pair |",
+    "|---|---|---|---|---|---|",
+)
+LEAST, MOST, MOST_BEFORE, MOST_AFTER = 0.86, 0.94, 0.12, 0.05
+CAUTIOUS = 40
+"""Up to so many cases, intervals may hold more often than they say."""
+
+
+def main() -> int:
+    """Try every population for both estimands, print the table, and tell what is outside of what is allowed."""
+    parser = argparse.ArgumentParser(prog="python -m simulation", description="Try intervals on simulated studies.")
+    parser.add_argument("--studies", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/evaluation.md")
+    given = parser.parse_args()
+    print(*HEAD, sep="\n")
+    rows, wrong = [], []
+    for name, population in cells().items():
+        found = {word: _tried(population, given, word) for word in ("agreement", "adjusted")}
+        rows.append(row(name, list(found.values()), population))
+        wrong += [f"{name}, {word}: {what}" for word, one in found.items() for what in faults(one, population)]
+        print(rows[-1], flush=True)
+    print(error_sentence(given.studies), *wrong, sep="\n")
+    if given.write:
+        text = "\n".join([*HEAD, *rows, "", error_sentence(given.studies), ""])
+        PAGE.write_text(PLACE.sub(rf"\g<1>{text}\g<2>", PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 1 if wrong else 0
+
+
+def _tried(population: Population, given: argparse.Namespace, estimand: str) -> Found:
+    return simulated(population, given.studies, seed=given.seed, adjusted=estimand == "adjusted")
+
+
+def row(name: str, found: list[Found], population: Population) -> str:
+    """Write a row of the table, in per cent, the estimands side by side."""
+    shares = [
+        [one.coverage, one.coverage_of_difference, one.false_before, one.false_after, one.false_anywhere]
+        for one in found
+    ]
+    words = [" / ".join(f"{100 * share:.1f}" for share in column) for column in zip(*shares, strict=True)]
+    told = words if has_verdict(population) else [*words[:3], "no verdict", "no verdict"]
+    return "| " + " | ".join([name, *told]) + " |"
+
+
+def has_verdict(population: Population) -> bool:
+    """Tell whether there are enough cases and groups for a verdict."""
+    return population.n_cases >= LEAST_CASES and not 0 < population.n_groups < LEAST_GROUPS
+
+
+def error_sentence(number: int) -> str:
+    """Say how exact the numbers are."""
+    error = 100 * (0.9 * 0.1 / number) ** 0.5
+    return f"{number} studies a row; Monte Carlo error of each number at most {error:.1f} points."
+
+
+def faults(found: Found, population: Population) -> list[str]:
+    """Tell which numbers are outside of what is allowed; small studies may be cautious."""
+    is_small = population.n_cases <= CAUTIOUS
+    told = [
+        (f"{what} holds in {100 * share:.1f} %", share < LEAST or (share > MOST and not is_small))
+        for what, share in (("mean", found.coverage), ("difference", found.coverage_of_difference))
+    ]
+    told.append((f"false before {100 * found.false_before:.1f} %", found.false_before > MOST_BEFORE))
+    told.append((f"false after {100 * found.false_after:.1f} %", found.false_after > MOST_AFTER))
+    return [text for text, is_wrong in told if is_wrong]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

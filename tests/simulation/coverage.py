@@ -1,0 +1,249 @@
+"""How often intervals hold and verdicts are false, over many studies at once.
+
+Studies of the same size share the weights of resampled cases, so that the interval functions of the package take all of
+a batch in one call; a test holds these numbers against those of ``evaluate``, study by study.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations, product
+
+import numpy as np
+
+from dissensus import Annotations, Dirichlet, TopKAccuracy, evaluate
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.comparison import Difference, holm
+from dissensus.evaluation.intervals import RESAMPLES, Part, design_effects, end_weights, spread
+from dissensus.evaluation.tally import CaseWeights, Tally
+from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
+
+LEVEL = 0.9
+PAIRS = tuple(combinations(range(len(MODELS)), 2))
+WITH_C = tuple(place for place, pair in enumerate(PAIRS) if 2 in pair)
+NULL = tuple(PAIRS.index(pair) for pair in EQUAL)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Outcomes of many studies.
+
+    Attributes
+    ----------
+    mean : (studies, models)
+        Whether the interval of the mean holds the truth; half on its very edge.
+    difference : (studies, pairs)
+        The same for differences.
+    outside : (studies, pairs)
+        Whether the interval of a difference leaves zero out.
+    told : (studies, pairs)
+        Whether the verdict, after Holm's adjustment, is that one model is better.
+    """
+
+    mean: FloatArray
+    difference: FloatArray
+    outside: BoolArray
+    told: BoolArray
+
+    @property
+    def coverage(self) -> float:
+        """Share of the intervals of means that hold, over all models."""
+        return float(self.mean.mean())
+
+    @property
+    def coverage_of_difference(self) -> float:
+        """Share of the intervals of differences between unequal models that hold."""
+        return float(self.difference[:, WITH_C].mean())
+
+    @property
+    def false_before(self) -> float:
+        """Share of the pairs of equal models of which the interval leaves zero out."""
+        return float(self.outside[:, NULL].mean())
+
+    @property
+    def false_after(self) -> float:
+        """Share of the pairs of equal models of which one is called better."""
+        return float(self.told[:, NULL].mean())
+
+    @property
+    def false_anywhere(self) -> float:
+        """Share of the studies that call any of the equal models better."""
+        return float(self.told[:, NULL].any(axis=1).mean())
+
+
+def simulated(population: Population, number: int, *, seed: int, adjusted: bool = False, fixed: bool = False) -> Found:
+    """Draw studies and see whether their intervals hold, for agreement or the adjusted value."""
+    truth = adjusted_truth(population) if adjusted else population.agreement()
+    parts = [_outcome(found, key, truth, adjusted, fixed) for key, found in batches(population, number, seed)]
+    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _outcome(
+    studies: Studies, seed: int, truth: FloatArray, adjusted: bool, fixed: bool
+) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    means, gaps = intervals(studies, seed, adjusted=adjusted, fixed=fixed)
+    apart = np.array([truth[a] - truth[b] for a, b in PAIRS])
+    told = np.array([verdicts(studies.population, *row) for row in zip(gaps.low, gaps.high, gaps.p, strict=True)])
+    return (
+        inside(means.low, truth, means.high),
+        inside(gaps.low, apart, gaps.high),
+        (gaps.low > 0) | (gaps.high < 0),
+        told,
+    )
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Limits of intervals, and twice the smaller probability of either sign; each (studies, quantities)."""
+
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+
+
+def intervals(
+    studies: Studies, seed: int, *, adjusted: bool = False, fixed: bool = False
+) -> tuple[Intervals, Intervals]:
+    """Return the intervals of the means of all models, and of the differences of all pairs."""
+    value = AdjustedValues(studies) if adjusted else SharedValues(studies)
+    means = value.means()
+    gaps = np.stack([means[:, a] - means[:, b] for a, b in PAIRS], axis=1)
+    moved = None if fixed or not studies.population.pool else annotator_parts(studies, value)
+    return (
+        limits(means, studies.population, seed, low=0.0, part=None if moved is None else moved[0]),
+        limits(gaps, studies.population, seed, low=-1.0, part=None if moved is None else moved[1]),
+    )
+
+
+def limits(values: FloatArray, population: Population, seed: int, *, low: float, part: Part | None) -> Intervals:
+    """Return the intervals of means over cases (studies, quantities, n_cases), as evaluations find them."""
+    groups, shape = population.groups(), values.shape[:2]
+    names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
+    weights = CaseWeights(seed, np.ones(len(groups)), names)
+    ones = np.ones((1, 1, len(groups)))
+    (resamples,) = weights.resamples(values, ones, n_resamples=RESAMPLES)
+    tally = Tally(values.sum(axis=-1, keepdims=True), np.full((1, 1, 1), float(len(groups))))
+    found = spread(
+        resamples.resampled(tally, design_effects(values, ones, groups)),
+        np.full(shape, low),
+        np.ones(shape),
+        ends=end_weights(seed, RESAMPLES),
+        n_groups=population.n_groups or None,
+        annotators=part,
+        level=LEVEL,
+    ).values
+    ends, centres = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1), values.mean(axis=-1)
+    chance = (found > 0).mean(axis=-1) + (found == 0).mean(axis=-1) / 2
+    p = np.minimum(1.0, 2 * np.minimum(chance, 1 - chance) + 1 / RESAMPLES)
+    return Intervals(np.fmin(ends[0], centres), np.fmax(ends[1], centres), p)
+
+
+def verdicts(population: Population, low: FloatArray, high: FloatArray, p: FloatArray) -> list[bool]:
+    """Tell which pairs of models of a study one would call different, after Holm's adjustment."""
+    one = Difference("", "", None, "", "", "A", "B", *(0.0,) * 6, n_cases=population.n_cases, level=LEVEL)
+    one = replace(one, n_groups=population.n_groups)
+    rows = zip(low.tolist(), high.tolist(), holm(p.tolist()), strict=True)
+    return [replace(one, low=a, high=b, p_adjusted=c).is_distinguishable for a, b, c in rows]
+
+
+def inside(low: FloatArray, value: FloatArray, high: FloatArray) -> FloatArray:
+    """Tell whether intervals hold; on the very edge, which counts of few cases often hit, half."""
+    closed = ((low <= value) & (value <= high)).astype(np.float64)
+    return np.asarray((closed + ((low < value) & (value < high))) / 2)
+
+
+# Annotators ----------------------------------------------------------------------------------------------
+
+
+def annotator_parts(studies: Studies, value: SharedValues | AdjustedValues) -> tuple[Part, Part]:
+    """Leave annotators out in turn: what they move, for the means of models and for their differences."""
+    design = Design.of(annotations_of(studies.population, studies.readers, studies.labels[0]))
+    codes = np.array([int(name.split()[1]) for name in design.study.annotator_names])
+    group_of = np.zeros(codes.max() + 1, dtype=np.int64)
+    group_of[codes] = design.group_of
+    kept = group_of[studies.readers[design.case]] != design.group[:, None]
+    moved = [design.spread(one[:, None]) for one in value.without(design.case, kept)]
+    return _stacked([one.of_models() for one in moved]), _stacked([_of_pairs(one) for one in moved])
+
+
+def _of_pairs(moved: AnnotatorSpread) -> Part:
+    found = [moved.of_difference(a, b) for a, b in PAIRS]
+    return Part(np.array([one.variance for one in found]), np.array([one.before for one in found]), found[0].freedom)
+
+
+def _stacked(parts: list[Part]) -> Part:
+    """Put the parts of all studies on top of each other; there is one metric."""
+    variances, before = np.array([part.variance for part in parts]), np.array([part.before for part in parts])
+    return Part(variances[..., 0], before[..., 0], parts[0].freedom)
+
+
+# What cases are worth ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SharedValues:
+    """The share of annotators who say what a model says."""
+
+    studies: Studies
+
+    def means(self) -> FloatArray:
+        """Return the value of every case, shape (studies, models, n_cases)."""
+        return np.asarray(self.studies.agreeing().mean(axis=-1))
+
+    def without(self, case: IntArray, kept: BoolArray) -> FloatArray:
+        """Return the value of cases by the annotators that are kept, shape (studies, models, n_pairs)."""
+        return np.asarray((self.studies.agreeing()[:, :, case] * kept).sum(axis=-1) / kept.sum(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedValues:
+    """The share of draws of a Dirichlet distribution in which a model names the most plausible condition."""
+
+    studies: Studies
+
+    def means(self) -> FloatArray:
+        """Return the value of every case, shape (studies, models, n_cases)."""
+        return adjusted_values(_counts(self.studies.labels), self.studies.models)
+
+    def without(self, case: IntArray, kept: BoolArray) -> FloatArray:
+        """Return the value of cases by the annotators that are kept, who weigh as much as all did."""
+        counts = _counts(np.where(kept, self.studies.labels[:, case], -1))
+        sizes = kept.sum(axis=-1)
+        found = np.empty((len(counts), len(MODELS), len(case)))
+        for size in np.unique(sizes).tolist():
+            own, weight = sizes == size, kept.shape[-1] / size
+            found[..., own] = adjusted_values(counts[:, own], self.studies.models[:, :, case[own]], weight)
+        return found
+
+
+def adjusted_values(counts: IntArray, models: IntArray, weight: float = 1.0) -> FloatArray:
+    """Look up what naming a condition is worth given the votes (..., cases, conditions); (studies, models, cases)."""
+    size = int(counts[(0,) * (counts.ndim - 1)].sum())
+    rows = (counts * (size + 1) ** np.arange(counts.shape[-1])).sum(axis=-1)
+    return np.asarray(table_of(size, weight)[rows[:, None], models])
+
+
+@lru_cache
+def table_of(n_votes: int, weight: float) -> FloatArray:
+    """Evaluate every outcome of a vote once: the adjusted accuracy of naming each condition."""
+    n = len(CONDITIONS)
+    outcomes = [row for row in product(range(n_votes + 1), repeat=n) if sum(row) == n_votes]
+    models = {name: np.tile(np.eye(n)[code], (len(outcomes), 1)) for code, name in enumerate(CONDITIONS)}
+    said = Annotations.from_counts(outcomes, CONDITIONS)
+    result = evaluate(said, models, aggregations=[Dirichlet(weight)], metrics=[TopKAccuracy(1)], draws=1000, threads=1)
+    table = np.full(((n_votes + 1) ** n, n), np.nan)
+    table[np.array(outcomes) @ (n_votes + 1) ** np.arange(n)] = result.case_means[0, :, 0].T
+    return table
+
+
+def adjusted_truth(population: Population, n_cases: int = 400_000) -> FloatArray:
+    """Return the adjusted accuracy of every model over many cases, each with annotators of its own."""
+    large = replace(population, n_cases=n_cases, n_groups=0, correlation=0.0, pool=0)
+    rng = np.random.default_rng(0)
+    return np.asarray(AdjustedValues(large.studies(1, large.readers(rng), rng)).means()[0].mean(axis=-1))
+
+
+def _counts(labels: IntArray) -> IntArray:
+    return np.stack([(labels == code).sum(axis=-1) for code in range(len(CONDITIONS))], axis=-1)

@@ -134,8 +134,8 @@ class Design:
 
     @cached_property
     def per_case(self) -> FloatArray:
-        """Number of annotators of each case, shape (n_cases,)."""
-        return self.study.panel.votes_per_case.astype(np.float64)
+        """Weight of all annotators of each case, shape (n_cases,)."""
+        return weight_of_cases(self.study)
 
     @cached_property
     def _keys(self) -> IntArray:
@@ -143,16 +143,18 @@ class Design:
         return self.group_of_opinion * self.study.n_cases + self.study.panel.case_of_opinion
 
     @cached_property
-    def _pair_keys(self) -> tuple[IntArray, IntArray]:
-        """Keys of the groups and cases that are left out, ascending, and how many opinions that is; twice (n_pairs,).
+    def _pair_keys(self) -> tuple[IntArray, FloatArray]:
+        """Keys of the groups and cases that are left out, ascending, and what they weigh; twice (n_pairs,).
 
         A group is left out of a case if somebody remains, and if another group can be left out as well.
         """
-        found, counts = np.unique(self._keys[self.group_of_opinion != ANONYMOUS], return_counts=True)
+        named = self.group_of_opinion != ANONYMOUS
+        found, place, counts = np.unique(self._keys[named], return_inverse=True, return_counts=True)
         case = found % self.study.n_cases
-        remains = counts < self.per_case[case]
+        remains = counts < self.study.panel.votes_per_case[case]
         several = np.bincount(case[remains], minlength=self.study.n_cases)[case] > 1
-        return found[remains & several], counts[remains & several]
+        weights = weighted_counts(place, self.study.weights[named], len(found))
+        return found[remains & several], weights[remains & several]
 
     @property
     def group(self) -> IntArray:
@@ -166,7 +168,7 @@ class Design:
 
     @cached_property
     def remaining(self) -> FloatArray:
-        """How many opinions remain, shape (n_pairs,)."""
+        """Weight of those who remain, shape (n_pairs,)."""
         return self.per_case[self.case] - self._pair_keys[1]
 
     def without(self, group: int) -> Study:
@@ -180,7 +182,7 @@ class Design:
         names = [name for name, own in zip(self.study.annotator_names, self.group_of, strict=True) if own == group]
         everyone = self.study.select(self.case[self.group == group])
         left = everyone.without(names)
-        factor = weight_of_cases(everyone) / np.maximum(weight_of_cases(left), LEAST)
+        factor = self.per_case[self.case[self.group == group]] / weight_of_cases(left)
         return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
 
     def effects(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -210,12 +212,13 @@ class Design:
     def _wanted(self) -> float:
         """Return the variance of the mean over cases if every annotator adds an effect of variance one."""
         named = self.study.annotators != ANONYMOUS
-        weights = (self.shares / np.maximum(self.per_case, 1.0))[self.study.panel.case_of_opinion[named]]
+        shares = (self.shares / np.maximum(self.per_case, LEAST))[self.study.panel.case_of_opinion[named]]
+        weights = shares * self.study.weights[named]
         return float(np.square(weighted_counts(self.study.annotators[named], weights, len(self.group_of))).sum())
 
     def _left_out(self, effects: FloatArray) -> FloatArray:
         """Return the mean of the opinions that remain, shape (n_pairs,), where opinions are effects of annotators."""
-        said = np.append(effects, 0.0)[self.study.annotators]
+        said = np.append(effects, 0.0)[self.study.annotators] * self.study.weights
         totals = weighted_counts(self.study.panel.case_of_opinion, said, self.study.n_cases)
         keys = self._pair_keys[0]
         place = np.minimum(np.searchsorted(keys, self._keys), max(len(keys) - 1, 0))

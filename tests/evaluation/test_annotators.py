@@ -1,0 +1,268 @@
+"""Annotators as a sample: against analysis of variance, plain loops, and variances that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dissensus import Annotations, Dirichlet, DissensusError, Evaluation, PlackettLuce, TopKAccuracy, evaluate
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.evaluation.annotators import Design, are_crossed, grouped, probe_vectors, weight_of_cases
+from dissensus.evaluation.single_opinions import SingleOpinions
+
+Opinions = list[list[tuple[str, float]]]
+
+
+def study(opinions: Opinions, weights: dict[str, float] | None = None) -> Annotations:
+    """Build a study of opinions (annotator, 1 or 0) by case: whether they say "yes"."""
+    return Annotations.from_rankings(
+        [[[["yes" if value else "no"]] for _, value in row] for row in opinions],
+        ["yes", "no"],
+        annotator_names=[[name for name, _ in row] for row in opinions],
+        weights=None if weights is None else [[weights[name] for name, _ in row] for row in opinions],
+    )
+
+
+def crossed(values: FloatArray) -> Opinions:
+    return [[(f"annotator {j}", value) for j, value in enumerate(row)] for row in values.tolist()]
+
+
+def moved(design: Design, values: FloatArray) -> FloatArray:
+    """Return the mean over those who remain, for values (n_opinions,) of opinions, by a plain loop."""
+    said, found = design.study, []
+    groups = np.append(design.group_of, -1)[said.annotators]
+    for group, case in zip(design.group, design.case, strict=True):
+        own = [i for i in range(said.n_opinions) if said.panel.case_of_opinion[i] == case and groups[i] != group]
+        found.append(sum(said.weights[i] * values[i] for i in own) / sum(said.weights[i] for i in own))
+    return np.array(found)
+
+
+def variance_of(design: Design, values: FloatArray) -> float:
+    return float(design.spread(moved(design, values)[None, None]).of_models().variance[0, 0])
+
+
+def mean_squares(values: FloatArray) -> tuple[float, float]:
+    """Return the mean squares between annotators and of what is left, of a table (cases, annotators)."""
+    n, j = values.shape
+    rows, columns, grand = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True), values.mean()
+    left = values - rows - columns + grand
+    return n * float(np.square(columns - grand).sum()) / (j - 1), float(np.square(left).sum()) / ((n - 1) * (j - 1))
+
+
+@pytest.mark.parametrize("n_annotators", [2, 3, 5, 12])
+def test_balanced_panels_have_the_closed_form_of_the_analysis_of_variance(n_annotators: int) -> None:
+    rng = np.random.default_rng(n_annotators)
+    skills = np.linspace(0.2, 0.9, n_annotators)
+    values = (rng.random((30, n_annotators)) < skills).astype(np.float64)
+    between, left = mean_squares(values)
+    assert between > left
+    found = variance_of(Design.of(study(crossed(values))), values.ravel())
+    assert found == pytest.approx((between - left) / values.size, rel=1e-9)
+
+
+def test_annotators_who_do_not_differ_beyond_chance_add_nothing() -> None:
+    values = np.tile(np.eye(3), (10, 1))  # everybody is right in a third of the cases
+    assert variance_of(Design.of(study(crossed(values))), values.ravel()) == 0
+
+
+def test_a_difference_of_models_is_that_of_its_values() -> None:
+    rng = np.random.default_rng(3)
+    one, other = (rng.random((2, 40, 4)) < [0.9, 0.7, 0.5, 0.3]).astype(np.float64)
+    design = Design.of(study(crossed(one)))
+    parts = [moved(design, values.ravel()) for values in (one, other, one - other)]
+    spread = design.spread(np.array(parts)[:, None])
+    apart, alone = spread.of_difference(0, 1), spread.of_models()
+    assert apart.variance == pytest.approx(alone.variance[2])
+    assert apart.before == pytest.approx(alone.before[2])
+    assert apart.freedom == 3
+
+
+def random_readers(rng: np.random.Generator, n_cases: int, pool: int) -> BoolArray:
+    """Choose two to four readers per case, the first ones far more often than the last."""
+    order = rng.exponential(size=(n_cases, pool)) * np.linspace(1, 4, pool)
+    sizes = rng.integers(2, 5, size=(n_cases, 1))
+    return np.asarray(order.argsort(axis=1).argsort(axis=1) < sizes)
+
+
+@pytest.mark.parametrize("pool", [8, 45])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_unbalanced_panels_give_the_variance_that_effects_of_annotators_have(pool: int, weighted: bool) -> None:
+    """Of 400 random studies, the mean is within four standard errors: one other seed in 16 000 would fail."""
+    rng = np.random.default_rng(pool)
+    reads = random_readers(rng, 60, pool)
+    weights = {f"annotator {j}": 1.0 + (j % 3 if weighted else 0) for j in range(pool)}
+    names = [[(f"annotator {j}", 1.0) for j in np.flatnonzero(row)] for row in reads]
+    design = Design.of(study(names, weights if weighted else None))
+    said = design.study
+    code = np.array([int(name.split()[1]) for name in said.annotator_names])[said.annotators]
+    case, own = said.panel.case_of_opinion, np.array([weights[f"annotator {j}"] for j in code])
+    share = own / np.bincount(case, weights=own)[case] / 60
+    wanted = float(np.square(0.2 * np.bincount(code, weights=share)).sum())
+    remaining = np.array([moved(design, row) for row in np.eye(said.n_opinions)]).T
+    found = []
+    for _ in range(400):
+        values = rng.normal(size=60)[case] + 0.2 * rng.normal(size=pool)[code] + 0.1 * rng.normal(size=len(code))
+        part = design.spread((remaining @ values)[None, None])
+        found.append(part.scale * float(np.square(part.effects).sum() - part.noise[0, 0, 0]))
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - wanted) < 4 * error < 0.3 * wanted
+
+
+def test_at_most_twenty_groups_have_about_as_many_opinions_each() -> None:
+    sizes = [40, 30, *([3] * 43)]
+    opinions: Opinions = [[] for _ in range(40)]
+    for j, size in enumerate(sizes):
+        for case in range(size):
+            opinions[(case + j) % 40].append((f"annotator {j}", 1.0))
+    said = study(opinions)
+    group_of = grouped(said)
+    assert sorted(set(group_of.tolist())) == list(range(20))
+    of_group = np.bincount(group_of[said.annotators])
+    assert of_group.sum() == sum(sizes)
+    assert sorted(np.bincount(group_of).tolist()) == [2] * 15 + [3] * 5
+    assert (np.sort(of_group)[:-2] <= 9).all()  # the two who read most are in groups of their own
+    largest = [said.annotator_names.index(f"annotator {j}") for j in (0, 1)]
+    assert group_of[largest[0]] != group_of[largest[1]]
+
+
+def test_few_annotators_are_groups_of_their_own_and_probes_are_exact() -> None:
+    said = study(crossed(np.ones((4, 20))))
+    assert grouped(said).tolist() == list(range(20))
+    np.testing.assert_array_equal(probe_vectors(64), np.eye(64))
+    many = probe_vectors(65)
+    assert many.shape == (64, 65)
+    np.testing.assert_array_equal(np.abs(many), 1)
+
+
+def test_a_group_is_left_out_where_somebody_remains_and_another_can_go_too() -> None:
+    opinions: Opinions = [[("A", 1.0), ("B", 0.0)], [("A", 1.0)], [("A", 1.0), ("B", 1.0), ("C", 0.0)], []]
+    design = Design.of(study(opinions))
+    pairs = {(design.study.annotator_names[g], int(c)) for g, c in zip(design.group, design.case, strict=True)}
+    assert pairs == {("A", 0), ("B", 0), ("A", 2), ("B", 2), ("C", 2)}
+    assert design.remaining.tolist() == [2.0 if case == 2 else 1.0 for case in design.case]
+
+
+def test_those_who_remain_weigh_as_much_as_everybody_did() -> None:
+    opinions: Opinions = [[("A", 1.0), ("B", 0.0)], [("A", 1.0), ("C", 1.0)], [("A", 1.0), ("B", 1.0), ("C", 0.0)]]
+    design = Design.of(study(opinions, {"A": 3.0, "B": 1.0, "C": 2.0}))
+    left = design.without(0)
+    assert [left.annotator_names[j] for j in left.annotators] == ["B", "C", "B", "C"]
+    assert left.weights.tolist() == [4.0, 5.0, 2.0, 4.0]
+    assert weight_of_cases(left).tolist() == weight_of_cases(design.study).tolist() == [4.0, 5.0, 6.0]
+
+
+def readers(n_annotators: int, n_common: int) -> Annotations:
+    everyone = [(f"annotator {j}", 1.0) for j in range(n_annotators)]
+    return study([everyone] * n_common + [[everyone[0]]] * 30)
+
+
+@pytest.mark.parametrize(("n_annotators", "n_common", "expected"), [(3, 10, True), (3, 9, False), (2, 10, False)])
+def test_three_annotators_with_ten_common_cases_are_a_sample(n_annotators: int, n_common: int, expected: bool) -> None:
+    said = readers(n_annotators, n_common)
+    assert are_crossed(said) is expected
+    result = evaluate(said, {"M": [[1, 0]] * said.n_cases}, aggregations=["majority-vote"])
+    assert (result.annotators[0] is not None) is expected
+
+
+def test_nobody_in_particular_is_no_sample() -> None:
+    said = Annotations.from_counts([[2, 1]] * 40, ["a", "b"])
+    assert not are_crossed(said)
+    with pytest.raises(DissensusError, match="annotators cannot be taken as a sample"):
+        evaluate(said, {"M": [[1, 0]] * 40}, aggregations=["majority-vote"], annotators="sample")
+
+
+# Through evaluate ----------------------------------------------------------------------------------------
+
+N_CASES, N_ANNOTATORS = 60, 6
+
+
+@pytest.fixture(scope="module")
+def said() -> Annotations:
+    rng = np.random.default_rng(8)
+    skills = np.array([0.95, 0.9, 0.8, 0.7, 0.55, 0.4])
+    return study(crossed((rng.random((N_CASES, N_ANNOTATORS)) < skills).astype(np.float64)))
+
+
+def evaluated(said: Annotations, annotators: str | None = None, threads: int | None = 1) -> Evaluation:
+    rng = np.random.default_rng(9)
+    models = {"M": [[1.0, 0.0]] * said.n_cases, "N": rng.random((said.n_cases, 2))}
+    return evaluate(
+        said,
+        models,
+        aggregations=[Dirichlet(1), PlackettLuce(1, warmup=20)],
+        metrics=[TopKAccuracy(1)],
+        draws=100,
+        annotators=annotators,  # type: ignore[arg-type]
+        threads=threads,
+    )
+
+
+def values_of(said: Annotations) -> FloatArray:
+    """Tell who says "yes", which the model M always does, shape (cases, annotators)."""
+    return np.array([[row == [["yes"]] for row in case] for case in said.to_rankings()], dtype=np.float64)
+
+
+def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: Annotations) -> None:
+    values = values_of(said)
+    between, left = mean_squares(values)
+    spread = evaluated(said).spread(2)
+    assert spread.annotator_sd[0, 0] == pytest.approx(np.sqrt((between - left) / values.size), rel=1e-9)
+    of_cases = np.sqrt(values.mean(axis=1).var() / (N_CASES + 2))
+    assert spread.case_sd[0, 0] == pytest.approx(of_cases, rel=0.1)
+    assert (spread.draw_sd == 0).all()
+
+
+def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Annotations) -> None:
+    sample, fixed = evaluated(said), evaluated(said, "fixed")
+    assert np.isnan(fixed.to_frame()["annotator_sd"]).all()
+    one, other = (result.spread(2) for result in (sample, fixed))
+    np.testing.assert_array_equal(one.case_sd, other.case_sd)
+    ratio = np.sqrt(1 + np.square(one.annotator_sd / one.case_sd))[0, 0]
+    assert ratio > 2
+    widths = [float(np.ptp(spread.values[0, 0])) for spread in (one, other)]
+    assert widths[0] / widths[1] > 0.8 * ratio
+    assert [row["mean"] for row in sample.to_frame().to_dicts()] == [row["mean"] for row in fixed.to_frame().to_dicts()]
+
+
+def test_threads_do_not_change_a_bit_of_what_annotators_move(said: Annotations) -> None:
+    assert evaluated(said, "sample", 1) == evaluated(said, "sample", 2)
+
+
+def test_what_annotators_move_comes_back_from_disk_exactly(
+    said: Annotations, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from dissensus import load_evaluation
+
+    result = evaluated(said)
+    assert all(one is not None for one in result.annotators)
+    assert result.shared is not None
+    assert result.shared.annotators is not None
+    place = tmp_path_factory.mktemp("results") / "here"
+    result.save(place)
+    again = load_evaluation(place)
+    assert again == result
+    assert again.to_frame().equals(result.to_frame())
+    assert again.compare().to_frame().equals(result.compare().to_frame())
+
+
+def test_merged_evaluations_do_not_know_what_annotators_move(said: Annotations) -> None:
+    parts = [evaluated(said.select(cases)) for cases in (slice(0, 30), slice(30, 60))]
+    assert all(part.annotators[0] is not None for part in parts)
+    merged = parts[0].merge(parts[1])
+    assert merged.annotators == (None, None)
+    assert merged.shared is not None
+    assert merged.shared.annotators is None
+    assert np.isnan(merged.to_frame()["annotator_sd"]).all()
+
+
+def test_agreement_without_some_annotators_is_that_of_the_others(said: Annotations) -> None:
+    """Leaving out and averaging afterwards is the same as evaluating fewer opinions."""
+    values = values_of(said)
+    alone = SingleOpinions(said, values.ravel()[None, None])
+    kept = np.flatnonzero(said.annotators != 2)
+    np.testing.assert_allclose(alone.means(kept=kept)[0, 0], np.delete(values, 2, axis=1).mean(axis=1))
+    chosen: IntArray = np.array([5, 3])
+    np.testing.assert_array_equal(alone.means(chosen), alone.means()[..., chosen])
+    nobody = alone.means(kept=np.flatnonzero(said.panel.case_of_opinion > 0))
+    assert np.isnan(nobody[0, 0, 0])
+    assert not np.isnan(nobody[0, 0, 1:]).any()

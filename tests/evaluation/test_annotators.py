@@ -27,14 +27,19 @@ def crossed(values: FloatArray) -> Opinions:
     return [[(f"annotator {j}", value) for j, value in enumerate(row)] for row in values.tolist()]
 
 
-def moved(design: Design, values: FloatArray) -> FloatArray:
-    """Return the mean over those who remain, for values (n_opinions,) of opinions, by a plain loop."""
-    said, found = design.study, []
+def remaining(design: Design) -> FloatArray:
+    """Return how much each opinion counts in the mean over those who remain, shape (n_pairs, n_opinions)."""
+    said, rows = design.study, []
     groups = np.append(design.group_of, -1)[said.annotators]
     for group, case in zip(design.group, design.case, strict=True):
-        own = [i for i in range(said.n_opinions) if said.panel.case_of_opinion[i] == case and groups[i] != group]
-        found.append(sum(said.weights[i] * values[i] for i in own) / sum(said.weights[i] for i in own))
-    return np.array(found)
+        own = said.weights * (said.panel.case_of_opinion == case) * (groups != group)
+        rows.append(own / own.sum())
+    return np.array(rows)
+
+
+def moved(design: Design, values: FloatArray) -> FloatArray:
+    """Return the mean over those who remain, for values (n_opinions,) of opinions."""
+    return remaining(design) @ values
 
 
 def variance_of(design: Design, values: FloatArray) -> float:
@@ -98,11 +103,10 @@ def test_unbalanced_panels_give_the_variance_that_effects_of_annotators_have(poo
     case, own = said.panel.case_of_opinion, np.array([weights[f"annotator {j}"] for j in code])
     share = own / np.bincount(case, weights=own)[case] / 60
     wanted = float(np.square(0.2 * np.bincount(code, weights=share)).sum())
-    remaining = np.array([moved(design, row) for row in np.eye(said.n_opinions)]).T
-    found = []
+    matrix, found = remaining(design), []
     for _ in range(400):
         values = rng.normal(size=60)[case] + 0.2 * rng.normal(size=pool)[code] + 0.1 * rng.normal(size=len(code))
-        part = design.spread((remaining @ values)[None, None])
+        part = design.spread((matrix @ values)[None, None])
         found.append(part.scale * float(np.square(part.effects).sum() - part.noise[0, 0, 0]))
     error = np.std(found) / np.sqrt(len(found))
     assert abs(np.mean(found) - wanted) < 4 * error < 0.3 * wanted
@@ -214,7 +218,7 @@ def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: An
 
 def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Annotations) -> None:
     sample, fixed = evaluated(said), evaluated(said, "fixed")
-    assert np.isnan(fixed.to_frame()["annotator_sd"]).all()
+    assert fixed.to_frame()["annotator_sd"].is_nan().all()
     one, other = (result.spread(2) for result in (sample, fixed))
     np.testing.assert_array_equal(one.case_sd, other.case_sd)
     ratio = np.sqrt(1 + np.square(one.annotator_sd / one.case_sd))[0, 0]
@@ -252,7 +256,7 @@ def test_merged_evaluations_do_not_know_what_annotators_move(said: Annotations) 
     assert merged.annotators == (None, None)
     assert merged.shared is not None
     assert merged.shared.annotators is None
-    assert np.isnan(merged.to_frame()["annotator_sd"]).all()
+    assert merged.to_frame()["annotator_sd"].is_nan().all()
 
 
 def test_agreement_without_some_annotators_is_that_of_the_others(said: Annotations) -> None:

@@ -203,11 +203,24 @@ class Design:
 
     @cached_property
     def scale(self) -> float:
-        """Variance of a mean over the expected sum of squared effects, where opinions are effects of annotators."""
+        """Variance of a mean over the sum of squared effects beyond chance, where opinions are effects of annotators.
+
+        Chance is subtracted here as in :meth:`spread`: annotators of one group differ, which looks like chance.
+        """
         probes = probe_vectors(len(self.group_of))
-        found = sum(float(np.square(self.effects(self._left_out(probe)[None])[0]).sum()) for probe in probes)
+        found = sum(self._beyond_chance(self._left_out(probe)) for probe in probes)
         found *= len(self.group_of) / max(np.square(probes).sum(), 1.0)
         return self._wanted() / found if found > 0 else 0.0
+
+    def _beyond_chance(self, means: FloatArray) -> float:
+        """Sum the squared effects of means (n_pairs,), without what independent cases would give."""
+        effects, parts = self.effects(means[None])
+        return float(np.square(effects).sum() - np.square(self._alone(effects, parts)).sum())
+
+    def _alone(self, effects: FloatArray, parts: FloatArray) -> FloatArray:
+        """Return how far each case is from the others of its group, scaled to the variance of independent cases."""
+        sizes = np.maximum(np.bincount(self.group, minlength=self.n_groups), 2)
+        return np.asarray((parts - (effects.T / sizes)[:, self.group]) * np.sqrt(sizes / (sizes - 1))[self.group])
 
     def _wanted(self) -> float:
         """Return the variance of the mean over cases if every annotator adds an effect of variance one."""
@@ -230,9 +243,7 @@ class Design:
         """Sum up what leaving groups out does to the means of cases, shape (models, metrics, n_pairs)."""
         n_models, n_metrics, n_pairs = means.shape
         effects, parts = self.effects(np.nan_to_num(means).reshape(-1, n_pairs))
-        sizes = np.maximum(np.bincount(self.group, minlength=self.n_groups), 2)
-        alone = (parts - (effects.T / sizes)[:, self.group]) * np.sqrt(sizes / (sizes - 1))[self.group]
-        alone = alone.reshape(means.shape)
+        alone = self._alone(effects, parts).reshape(means.shape)
         return AnnotatorSpread(
             effects.reshape(self.n_groups, n_models, n_metrics),
             np.einsum("akp,bkp->abk", alone, alone),

@@ -189,7 +189,7 @@ def said() -> Annotations:
 
 def evaluated(said: Annotations, annotators: str | None = None, threads: int | None = 1) -> Evaluation:
     rng = np.random.default_rng(9)
-    models = {"M": [[1.0, 0.0]] * said.n_cases, "N": rng.random((said.n_cases, 2))}
+    models = {"M": np.tile([1.0, 0.0], (said.n_cases, 1)), "N": rng.random((said.n_cases, 2))}
     return evaluate(
         said,
         models,

@@ -1,0 +1,96 @@
+"""Agreement with single annotators, against a plain loop over opinions in which ties are broken in every way."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from dissensus import Annotations, AverageOverlap, BrierScore, Metric, Overlap, SetAccuracy, TopKAccuracy, evaluate
+
+CODES = range(4)
+CONDITIONS = ["a", "b", "c", "d"]
+METRICS: list[Metric] = [TopKAccuracy(1), TopKAccuracy(2), SetAccuracy(2), Overlap(2), AverageOverlap(2)]
+Blocks = list[list[int]]
+
+
+def naive_orders(blocks: Blocks) -> list[tuple[int, ...]]:
+    """List every order that agrees with blocks of ties; what is not mentioned is tied behind."""
+    rest = [code for code in CODES if not any(code in block for block in blocks)]
+    orders: list[tuple[int, ...]] = [()]
+    for block in [*blocks, rest]:
+        orders = [(*order, *more) for order in orders for more in permutations(block)]
+    return orders
+
+
+def naive_value(number: int, said: tuple[int, ...], predicted: tuple[int, ...]) -> float:
+    common = len(set(said[:2]) & set(predicted[:2]))
+    one = float(said[0] == predicted[0])
+    return [one, float(said[0] in predicted[:2]), float(common == 2), common / 2, (one + common / 2) / 2][number]
+
+
+def naive_agreement(number: int, opinion: Blocks, scores: list[float]) -> float:
+    levels = sorted(set(scores), reverse=True)
+    predicted = naive_orders([[code for code in CODES if scores[code] == level] for level in levels])
+    values = [naive_value(number, one, other) for one in naive_orders(opinion) for other in predicted]
+    return sum(values) / len(values)
+
+
+def random_opinion(rng: np.random.Generator) -> Blocks:
+    order = rng.permutation(4).tolist()[: int(rng.integers(1, 5))]
+    blocks: Blocks = []
+    for code in order:
+        if blocks and rng.random() < 0.4:
+            blocks[-1].append(code)
+        else:
+            blocks.append([code])
+    return blocks
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    opinions = [[random_opinion(rng) for _ in range(int(rng.integers(1, 4)))] for _ in range(8)]
+    weights = [rng.choice([0.0, 0.5, 1.0, 2.0], size=len(row)).tolist() for row in opinions]
+    for row in weights:
+        row[0] = 1.0
+    scores = rng.integers(1, 4, size=(8, 4)).astype(float)
+    case_weights = rng.random(8)
+    said = Annotations.from_rankings(opinions, CONDITIONS, weights=weights, case_weights=case_weights.tolist())
+    result = evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=[*METRICS, BrierScore()])
+    assert result.shared is not None
+    for number in range(len(METRICS)):
+        means = [
+            np.average([naive_agreement(number, one, scores[case].tolist()) for one in row], weights=weights[case])
+            for case, row in enumerate(opinions)
+        ]
+        np.testing.assert_allclose(result.shared.means[0, number], means, atol=1e-12)
+        row_of = result.to_frame().filter(estimand="agreement", metric=METRICS[number].name).row(0, named=True)
+        assert row_of["mean"] == pytest.approx(np.average(means, weights=case_weights))
+    assert np.isnan(result.shared.means[0, len(METRICS)]).all()
+
+
+def test_votes_count_as_often_as_they_were_given() -> None:
+    said = Annotations.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
+    result = evaluate(said, {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}, aggregations=["majority-vote"], metrics=METRICS[:1])
+    assert result.shared is not None
+    np.testing.assert_allclose(result.shared.means[0, 0], [0.75, 0.5])
+
+
+def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dissensus.evaluation import single_opinions
+
+    rng = np.random.default_rng(5)
+    said = Annotations.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
+    scores = rng.random((6, 4))
+    whole = evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
+    monkeypatch.setattr(single_opinions, "OPINIONS_AT_ONCE", 7)
+    assert evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS) == whole
+
+
+def test_abstentions_say_nothing() -> None:
+    said = Annotations.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
+    result = evaluate(said, {"M": [[1, 0, 0, 0]] * 2}, aggregations=["majority-vote"], metrics=METRICS[:1])
+    assert result.shared is not None
+    np.testing.assert_allclose(result.shared.means[0, 0], [1.0, 0.5])

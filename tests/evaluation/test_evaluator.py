@@ -198,7 +198,7 @@ def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(resul
     assert found["good", "fair"].is_distinguishable
     assert found["good", "fair"].verdict == "good is better than fair"
     assert found["good", "fair"].probability_better > 0.99
-    assert found["fair", "same"].verdict == "fair and same are the same predictions"
+    assert found["fair", "same"].verdict == "fair and same are not distinguishable"
 
 
 def test_rank_probabilities_add_up(result: Evaluation) -> None:

@@ -146,8 +146,8 @@ class Estimate:
         Sums over cases by draw.
     annotators
         How far means over cases move when annotators are left out, if that is known.
-    n_chains
-        Chains that the draws come from.
+    n_draws, n_chains
+        Draws per case, and the chains they come from.
     """
 
     identity: Mapping[str, Any]
@@ -155,6 +155,7 @@ class Estimate:
     shares: FloatArray
     tally: Tally
     annotators: AnnotatorSpread | None
+    n_draws: int = 1
     n_chains: int = 1
 
 
@@ -381,6 +382,7 @@ class Evaluation(Value):
                 self.case_shares[place],
                 self.tallies[place],
                 known[place],
+                run.n_draws,
                 run.n_chains,
             )
             for place, run in enumerate(self.runs)
@@ -661,7 +663,7 @@ class Evaluation(Value):
                     "point_estimate": estimate,
                     "difference": None if estimate is None else estimate - row["mean"],
                     "n_cases": n_cases,
-                    "n_draws": tally.n_draws,
+                    "n_draws": min(one.n_draws, tally.n_draws),
                 }
 
     def _point(self, place: int) -> FloatArray | None:

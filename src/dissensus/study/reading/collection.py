@@ -76,8 +76,8 @@ class Collection:
         """
         self._rows.add_case(case)
 
-    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]]) -> None:
-        """Add one ranking, best block first; without a condition it is an abstention.
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], *, votes: int = 1) -> None:
+        """Add one ranking, best block first, and how many gave it; without a condition it is an abstention.
 
         >>> said = Collection()
         >>> said.add_ranking("c1", "Ann", [["Eczema"], ["Tinea", "Wart"]])
@@ -86,12 +86,12 @@ class Collection:
         """
         blocks = [block for block in blocks if block]
         if not blocks:
-            self.note("rankings without a condition", "kept as abstentions", case)
+            self.note("rankings without a condition", "kept as abstentions", case, count=votes)
         if annotator is not None and (case, annotator) in self._seen:
             self.note("further rankings of a case by one annotator", "kept as rankings of their own", case)
         if annotator is not None:
             self._seen.add((case, annotator))
-        self._rows.add_ranking(case, annotator, blocks)
+        self._rows.add_ranking(case, annotator, blocks, votes=votes)
 
     def parsed(self, conditions: Sequence[str] | None = None, *, columns: Sequence[Column] = ()) -> Parsed:
         """Return what was collected; ``conditions`` are all names in order, where a file gives them.

@@ -112,26 +112,26 @@ class LongRows:
     """Collect the rows of a long table one mention at a time, for formats that are not tables."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None]] = []
+        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None, int | None]] = []
         self._opinions: dict[str, int] = {}
 
-    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]]) -> None:
-        """Add one ranking, best block first; without blocks it is an abstention."""
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]], *, votes: int = 1) -> None:
+        """Add one ranking, best block first, and how many gave it; without blocks it is an abstention."""
         number = self._opinions[case] = self._opinions.get(case, 0) + 1
         if not blocks:
-            self._rows.append((case, annotator, number, None, None))
+            self._rows.append((case, annotator, number, None, None, votes))
         for rank, block in enumerate(blocks, start=1):
-            self._rows.extend((case, annotator, number, str(name), float(rank)) for name in block)
+            self._rows.extend((case, annotator, number, str(name), float(rank), votes) for name in block)
 
     def add_case(self, case: str) -> None:
         """Add a case even if no ranking of it follows."""
         if case not in self._opinions:
             self._opinions[case] = 0
-            self._rows.append((case, None, None, None, None))
+            self._rows.append((case, None, None, None, None, None))
 
     def declare_conditions(self, names: Sequence[str]) -> None:
         """Give the conditions and their order."""
-        self._rows.extend((None, None, None, name, None) for name in names)
+        self._rows.extend((None, None, None, name, None, None) for name in names)
 
     def frame(self) -> pl.DataFrame:
         """Return the rows as a table with one column per role; none has a number in the file."""
@@ -145,6 +145,8 @@ class LongRows:
             "annotation": pl.Int64,
             "condition": pl.String,
             "rank": pl.Float64,
+            "votes": pl.Int64,
         }
         no_row_of_a_file = pl.lit(None, pl.Int64).alias(ROW)
-        return pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)
+        rows = pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)
+        return rows if (rows["votes"] > 1).any() else rows.drop("votes")

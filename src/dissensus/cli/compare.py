@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,33 +58,30 @@ def compare(
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    show(comparison_table([d for d in comparison.differences if metric in (None, d.metric)]))
+    wanted = [found for found in comparison.differences if metric in (None, found.metric)]
+    for _, of_place in groupby(wanted, key=placed):
+        show(comparison_table(list(of_place)))
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
 
-def comparison_table(differences: Iterable[Difference]) -> Table:
-    """Show how pairs of models compare, by estimand, run and metric."""
+def comparison_table(differences: Sequence[Difference]) -> Table:
+    """Show how pairs of models compare by one estimand, metric and run."""
     from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import probability_better
     from dissensus.evaluation.words import small_probability
 
-    rows, last = [], ""
-    for found in differences:
-        place = placed(found)
-        rows.append(
-            (
-                place if place != last else "",
-                f"{found.first} - {found.second}",
-                f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
-                probability_better(found),
-                small_probability(found.p_adjusted),
-                found.verdict,
-            )
+    rows = [
+        (
+            f"{found.first} - {found.second}: {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
+            probability_better(found),
+            small_probability(found.p_adjusted),
+            found.verdict,
         )
-        last = place
-    names = ("by", "models", "difference", "first better", "p by Holm", "verdict")
-    return grid(names, rows)
+        for found in differences
+    ]
+    names = ("difference [interval]", "first better", "p by Holm", "verdict")
+    return grid(names, rows, title=placed(differences[0]))
 
 
 def placed(found: Difference) -> str:

@@ -230,7 +230,12 @@ def _adjusted(evaluation: Evaluation, one: Beside) -> Statement:
     title = Markup("{} {} of {}, under {}").format(
         term("adjusted", "Adjusted"), unbroken(one.metric.name), one.model, run.label
     )
-    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row))
+    alone = (
+        []
+        if one.agreement
+        else [Markup("There is no {} with single annotators by this metric.").format(term("agreement"))]
+    )
+    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone)
     return Statement(number(row["mean"], 2), title, sentences)
 
 

@@ -29,6 +29,6 @@ for row in result.to_frame().iter_rows(named=True):
     print(f"{who}{row['estimand']:<11}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]")
 print()
 for row in result.compare().to_frame().iter_rows(named=True):
-    print(f"{row['run']:<18}{row['metric']:<22}{row['verdict']}")
+    print(f"{row['run']:<18}{row['estimand']:<11}{row['metric']:<22}{row['verdict']}")
 ds.write_report(result, Path("comparison.html"), overwrite=True)
 print("\nwrote comparison.html")

@@ -10,7 +10,7 @@ import dissensus as ds
 DATA = Path(__file__).parent / "data"
 
 opinions = ds.read_annotations(DATA / "opinions.csv")
-draws = ds.PlackettLuce(reliability=3).sample(opinions, draws=1000, seed=1)
+draws = ds.PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
 certainty = ds.annotation_certainty(draws)
 
 print(f"{opinions.n_cases} cases; {(certainty.values < 0.99).sum()} of them are not certain")

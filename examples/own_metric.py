@@ -30,7 +30,8 @@ models = ds.read_models(
 )
 metric = ds.UserMetric("missed plausibility", missed, higher_is_better=False)
 result = ds.evaluate(
-    opinions, models, aggregations=[ds.PlackettLuce(reliability=3)], metrics=[metric], draws=500, seed=1
+    opinions, models, aggregations=[ds.PlackettLuce(reliability=1)], metrics=[metric], draws=500, seed=1
 )
 for row in result.to_frame().iter_rows(named=True):
-    print(f"{row['model']:<8}{row['metric']:<22}{row['mean']:.3f}  [{row['low']:.3f}, {row['high']:.3f}]")
+    interval = f"[{row['low']:.3f}, {row['high']:.3f}]"
+    print(f"{row['model']:<8}{row['estimand']:<10}{row['metric']:<22}{row['mean']:.3f}  {interval}")

@@ -12,7 +12,7 @@ import dissensus as ds
 DATA = Path(__file__).parent / "data"
 
 opinions = ds.read_annotations(DATA / "opinions.csv")
-draws = ds.PlackettLuce(reliability=3).sample(opinions, draws=1000, seed=1)
+draws = ds.PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
 
 targets = draws.mean()  # (cases, conditions): rows sum to one
 weights = ds.annotation_certainty(draws).values  # (cases,)

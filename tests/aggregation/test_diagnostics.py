@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from arviz_stats.base.array import array_stats
 
-from dissensus import Dirichlet, MajorityVote, PlackettLuce, sampling_diagnostics, simulate_study, to_xarray
+from dissensus import (
+    Dirichlet,
+    MajorityVote,
+    PlackettLuce,
+    Plausibilities,
+    sampling_diagnostics,
+    simulate_study,
+    to_xarray,
+)
 from dissensus.aggregation.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
 from dissensus.study.rankings import Annotations
@@ -106,3 +114,20 @@ def test_the_table_has_a_row_per_case() -> None:
     table = sampling_diagnostics(PlackettLuce().sample(STUDY, draws=100)).to_frame()
     assert table["case"].to_list() == list(STUDY.case_names)
     assert {"rhat", "ess", "mcse", "certainty", "certainty_mcse"} <= set(table.columns)
+
+
+def test_convergence_is_judged_by_plausibilities_above_one_percent() -> None:
+    rng = np.random.default_rng(1)
+    tiny = np.where(np.arange(400) < 100, 1e-3, 1e-6) * rng.uniform(0.9, 1.1, size=400)  # the first chain differs
+    noticeable = rng.uniform(0.4, 0.6, size=400)
+    values = np.stack([noticeable, tiny, 1 - noticeable - tiny], axis=1)[None]
+    drawn = Plausibilities.from_draws(values, conditions=["a", "b", "c"], case_names=["x"], n_chains=4)
+    found = sampling_diagnostics(drawn)
+    assert not found.has_not_converged.any()
+    swapped = Plausibilities.from_draws(
+        np.stack([noticeable * tiny * 100, 1 - noticeable * tiny * 100], axis=1)[None],
+        conditions=["a", "b"],
+        case_names=["x"],
+        n_chains=4,
+    )
+    assert sampling_diagnostics(swapped).has_not_converged.all()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import MissingExtraError, listing
 from dissensus.draws import Batch, Plausibilities
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 100
+NOTICEABLE = 0.01
+"""Convergence is judged by conditions whose mean plausibility is above this: others decide nothing that is reported."""
+
 SHORTEST = 4
 """Draws per chain below which convergence cannot be judged."""
 
@@ -33,7 +36,8 @@ class Diagnostics:
         Draws per case.
     rhat, ess, mcse : (n_cases,)
         Plausibilities: the largest split R-hat, the smallest bulk effective sample size and the largest Monte Carlo
-        standard error of the mean among the mentioned conditions and the rest of each case.
+        standard error of the mean among the mentioned conditions and the rest of each case; the first two among those
+        whose mean plausibility is above 1 %.
     certainty : (n_cases,)
         Share of draws in which the most frequent top-1 condition is on top.
     top_rhat, top_ess, certainty_mcse : (n_cases,)
@@ -155,15 +159,22 @@ def _judged(batch: Batch) -> tuple[FloatArray, ...]:
     plausible = [batch.of_case(case).T for case in range(batch.n_cases)]
     rhat, ess, mcse = _judged_series(np.concatenate([*plausible, marks]), batch.n_chains)
     size = len(rhat) - batch.n_cases
+    is_small = _is_small(batch.means(), batch.columns)
     return (
-        np.maximum.reduceat(rhat[:size], columns),
-        np.minimum.reduceat(ess[0, :size], columns),
+        np.fmax.reduceat(np.where(is_small, np.nan, rhat[:size]), columns),
+        np.fmin.reduceat(np.where(is_small, np.nan, ess[0, :size]), columns),
         np.maximum.reduceat(mcse[:size], columns),
         np.array([share.max() for share in shares]),
         rhat[size:],
         ess[1, size:],
         mcse[size:],
     )
+
+
+def _is_small(means: FloatArray, columns: IntArray) -> BoolArray:
+    """Tell which mean plausibilities are too small to matter; the greatest of a case never is."""
+    most = np.maximum.reduceat(means, columns[:-1])
+    return np.asarray(means < np.repeat(np.minimum(most, NOTICEABLE), np.diff(columns)))
 
 
 def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,12 +24,19 @@ def compare(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", help="Largest difference that does not matter: adds verdicts of equivalence."),
+        typer.Option(
+            "--margin",
+            help="Largest difference that does not matter: verdicts then also say whether a model is not worse by more "
+            "than that, or both are equivalent.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
     overwrite: options.OverwriteOption = False,
 ) -> None:
-    """Compare models on the same draws and cases: difference, interval, probability, or not distinguishable.
+    """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.
+
+    By both estimands, agreement with single annotators and adjusted. p-values are adjusted by Holm's method over all
+    pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
 
     [bold]Examples[/bold]
 
@@ -50,25 +58,41 @@ def compare(
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    show(comparison_table([d for d in comparison.differences if metric in (None, d.metric)]))
+    wanted = [found for found in comparison.differences if metric in (None, found.metric)]
+    for _, of_place in groupby(wanted, key=placed):
+        show(comparison_table(list(of_place)))
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
 
-def comparison_table(differences: Iterable[Difference]) -> Table:
-    """Show how pairs of models compare."""
+def comparison_table(differences: Sequence[Difference]) -> Table:
+    """Show how pairs of models compare by one estimand, metric and run."""
     from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import probability_better
+    from dissensus.evaluation.words import small_probability
 
     rows = [
         (
-            found.run,
-            found.metric,
-            f"{found.first} - {found.second}: {found.difference:+.3f}",
-            f"{found.low:+.3f} to {found.high:+.3f}",
+            f"{found.first} - {found.second}: {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
             probability_better(found),
+            small_probability(found.p_adjusted),
             found.verdict,
         )
         for found in differences
     ]
-    return grid(("run", "metric", "difference", "interval", "P(first better)", "verdict"), rows)
+    names = ("difference [interval]", "first better", "p by Holm", "verdict")
+    return grid(names, rows, title=placed(differences[0]))
+
+
+def placed(found: Difference) -> str:
+    """Say by what models are compared: estimand, metric and run.
+
+    >>> from dissensus.evaluation.comparison import Difference
+    >>> placed(Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05,
+    ...                   0.88, 0.24, 0.24))
+    'adjusted top-1 accuracy, dirichlet 1'
+    """
+    from dissensus.evaluation.results import AGREEMENT
+
+    run = "" if found.estimand == AGREEMENT else f", {found.run}"
+    return f"{found.estimand} {found.metric}{run}"

@@ -35,6 +35,8 @@ def demo(
 ) -> None:
     """Simulate a study of differential diagnoses and four models, evaluate them, and write the report.
 
+    The study is simulated, so the truth is known: it stands beside what is reported.
+
     The results of an earlier demo are replaced.
 
     [bold]Examples[/bold]
@@ -81,11 +83,12 @@ def was_written_by_demo(out: Path) -> bool:
 
 
 def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
-    """Run every aggregation and metric on the study, with its risks and strata, and note where it comes from."""
+    """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
     from dataclasses import replace
 
     from dissensus.cli.progress import progress_of_cases
     from dissensus.evaluation.evaluator import default_aggregations, evaluate
+    from dissensus.evaluation.practices import with_truth
 
     chosen = default_aggregations()
     with progress_of_cases("evaluating", study.annotations.n_cases * len(chosen)) as advance:
@@ -99,30 +102,42 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
             strata=study.strata,
             advance=advance,
         )
-    return replace(result, material=replace(result.material, inputs={ORIGIN: origin}))
+    noted = replace(result, material=replace(result.material, inputs={ORIGIN: origin}))
+    return with_truth(noted, study.truth)
 
 
 def lesson(result: Evaluation) -> str:
-    """Say which model the majority vote would choose, and whether it is also best at whole differential diagnoses."""
-    from dissensus.aggregation.majority_vote import MajorityVote
+    """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
+    from dissensus.evaluation.practices import USUAL, side_by_side
     from dissensus.metrics.accuracy import TopKAccuracy
     from dissensus.metrics.sets import SetAccuracy
 
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
-    run = result.runs[result.reference]
-    points, rows = result.point_estimates(), result.to_frame()
-    counted = points.filter((points["aggregation"] == MajorityVote.id) & (points["metric"] == usual))
-    adjusted = rows.filter((rows["run"] == run.label) & (rows["metric"] == sets))
-    chosen, best = (
-        table.sort(column, descending=True)["model"][0]
-        for table, column in ((counted, "point_estimate"), (adjusted, "mean"))
-    )
-    values = dict(adjusted.select("model", "mean").rows())
-    best_count = max(counted["point_estimate"].to_list())
-    but = "and so it is" if chosen == best else f"but {best} is"
+    found = side_by_side(result, result.to_frame())
+    counted = {one.model: one.practices[USUAL[0].plain_name] for one in found if one.metric.name == usual}
+    adjusted = {one.model: one.adjusted["mean"] for one in found if one.metric.name == sets}
+    first, best = (max(values, key=lambda model: values[model]) for values in (counted, adjusted))
+    but = "and so it does" if first == best else f"but {best} does"
     return (
-        f"{chosen} looks best by {usual} against the majority vote ({best_count:.3f}), {but} by "
-        f"adjusted {sets} ({values[best]:.3f} against {values[chosen]:.3f}, {run.label})"
+        f"{first} leads by {usual} against the majority vote ({counted[first]:.3f}), {but} by adjusted {sets} "
+        f"({adjusted[best]:.3f}{'' if first == best else f' against {adjusted[first]:.3f}'}, "
+        f"{result.run_label(result.reference)}).\n{truth_told(result, first)}"
+    )
+
+
+def truth_told(result: Evaluation, model: str) -> str:
+    """Put the truth, which a simulation knows, beside what is reported about one model."""
+    from dissensus.evaluation.practices import side_by_side
+    from dissensus.evaluation.words import number
+
+    one = next(one for one in side_by_side(result, result.to_frame()) if one.model == model)
+    agreement = number(one.agreement["mean"] if one.agreement else None)
+    label = result.run_label(result.reference)
+    return (
+        f"Known here, because the study is simulated: {model} names the most plausible condition of the truth in "
+        f"{number(one.truth)} of the cases.\nOne annotator taken at random, who sees the truth through a race, agrees "
+        f"with it in {agreement}. Adjusted under {label}, it is {number(one.adjusted['mean'])}: the draws know "
+        "nothing of the model."
     )
 
 
@@ -135,7 +150,10 @@ def printed_table() -> Table:
     from dissensus.datasets.printed_cases import printed_cases
 
     names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
-    title = "three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition"
+    title = (
+        "three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition of a draw "
+        "(PL at reliability 3, PrIRN at 30, as printed)"
+    )
     return grid(names, printed_rows(printed_cases()), numbers=4, title=title)
 
 

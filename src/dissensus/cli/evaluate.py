@@ -89,7 +89,7 @@ def evaluate(
     overwrite: options.OverwriteResultsOption = False,
     said: Mapping[str, Any],
 ) -> None:
-    """Evaluate models against draws of the plausibilities instead of one label.
+    """Evaluate models against single annotators and against draws of the plausibilities, beside one label.
 
     [bold]Examples[/bold]
 
@@ -221,11 +221,12 @@ def write_results(
 
 
 def show_results(result: Evaluation, out: Path) -> None:
-    """Print the table, the headline, what to beware of, and where everything is."""
+    """Print the tables, the headline, what to beware of, and where everything is."""
     from dissensus.cli.terminal import say, show
 
     if result.models:
         show(summary_table(result))
+        show(practice_table(result))
     say(repr(result))
     for warning in result.warnings:
         say(f"  ! {warning}")
@@ -252,20 +253,55 @@ def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[s
     return {name: [str(rows[c][name]) for c in case_names] for name in source.table.columns if name != case}
 
 
-def summary_table(result: Evaluation, run: int | None = None) -> Table:
-    """Show every model and metric of one run: adjusted value with interval, point estimate, and their difference."""
+def summary_table(result: Evaluation) -> Table:
+    """Show every model and metric by both estimands, agreement and adjusted in the reference run, with intervals."""
     from dissensus.cli.grid import grid
-    from dissensus.evaluation.sentences import gap_of
+    from dissensus.evaluation.practices import side_by_side
+
+    rows = [
+        (one.model, one.metric.name, estimated(one.agreement), estimated(one.adjusted))
+        for one in side_by_side(result, result.to_frame())
+    ]
+    title = (
+        f"agreement with single annotators, and adjusted under {result.run_label(result.reference)}; "
+        f"{100 * result.level:g} % intervals"
+    )
+    return grid(("model", "metric", "agreement", "adjusted"), rows, numbers=2, title=title)
+
+
+def estimated(row: Mapping[str, Any] | None) -> str:
+    """Write a value with its interval, or a dash where there is none.
+
+    >>> estimated({"mean": 0.5, "low": 0.25, "high": 0.75})
+    '0.500 [0.250, 0.750]'
+    """
     from dissensus.evaluation.words import NOTHING, number
 
-    chosen = result.reference if run is None else run
-    limit = result.runs[chosen].spec.limit
-    names = ("model", "metric", "adjusted", f"{100 * result.level:g} % interval", "point", "difference")
-    rows = []
-    for row in result.of_run(result.to_frame(), chosen).iter_rows(named=True):
-        gap = gap_of(row)
-        numbers = (f"{number(row['low'])} to {number(row['high'])}", number(row["point_estimate"]))
-        difference = NOTHING if gap is None else f"{gap:+.3f}"
-        rows.append((row["model"], row["metric"], number(row["mean"]), *numbers, difference))
-    title = f"under {result.runs[chosen].label}" + (f"; point: against {limit.plain_name}" if limit else "")
-    return grid(names, rows, numbers=4, title=title)
+    if row is None:
+        return NOTHING
+    return f"{number(row['mean'])} [{number(row['low'])}, {number(row['high'])}]"
+
+
+def practice_table(result: Evaluation) -> Table:
+    """Show the first metric of every model as each practice reports it, beside agreement and adjusted."""
+    from dissensus.cli.grid import grid
+    from dissensus.evaluation.sentences import leading
+    from dissensus.evaluation.words import number
+
+    found = leading(result, result.to_frame())
+    known = ["truth"] if found[0].truth is not None else []
+    rows = [
+        (
+            one.model,
+            number(one.agreement["mean"] if one.agreement else None),
+            number(one.adjusted["mean"]),
+            *map(number, one.practices.values()),
+            *(number(one.truth) for _ in known),
+        )
+        for one in found
+    ]
+    practices = (name.replace("Plackett-Luce", "PL") for name in found[0].practices)  # so that it fits 80 columns
+    names = ("model", "agreement", "adjusted", *practices, *known)
+    title = f"{found[0].metric.name} by every practice; adjusted under {result.run_label(result.reference)}"
+    note = "; truth: known here, because the study is simulated" if known else ""
+    return grid(names, rows, numbers=len(names) - 1, title=title + note)

@@ -11,6 +11,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
+from dissensus.draws import Plausibilities
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
@@ -110,6 +111,20 @@ class SimulatedStudy:
     categories: Categories
     predictions: Mapping[str, Predictions]
     strata: Mapping[str, tuple[str, ...]]
+
+    @property
+    def truth(self) -> Plausibilities:
+        """The true plausibilities, as a single draw of every case.
+
+        Examples
+        --------
+        >>> simulate_study(n_cases=3).truth
+        Plausibilities: 3 cases, 1 draws, 60 conditions
+        """
+        said = self.annotations
+        return Plausibilities.from_draws(
+            self.theta[:, None], conditions=list(said.conditions), case_names=list(said.case_names)
+        )
 
 
 def condition_names(count: int) -> tuple[str, ...]:

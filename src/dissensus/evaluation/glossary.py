@@ -21,26 +21,42 @@ GLOSSARY = {
     "settle it; 0.5 means that they could as well support another answer.",
     "aggregation": "The statistical model that turns the opinions on a case into plausibilities.",
     "run": "An aggregation with its parameters, as it was sampled.",
+    "practice": "What is usually done: one answer per case is made of the opinions by a deterministic aggregation (the "
+    "majority vote, inverse ranks, maximum likelihood), and models are compared with it as if it were certain.",
     "point estimate": "The value against one answer per case, as a deterministic aggregation such as the majority vote "
     "gives it: what is usually reported. Each run has the deterministic aggregation that it tends to when opinions are "
     "trusted without limit.",
-    "adjusted": "Averaged over all draws, so that the disagreement of the annotators counts.",
+    "estimand": "What a number is an estimate of: agreement or adjusted. The two answer different questions and are "
+    "never mixed.",
+    "agreement": "The chance that one annotator of a case, taken at random, says what the model says; for sets and "
+    "lists, the value of the metric against what one annotator said, averaged over annotators. No prior is part of it. "
+    "It is not a statement about the truth: where experts are divided, no model agrees with all of them.",
+    "adjusted": "The metric averaged over all draws of a run, so that the disagreement of the annotators counts. It "
+    "assumes that the draws know nothing of the model, and its prior pulls towards chance where opinions are few; so "
+    "it depends on the reliability, and is not a statement about the truth.",
+    "truth": "The plausibilities that a simulated study was made from. Nobody knows them in any other study.",
     "interval": "The range in which the value lies with the stated probability, on cases like these that are "
-    "annotated in the same way.",
+    "annotated in the same way. If annotators are named and read many cases in common, it allows for other annotators "
+    "like these; otherwise that part is missing, and the page says so.",
     "point": "One percentage point: the step from 0.70 to 0.71.",
-    "not distinguishable": "The interval of the difference between two models includes zero: the data do not tell "
-    "which one is better.",
+    "not distinguishable": "The interval of the difference between two models includes zero, or so many pairs and "
+    "metrics were compared that a difference of this size may be chance: the data do not tell which one is better.",
+    "Holm": "Of many comparisons some come out by chance. Holm's method raises their p-values so that the probability "
+    "of any false verdict stays small, all pairs of models and metrics of a run taken together.",
+    "margin": "The largest difference that does not matter, chosen before looking. A model whose interval stays above "
+    "minus the margin is not worse by more than it (non-inferiority); one that stays between both is equivalent.",
     "expected risk": "The average risk level of a case, with each condition weighted by its plausibility.",
     "disagreement": "How often the opinion of one annotator does not contain the answer of the others (1 minus "
-    "agreement).",
-    "agreement": "One annotator is left out; is the answer of the others among what this one said? Averaged over "
-    "annotators. Unknown where a case has only one.",
+    "agreement among annotators).",
+    "agreement among annotators": "One annotator is left out; is the answer of the others among what this one said? "
+    "Averaged over annotators. Unknown where a case has only one. It compares annotators with each other, not with a "
+    "model.",
     "category": "A group of conditions, such as a level of risk.",
     "support": "The conditions of a case that at least one annotator mentioned.",
     "Monte Carlo error": "What the results would move if the draws were repeated with other random numbers.",
     "chain": "Draws of some aggregations come one after the other, in chains. Several chains show whether they agree.",
     "R-hat": "Compares chains with each other. Values near 1 are good; above 1.05 deserve a look.",
-    "flip": "Two models change order when another metric or another aggregation is used.",
+    "flip": "Of two models, one is better by one metric or aggregation and the other by another, beyond doubt in both.",
 }
 """What every technical term means, in a sentence or two."""
 

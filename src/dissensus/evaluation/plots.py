@@ -174,14 +174,14 @@ class Plots:
 
     @figure("models")
     def reliability(self, metric: str | None = None) -> Chart:
-        """Follow a metric of every model across reliabilities, with intervals and point estimates."""
+        """Follow the adjusted metric of every model across reliabilities, with intervals and point estimates."""
         results, level = self.tables.results(), self.evaluation.level
         adjusted = results.filter(results["estimand"] == ADJUSTED)
         return metric_charts.metric_across_reliability(adjusted, self._metric(metric), level=level)
 
     @figure("models")
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Show how a metric spreads over draws."""
+        """Show how an adjusted metric spreads over draws."""
         found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
         per_draw, per_resample, results = (self._rows(table, run) for table in found)
         return metric_charts.draws_histogram(
@@ -190,13 +190,13 @@ class Plots:
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Compare the models among cases of like certainty."""
+        """Compare the adjusted values of the models among cases of like certainty."""
         rows, level = self._rows(self.tables.by_certainty(), run), self.evaluation.level
         return metric_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
 
     @figure("two models")
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Tabulate the probability that one model is better than another."""
+        """Tabulate the probability that one model is better than another, adjusted."""
         pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
         return comparison_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
 
@@ -219,13 +219,13 @@ class Plots:
 
     @figure("models", "categories")
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Compare the models within each category."""
+        """Compare the adjusted values of the models within each category."""
         rows, level = self._rows(self.tables.by_category(), run), self.evaluation.level
         return metric_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
-        """Plot the agreement of annotators against certainty."""
+        """Plot the agreement among annotators against certainty."""
         certainties = self._rows(self.tables.certainties(), run)
         return certainty_charts.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
 

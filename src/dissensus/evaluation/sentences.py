@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.errors import listing
 from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference, difference
 from dissensus.evaluation.glossary import term
 from dissensus.evaluation.intervals import RESAMPLES
-from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.words import NOTHING, amount, counted, is_visible, number, percent, probability, signed
+from dissensus.evaluation.practices import Beside, Result, called, of_estimand, side_by_side
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
+from dissensus.evaluation.words import (
+    NOTHING,
+    amount,
+    counted,
+    is_visible,
+    number,
+    percent,
+    probability,
+    signed,
+    small_probability,
+)
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -30,8 +42,12 @@ MANY = 0.2
 
 UNBROKEN = 24
 
-Result: TypeAlias = dict[str, Any]
-"""A row of :meth:`Evaluation.to_frame`."""
+PARTS = {
+    "case_sd": "the cases",
+    "annotator_sd": "who the annotators were",
+    "draw_sd": "what the opinions leave open",
+}
+"""What makes an interval wide, by the columns of tables."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +61,7 @@ class Statement:
 
 
 def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
-    r"""Compare with usual practice, say how certain the annotations are, and which model leads.
+    r"""Give agreement and adjusted value, what is usually reported, how certain the annotations are, and who leads.
 
     >>> from dissensus import Annotations, evaluate
     >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
@@ -53,7 +69,12 @@ def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
     ['0\xa0%', '0']
     """
     results = evaluation.to_frame()
-    return (*practice(evaluation, results), *certainty(evaluation), *contest(evaluation, results))
+    return (
+        *estimands(evaluation, results),
+        *practice(evaluation, results),
+        *certainty(evaluation),
+        *contest(evaluation, results),
+    )
 
 
 def headline(evaluation: Evaluation) -> str:
@@ -77,18 +98,21 @@ def headline(evaluation: Evaluation) -> str:
 
 
 def headline_html(evaluation: Evaluation) -> str:
-    """Say the same for notebooks, with a small table of the reference run; names are escaped."""
-    label = evaluation.runs[evaluation.reference].label
+    """Say the same for notebooks, with a small table of agreement and adjusted values; names are escaped."""
+    found = evaluation.to_frame()
+    shown = found.filter(
+        (found["estimand"] == AGREEMENT) | (found["run"] == evaluation.run_label(evaluation.reference))
+    )
+    row = "<tr><td>{model}</td><td>{metric}</td><td>{estimand}</td><td>{run}</td><td>{mean:.3f}</td>"
     rows = [
-        Markup("<tr><td>{model}</td><td>{metric}</td><td>{mean:.3f}</td><td>{low:.3f} to {high:.3f}</td></tr>").format(
-            **row
-        )
-        for row in evaluation.of_run(evaluation.to_frame(), evaluation.reference).iter_rows(named=True)
+        Markup(row + "<td>{low:.3f} to {high:.3f}</td></tr>").format(**values)
+        for values in shown.sort("model", "metric", "estimand", maintain_order=True).iter_rows(named=True)
     ]
-    head = Markup("<tr><th>model</th><th>metric</th><th>under {}</th><th>interval</th></tr>").format(label)
+    names = ("model", "metric", "estimand", "run", "value", f"{100 * evaluation.level:g} % interval")
+    head = Markup("").join(Markup("<th>{}</th>").format(name) for name in names)
     body = Markup("").join(rows)
-    table = Markup("<table><thead>{}</thead><tbody>{}</tbody></table>").format(head, body) if rows else Markup("")
-    return str(Markup("<pre>{}</pre>{}").format(headline(evaluation), table))
+    table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
+    return str(Markup("<pre>{}</pre>{}").format(headline(evaluation), table if rows else ""))
 
 
 def cautions(evaluation: Evaluation) -> tuple[str, ...]:
@@ -98,15 +122,20 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
         verb = "has no opinion and is" if len(evaluation.excluded) == 1 else "have no opinion and are"
         left_out = counted(len(evaluation.excluded), "case")
         found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded)}")
-    errors = [findings.errors.max(axis=0, initial=0.0) for findings in evaluation.findings]
-    rough = np.flatnonzero(np.max(errors, axis=0) > ROUGH) if errors else ()
-    if len(rough):
-        names = listing([evaluation.case_names[i] for i in rough])
-        cases = counted(len(rough), "case")
+    rough = _rough(evaluation)
+    if rough:
+        label, cases = evaluation.run_label(evaluation.reference), counted(len(rough), "case")
         found.append(
-            f"the certainty of {cases} has a Monte Carlo error above {ROUGH:g}; more draws would help: {names}"
+            f"under {label}, the certainty of the first condition of {cases} has a Monte Carlo error above {ROUGH:g}; "
+            f"more draws would help: {listing(rough)}"
         )
     return tuple(found)
+
+
+def _rough(evaluation: Evaluation) -> list[str]:
+    """Name the cases whose top-1 certainty in the reference run is not known well: what the headline counts."""
+    errors = evaluation.findings[evaluation.reference].errors if evaluation.findings else np.empty((0, 0))
+    return [evaluation.case_names[i] for i in np.flatnonzero(errors[0] > ROUGH)] if len(errors) else []
 
 
 # Words ------------------------------------------------------------------------------------------------
@@ -151,61 +180,185 @@ def unbroken(name: str) -> Markup:
     return Markup('<span class="unbroken">{}</span>').format(name) if len(name) <= UNBROKEN else Markup.escape(name)
 
 
-# Usual practice beside the draws ------------------------------------------------------------------------
+# Agreement and adjusted value ----------------------------------------------------------------------------
+
+
+def estimands(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
+    """Give the first metric of the leading model: agreement with single annotators, and adjusted."""
+    if not evaluation.models:
+        return []
+    one = leading(evaluation, results)[0]
+    return [*(_agreement(evaluation, one, one.agreement) if one.agreement else ()), _adjusted(evaluation, one)]
+
+
+def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
+    """Return the models by the first metric, adjusted in the reference run, the best first, undefined values last."""
+    name = evaluation.metrics[0].name
+    found = {one.model: one for one in side_by_side(evaluation, results) if one.metric.name == name}
+    return [found[row["model"]] for row in best_first(evaluation, results, evaluation.metrics[0])]
+
+
+def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
+    said = Markup(
+        "The {} of {} with single annotators is {} ({}): its {} against one annotator of each case, taken at random. "
+        "No prior is part of it."
+    ).format(
+        term("agreement"),
+        one.model,
+        strong(number(row["mean"])),
+        within(evaluation, row),
+        unbroken(one.metric.name),
+    )
+    title = Markup("{} with single annotators: {} of {}").format(
+        term("agreement", "Agreement"), unbroken(one.metric.name), one.model
+    )
+    yield Statement(number(row["mean"], 2), title, (said, *shares(evaluation, row)))
+
+
+def _adjusted(evaluation: Evaluation, one: Beside) -> Statement:
+    run, row = evaluation.runs[evaluation.reference], one.adjusted
+    better = "" if one.metric.higher_is_better else " (lower is better)"
+    said = Markup("The {} {}{} of {} under {} is {} ({}).").format(
+        term("adjusted"),
+        unbroken(one.metric.name),
+        better,
+        one.model,
+        run_in_words(evaluation),
+        strong(number(row["mean"])),
+        within(evaluation, row),
+    )
+    title = Markup("{} {} of {}, under {}").format(
+        term("adjusted", "Adjusted"), unbroken(one.metric.name), one.model, run.label
+    )
+    alone = (
+        []
+        if one.agreement
+        else [Markup("There is no {} with single annotators by this metric.").format(term("agreement"))]
+    )
+    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone)
+    return Statement(number(row["mean"], 2), title, sentences)
+
+
+def run_in_words(evaluation: Evaluation) -> str:
+    """Name the reference run with its reliability, if it has one."""
+    run = evaluation.runs[evaluation.reference]
+    return run.label if run.reliability is None else f"{run.label} (reliability {run.reliability:g})"
+
+
+def within(evaluation: Evaluation, row: Result) -> str:
+    """Write the interval of a row."""
+    return f"{100 * evaluation.level:g} % interval {number(row['low'])} to {number(row['high'])}"
+
+
+def assumption(evaluation: Evaluation) -> str:
+    """Say what an adjusted value of the reference run takes for granted."""
+    spec = evaluation.runs[evaluation.reference].spec
+    if spec.limit == spec:
+        return f"It takes the answer of {called(spec.plain_name)} for certain."
+    known = "It assumes that the draws know nothing of the model"
+    has_prior = {"alpha", "prior"} & set(spec.parameters())
+    return f"{known}, and its prior pulls towards chance where opinions are few." if has_prior else f"{known}."
+
+
+def shares(evaluation: Evaluation, row: Result) -> list[Markup]:
+    """Say which part of the variance of an interval comes from where, and which part is missing."""
+    variances = {name: row[name] ** 2 for name in PARTS if row[name] and not math.isnan(row[name])}
+    total = sum(variances.values())
+    parts = [f"{percent(own / total)} comes from {PARTS[name]}" for name, own in variances.items()]
+    found = []
+    if len(parts) == 1:
+        found.append(
+            Markup("The variance of this {} comes from {}.").format(term("interval"), PARTS[next(iter(variances))])
+        )
+    elif parts:
+        listed = joined([parts[0], *(part.replace("comes from", "from") for part in parts[1:])])
+        found.append(Markup("Of the variance of this {}, {}.").format(term("interval"), listed))
+    return [*found, *_annotators_part(evaluation, row["annotator_sd"])] if parts else []
+
+
+def _annotators_part(evaluation: Evaluation, deviation: float) -> list[Markup]:
+    """Say why who the annotators were is not part of an interval, unless it is."""
+    if deviation == 0:
+        return [Markup("Who the annotators were makes no difference that could be told from chance.")]
+    if not math.isnan(deviation):
+        return []
+    return [Markup("Who the annotators were is missing in it: {}.").format(_why_fixed(evaluation))]
+
+
+def _why_fixed(evaluation: Evaluation) -> str:
+    if not evaluation.study.panel.annotator_names:
+        return "they have no names"
+    if not are_crossed(evaluation.study):
+        return f"fewer than {LEAST_ANNOTATORS} of them share {LEAST_COMMON} cases with another one"
+    return "they count as fixed"
+
+
+# What is usually reported ----------------------------------------------------------------------------------
 
 
 def practice(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Compare the first metric against one answer per case with that against the draws of the reference run."""
+    """Compare what is usually reported, by name, with the adjusted value of the reference run."""
     if not evaluation.models:
         return []
-    metric, label = evaluation.metrics[0], evaluation.runs[evaluation.reference].label
-    rows = best_first(evaluation, results, metric)
-    known = [(row, gap) for row in rows if (gap := gap_of(row)) is not None]
+    known = [one for one in leading(evaluation, results) if one.gaps]
     if not known:
-        return [_adjusted_alone(evaluation, rows, metric)]
-    name = practice_name(evaluation)
-    row, gap = known[0]
-    sentence = Markup("The {} against {} {} against the {} of {} ({} against {}, model {}).").format(
-        unbroken(metric.name),
-        name,
-        strong(f"{reads(gap, metric)} {'than' if is_visible(gap, is_share=metric.is_share) else 'as'}"),
-        term("draw", "draws"),
-        label,
-        *(number(row["point_estimate"]), number(row["mean"])),
-        row["model"],
+        return []
+    one, metric = known[0], evaluation.metrics[0]
+    name, gap = next(iter(one.gaps.items()))
+    title = Markup("{} minus {}: {} of {}").format(name, term("adjusted"), unbroken(metric.name), one.model)
+    gaps = [other.gaps[name] for other in known if name in other.gaps]
+    sentences = (*_practices(evaluation, one), *_ranges(evaluation, results, name, gaps), _nearer(one))
+    return [Statement(signed(gap, is_share=metric.is_share), title, sentences)]
+
+
+def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
+    """Say how each practice reads beside the adjusted value."""
+    (name, gap), *others = one.gaps.items()
+    yield Markup("Against {}, the {} of {} is {}: it {} {} {} under {} ({}).").format(
+        called(name),
+        unbroken(one.metric.name),
+        one.model,
+        strong(number(one.practices[name])),
+        strong(reads(gap, one.metric)),
+        "than" if is_visible(gap, is_share=one.metric.is_share) else "as",
+        term("adjusted"),
+        evaluation.run_label(evaluation.reference),
+        number(one.adjusted["mean"]),
     )
-    title = Markup("{} against {}, compared with the {}").format(metric.name, name, term("draw", "draws"))
-    ranges = _ranges(evaluation, results, [gap for _, gap in known])
-    return [Statement(signed(gap, is_share=metric.is_share), title, (sentence, *ranges))]
+    if others:
+        told = [
+            f"against {called(name)} it {reads(gap, one.metric)} ({number(one.practices[name])})"
+            for name, gap in others
+        ]
+        yield Markup("{}.").format(_capital(joined(told)))
 
 
-def practice_name(evaluation: Evaluation) -> str:
-    """Name the deterministic aggregation that the reference run is compared with; nothing if there is none."""
-    limit = evaluation.runs[evaluation.reference].spec.limit
-    return "" if limit is None else limit.plain_name
+def _capital(text: Markup) -> Markup:
+    return Markup(text[:1].upper()) + text[1:]
+
+
+def _nearer(one: Beside) -> Markup:
+    """Say what is known about the truth: nothing, unless the study is simulated."""
+    if one.truth is None:
+        return Markup("Which of them is nearer to what a larger panel would say, these data do not tell.")
+    return Markup("Known here, because the study is simulated: against the {}, it is {}.").format(
+        term("truth"), strong(number(one.truth))
+    )
 
 
 def best_first(evaluation: Evaluation, results: pl.DataFrame, metric: Metric) -> list[Result]:
     """Return the rows of a metric in the reference run, the best model first, undefined values last."""
-    rows = evaluation.of_run(results.filter(results["metric"] == metric.name), evaluation.reference).to_dicts()
+    found = evaluation.of_run(results.filter(results["metric"] == metric.name), evaluation.reference)
+    return _sorted(of_estimand(found, ADJUSTED), metric)
+
+
+def _sorted(rows: list[Result], metric: Metric) -> list[Result]:
     sign = -1 if metric.higher_is_better else 1
     return sorted(rows, key=lambda row: (math.isnan(row["mean"]), sign * row["mean"]))
 
 
-def gap_of(row: Result) -> float | None:
-    """Return how much higher the point estimate reads than the mean over draws; nothing if one is not known.
-
-    >>> gap_of({"point_estimate": 0.75, "mean": 0.5}), gap_of({"point_estimate": None, "mean": 0.5})
-    (0.25, None)
-    """
-    if row["point_estimate"] is None:
-        return None
-    gap = float(row["point_estimate"] - row["mean"])
-    return gap if math.isfinite(gap) else None
-
-
 def reads(gap: float | None, metric: Metric) -> str:
-    r"""Say how a point estimate compares with the value against draws.
+    r"""Say how a practice compares with the adjusted value.
 
     >>> from dissensus import TopKAccuracy
     >>> reads(0.031, TopKAccuracy(1)), reads(0.0, TopKAccuracy(1))
@@ -218,46 +371,28 @@ def reads(gap: float | None, metric: Metric) -> str:
     return f"reads {amount(gap, is_share=metric.is_share)} {'higher' if gap > 0 else 'lower'}"
 
 
-def _ranges(evaluation: Evaluation, results: pl.DataFrame, own: Sequence[float]) -> list[Markup]:
+def _ranges(evaluation: Evaluation, results: pl.DataFrame, name: str, own: Sequence[float]) -> list[Markup]:
     """Say how far the difference depends on the model, the aggregation and how much annotators are trusted."""
     metric = evaluation.metrics[0]
-    rows = results.filter(results["metric"] == metric.name).iter_rows(named=True)
-    every = [gap for row in rows if (gap := gap_of(row)) is not None]
+    values = {one.model: one.practices[name] for one in leading(evaluation, results)}
+    rows = of_estimand(results.filter(results["metric"] == metric.name), ADJUSTED)
+    every = [gap for row in rows if math.isfinite(gap := values[row["model"]] - row["mean"])]
     found = []
     if len(own) > 1:
-        found.append(_range(f"the {len(own)} models", own, metric))
+        found.append(_range(f"the {len(own)} models", name, own, metric))
     if len(evaluation.runs) > 1 and len(every) > 1:
         swept = Markup("all {}, {} and models").format(
             term("aggregation", "aggregations"), term("reliability", "reliabilities")
         )
-        found.append(_range(swept, every, metric))
+        found.append(_range(swept, name, every, metric))
     return found
 
 
-def _range(what: Markup | str, gaps: Sequence[float], metric: Metric) -> Markup:
+def _range(what: Markup | str, name: str, gaps: Sequence[float], metric: Metric) -> Markup:
     least, most = (signed(gap, is_share=metric.is_share) for gap in (min(gaps), max(gaps)))
     if least == most:
-        return Markup("Over {}, this difference is {}.").format(what, least)
-    return Markup("Over {}, this difference goes from {} to {}.").format(what, least, most)
-
-
-def _adjusted_alone(evaluation: Evaluation, rows: Sequence[Result], metric: Metric) -> Statement:
-    """Give the values against draws where there is nothing to compare them with."""
-    label = evaluation.runs[evaluation.reference].label
-    values = [
-        Markup("{} for {} ({} to {})").format(
-            strong(number(row["mean"])), row["model"], number(row["low"]), number(row["high"])
-        )
-        for row in rows
-    ]
-    said = Markup("The {} {} under {} is {}.").format(term("adjusted"), unbroken(metric.name), label, joined(values))
-    title = Markup("{} {}").format(term("adjusted", "Adjusted"), unbroken(metric.name))
-    if practice_name(evaluation):
-        return Statement(number(rows[0]["mean"], 2), title, (said,))
-    note = Markup("No deterministic {} belongs to {}, so there is no {} to compare it with.").format(
-        term("aggregation"), label, term("point estimate")
-    )
-    return Statement(number(rows[0]["mean"], 2), title, (said, note))
+        return Markup("Over {}, {} minus adjusted is {}.").format(what, called(name), least)
+    return Markup("Over {}, {} minus adjusted goes from {} to {}.").format(what, called(name), least, most)
 
 
 # How certain the annotations are --------------------------------------------------------------------------
@@ -324,24 +459,29 @@ def _open_categories(evaluation: Evaluation) -> list[Markup]:
 
 
 def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Say which model leads, how sure that is, and which one usual practice would name."""
+    """Say which model leads, how sure that is, and which one agreement and the majority vote would name."""
     if not evaluation.models:
         sentence = Markup("No predictions were given, so nothing is said about models.")
         return [Statement("0", Markup("models evaluated"), (sentence,))]
     if len(evaluation.models) == 1:
         return []
-    metric = evaluation.metrics[0]
-    rows = best_first(evaluation, results, metric)
-    places = [evaluation.models.index(row["model"]) for row in rows[:2]]
-    duel = difference(evaluation, evaluation.reference, 0, *places)
+    duel = duel_of(evaluation, best_first(evaluation, results, evaluation.metrics[0]), evaluation.reference)
     sentences = (
-        *_leader(rows, duel),
-        *_usual_leader(evaluation, rows, metric),
+        *_leader(best_first(evaluation, results, evaluation.metrics[0]), duel),
+        *_agreeing_leader(evaluation, results),
+        *_usual_leader(evaluation, results),
         *_other_leaders(evaluation, results, duel.first),
     )
-    title = Markup("probability that {} is better than {}").format(duel.first, duel.second)
+    title = Markup("probability that {} is better than {}: {} {}, {}").format(
+        duel.first, duel.second, term("adjusted"), unbroken(duel.metric), duel.run
+    )
     tone = "calm" if duel.is_distinguishable else "warm"
     return [Statement(probability_better(duel), title, sentences, tone)]
+
+
+def duel_of(evaluation: Evaluation, rows: Sequence[Result], place: int) -> Difference:
+    """Compare the first two models of some rows by the first metric under one estimate."""
+    return difference(evaluation, place, 0, *(evaluation.models.index(row["model"]) for row in rows[:2]))
 
 
 def probability_better(found: Difference) -> str:
@@ -360,23 +500,50 @@ def _leader(rows: Sequence[Result], duel: Difference) -> Iterable[Markup]:
         second["model"],
         number(second["mean"]),
     )
+    yield judged(duel)
+
+
+def judged(duel: Difference) -> Markup:
+    """Say whether two models can be told apart, with the probability and what all comparisons make of it."""
+    if duel.are_same:
+        return Markup("{}.").format(duel.verdict)
     chance = Markup("the probability that {} is better is {}").format(duel.first, strong(probability_better(duel)))
+    if not duel.is_decided:
+        return Markup("There are {}; {}.").format(duel.verdict, chance)
+    adjusted = small_probability(duel.p_adjusted)
+    many = Markup("the p-value by {} method is {}").format(term("Holm", "Holm's"), adjusted)
     if duel.is_distinguishable:
-        yield Markup("The {} of their difference leaves zero out; {}.").format(term("interval"), chance)
-    else:
-        yield Markup("The two are {}: {}.").format(term("not distinguishable"), chance)
+        return Markup("The {} of their difference leaves zero out; {}, and {}.").format(term("interval"), chance, many)
+    return Markup("The two are {}: {}, and {}.").format(term("not distinguishable"), chance, many)
 
 
-def _usual_leader(evaluation: Evaluation, rows: Sequence[Result], metric: Metric) -> Iterable[Markup]:
-    known = [row for row in rows if gap_of(row) is not None]
+def _agreeing_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
+    """Say which model agrees most with single annotators."""
+    metric = evaluation.metrics[0]
+    rows = _sorted(of_estimand(results.filter(results["metric"] == metric.name), AGREEMENT), metric)
+    if len(rows) < 2:
+        return
+    yield Markup("By {} with single annotators, {} leads ({}), then {} ({}). {}").format(
+        term("agreement"),
+        strong(rows[0]["model"]),
+        number(rows[0]["mean"]),
+        rows[1]["model"],
+        number(rows[1]["mean"]),
+        judged(duel_of(evaluation, rows, len(evaluation.runs))),
+    )
+
+
+def _usual_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
+    metric, rows = evaluation.metrics[0], leading(evaluation, results)
+    known = [one for one in rows if one.gaps]
     if not known:
         return
-    best = (max if metric.higher_is_better else min)(known, key=lambda row: row["point_estimate"])
-    same = best["model"] == rows[0]["model"]
+    name = next(iter(known[0].gaps))
+    best = (max if metric.higher_is_better else min)(known, key=lambda one: one.practices[name])
     yield Markup("Against {}, {} ({}).").format(
-        practice_name(evaluation),
-        Markup("the same model leads") if same else Markup("{} leads instead").format(strong(best["model"])),
-        number(best["point_estimate"]),
+        called(name),
+        Markup("the same model leads") if best is rows[0] else Markup("{} leads instead").format(strong(best.model)),
+        number(best.practices[name]),
     )
 
 
@@ -398,15 +565,19 @@ def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -
 
 def verdict(found: Difference) -> Markup:
     """Say how two models compare, with the numbers."""
+    if found.are_same:
+        return Markup("{}.").format(found.verdict)
     return Markup(
-        "{}: the difference {} minus {} is {} ({} to {}), and the probability that {} is better is {}."
+        "{}: the difference {} minus {} is {} ({} to {}), the probability that {} is better is {}, and the p-value is "
+        "{} alone and {} by Holm's method."
     ).format(
-        found.verdict,
+        _capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
         found.first,
         found.second,
         *map(number, (found.difference, found.low, found.high)),
         found.first,
         probability_better(found),
+        *map(small_probability, (found.p_value, found.p_adjusted)),
     )
 
 

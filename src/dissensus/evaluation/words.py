@@ -52,6 +52,15 @@ def probability(chance: float, n_draws: int) -> str:
     return f"{100 * chance:.0f}\xa0%" if 0.01 <= chance <= 0.99 else f"{100 * chance:.1f}\xa0%"
 
 
+def small_probability(value: float) -> str:
+    r"""Write a p-value; the least that resamples can tell is not zero.
+
+    >>> small_probability(0.0312), small_probability(0.0002), small_probability(1.0)
+    ('0.031', 'under 0.001', '1.000')
+    """
+    return f"under {LEAST:g}" if value < LEAST else number(value)
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Write a number, or a dash where there is none.
 

@@ -148,26 +148,31 @@ def categories_against_conditions(
 
 
 def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run: str) -> Chart:
-    """Plot the agreement of the annotators of every case against its certainty, with the line of least squares."""
+    """Plot the agreement among the annotators of every case against its certainty, with the line of least squares."""
     first = certainties.filter(certainties["top"] == 1).select("case", "certainty")
     known = agreement.drop_nulls("agreement").filter(agreement.drop_nulls("agreement")["agreement"].is_not_nan())
     both = first.join(known.select("case", "agreement"), on="case", maintain_order="left")
     x, y = both["certainty"].to_numpy(), both["agreement"].to_numpy()
     kept = sampled_places(len(both))
     texts = tuple(
-        f"case {case}\ncertainty: {certainty:.3f}\nagreement: {agreed:.3f}"
+        f"case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreed:.3f}"
         for case, certainty, agreed in both[kept].iter_rows()
     )
     points = Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)
     title, line = _regression(x, y)
     panel = Pane(
-        (points, *line), Axis("certainty", (0, 1.02)), Axis("agreement of the annotators", (-0.03, 1.03)), title
+        (points, *line), Axis("certainty", (0, 1.02)), Axis("agreement among annotators", (-0.03, 1.03)), title
     )
     caption = (
-        "Agreement: leave one annotator out, and ask how often the first condition of the others is in the opinion "
-        "left out. Cases with one annotator have no agreement."
+        "Agreement among annotators: leave one of them out, and ask how often the first condition of the others is in "
+        "the opinion left out. Cases with one annotator have none."
     )
-    return Chart(f"Agreement and certainty under {run}", (panel,), caption + sampling_note(len(both)), height=420)
+    return Chart(
+        f"Agreement among annotators, and certainty under {run}",
+        (panel,),
+        caption + sampling_note(len(both)),
+        height=420,
+    )
 
 
 def _regression(x: FloatArray, y: FloatArray) -> tuple[str, tuple[Line, ...]]:

@@ -33,11 +33,14 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     rows, columns = named_places(names, "this model ...", margin=0.5), named_places(names, margin=0.5)
     panel = Pane((Cells(values, labels, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
     caption = (
-        "Share of draws, with cases resampled, in which the model of the row is better; ties count half. Around 0.5 "
-        "the models cannot be told apart."
+        "Share of resamples in which the adjusted value of the model of the row is better; ties count half. It does "
+        "not allow for the number of comparisons, as verdicts do."
     )
     return Chart(
-        f"Probability of being better: {metric} under {run}", (panel,), caption, height=max(180, 46 * len(models))
+        f"Probability of being better: adjusted {metric} under {run}",
+        (panel,),
+        caption,
+        height=max(180, 46 * len(models)),
     )
 
 
@@ -68,18 +71,18 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
     """Stack the probabilities of the ranks of each model: one panel for one run, or one per model across all runs."""
     rows = ranks.filter(ranks["metric"] == metric)
     models = rows["model"].unique(maintain_order=True).to_list()
-    caption = "Probability of each rank over draws with cases resampled; rank 1 is best, ties share ranks."
+    caption = "Probability of each rank of the adjusted values over resamples; rank 1 is best, ties share ranks."
     if run is not None:
         bars = _stacked([(model, rows.filter(rows["model"] == model)) for model in models], len(models))
         panel = Pane(bars, named_places([shortened(model, 22) for model in models]), PROBABILITY)
-        return Chart(f"Ranks by {metric} under {run}", (panel,), caption, height=280)
+        return Chart(f"Ranks by adjusted {metric} under {run}", (panel,), caption, height=280)
     aggregations = list(by_aggregation(rows))
     panels = []
     for model in models:
         for aggregation, runs in aggregations:
             mine = [(reliability, part.filter(part["model"] == model)) for reliability, part in runs]
             panels.append(_across_runs(mine, aggregation, model, len(models)))
-    title = f"Ranks by {metric} under every run"
+    title = f"Ranks by adjusted {metric} under every run"
     return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120, gap=84)
 
 

@@ -48,13 +48,15 @@ def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: floa
         marks = [mark for place, model in enumerate(models) for mark in _model_marks(runs, model, place, models)]
         axis = reliabilities([reliability for reliability, _ in runs])
         axis = _with_point_place(axis, len(runs)) if has_points else axis
-        panels.append(Pane(tuple(marks), axis, Axis(metric, span), aggregation))
+        panels.append(Pane(tuple(marks), axis, Axis(f"adjusted {metric}", span), aggregation))
     caption = (
-        f"Lines: mean over draws. Strong bands: {100 * level:g} % interval of the annotations alone; pale bands: of "
-        "cases like these, annotated likewise. Crosses: the point estimate, against the one answer per case of the "
-        "deterministic aggregation that the runs tend to."
+        f"Lines: adjusted, the mean over draws. Strong bands: {100 * level:g} % interval of the annotations alone; "
+        "pale bands: of cases like these, annotated likewise. Crosses: the point estimate, against the one answer per "
+        "case of the deterministic aggregation that the runs tend to."
     )
-    return Chart(f"{metric} across reliabilities", tuple(panels), caption, columns=min(len(panels), 2), height=360)
+    return Chart(
+        f"Adjusted {metric} across reliabilities", tuple(panels), caption, columns=min(len(panels), 2), height=360
+    )
 
 
 def _with_point_place(axis: Axis, place: int) -> Axis:
@@ -84,7 +86,7 @@ def _model_marks(
 def _told(row: dict[str, object]) -> str:
     """Write a row out in words."""
     parts = (
-        f"{row['model']}: {_written(row['mean'])}",
+        f"{row['model']}, adjusted: {_written(row['mean'])}",
         f"annotations: {_written(row['annotation_low'])} to {_written(row['annotation_high'])}",
         f"annotations and cases: {_written(row['low'])} to {_written(row['high'])}",
     )
@@ -113,13 +115,14 @@ def draws_histogram(
     for place, row in enumerate(rows.iter_rows(named=True)):
         mine = [_numbers(table.filter(table["model"] == row["model"]), "mean") for table in tables]
         last = place == len(rows) - 1
-        x = Axis(metric if last else "", span)
+        x = Axis(f"adjusted {metric}" if last else "", span)
         panels.append(Pane(_draw_marks(mine, row, place), x, Axis("share", form=".1%"), row["model"]))
     caption = (
-        "Solid: the metric over all cases in each draw, so its spread is due to the annotations alone. Pale: where it "
-        "may lie on cases like these. The dashed line marks the point estimate."
+        "Solid: the adjusted metric over all cases in each draw, so its spread is due to the annotations alone. Pale: "
+        "where it may lie on cases like these. The full line marks the adjusted value, the dashed line the "
+        "point estimate."
     )
-    return Chart(f"{metric} over the draws of {run}", tuple(panels), caption, height=130, gap=64)
+    return Chart(f"Adjusted {metric} over the draws of {run}", tuple(panels), caption, height=130, gap=64)
 
 
 def _draw_marks(values: list[FloatArray], row: dict[str, float], place: int) -> tuple[Mark, ...]:
@@ -132,7 +135,7 @@ def _draw_marks(values: list[FloatArray], row: dict[str, float], place: int) -> 
         texts = tuple(f"{share:.1%} of {unit} around {x:.3f}\n{name}" for share, x in zip(shares, middle, strict=True))
         marks.append(Bars(middle, shares, width, colour=theme.hue(place), opacity=opacity, texts=texts))
         top = float(np.nanmax(shares, initial=top))
-    for value, name, dash in ((row["mean"], "mean over draws", 0), (row["point_estimate"], "point estimate", 1)):
+    for value, name, dash in ((row["mean"], "adjusted", 0), (row["point_estimate"], "point estimate", 1)):
         if value is not None and np.isfinite(value):
             told = (f"{name}: {value:.3f}",) * 2
             marks.append(Line(np.full(2, value), np.array([0, top]), name, theme.NEUTRAL, dash=dash, texts=told))
@@ -145,9 +148,9 @@ def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: f
     bins = rows.unique("bin", keep="first", maintain_order=True)
     names = [f"{name}\nn = {number:g}" for name, number in bins.select("bin", "n_cases").iter_rows()]
     marks = _grouped_intervals(rows, bins["bin"].to_list(), "bin", lambda row: f"certainty {row['bin']}")
-    panel = Pane(marks, named_places(names, "certainty of the case"), Axis(metric))
-    caption = f"Mean over draws and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
-    return Chart(f"{metric} by certainty under {run}", (panel,), caption, height=360)
+    panel = Pane(marks, named_places(names, "certainty of the case"), Axis(f"adjusted {metric}"))
+    caption = f"Adjusted value and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
+    return Chart(f"Adjusted {metric} by certainty under {run}", (panel,), caption, height=360)
 
 
 def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level: float = 0.9) -> Chart:
@@ -158,12 +161,12 @@ def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level:
         f"{shortened(name, 24)}\nn ≈ {number:.4g}" for name, number in found.select("category", "n_cases").iter_rows()
     ]
     marks = _grouped_intervals(rows, found["category"].to_list(), "category", lambda row: f"category {row['category']}")
-    panel = Pane(marks, named_places(names, "category of the most plausible condition"), Axis(metric))
+    panel = Pane(marks, named_places(names, "category of the most plausible condition"), Axis(f"adjusted {metric}"))
     caption = (
-        f"Mean over draws and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
+        f"Adjusted value and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
         "n is the expected number."
     )
-    return Chart(f"{metric} by category under {run}", (panel,), caption, height=360)
+    return Chart(f"Adjusted {metric} by category under {run}", (panel,), caption, height=360)
 
 
 def _grouped_intervals(

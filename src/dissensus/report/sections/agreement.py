@@ -1,4 +1,4 @@
-"""Agreement: how far annotators say the same, beside how certain the cases are."""
+"""Agreement among annotators: how far they say the same, beside how certain the cases are."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class AgreementSection(ReportSection):
-    """Show agreement and certainty together."""
+    """Show agreement among annotators and certainty together."""
 
     id = "agreement"
-    title = "Agreement and certainty"
+    title = "Agreement among annotators"
     place = 70
     shows = ("agreement",)
     template = """
-  <p>{{ term("agreement", "Agreement") }} asks how far annotators say the same; {{ term("certainty") }} asks what
-  follows from all they said. Both should go together. Cases far off the line deserve a look: few opinions can agree and
-  yet settle little.</p>
+  <p>{{ term("agreement among annotators", "Agreement among annotators") }} asks how far they say the same as
+  each other, whatever the models say; {{ term("certainty") }} asks what follows from all they said ({{ reference }}).
+  Both should go together. Cases far off the line deserve a look: few opinions can agree and yet settle little.</p>
   {{ figures }}
 """
 

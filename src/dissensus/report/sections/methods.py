@@ -82,17 +82,33 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     if not evaluation.models:
         return
     models = counted(len(evaluation.models), "model was", "models were")
+    yield f"{models} evaluated with {metric_names(evaluation)}, by two estimands that answer different questions."
+    if evaluation.shared is not None:
+        yield "Agreement is the average over annotators of the value against one annotator's answer, without any prior."
     yield (
-        f"{models} evaluated with {metric_names(evaluation)} against every draw; we report averages over draws with "
-        f"{100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise (Bayesian "
-        "bootstrap of the cases), and the same metrics against deterministic aggregation."
+        "Adjusted values are averages over draws; they assume that the draws know nothing of the model, and depend on "
+        "the aggregation and its reliability."
     )
+    yield (
+        f"Both come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
+        f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {_sampled(evaluation)}."
+    )
+    yield "The same metrics against deterministic aggregation (point estimates) are given by name beside them."
     yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
     if len(evaluation.models) > 1:
         yield (
-            "Models were compared on the same draws and the same resampled cases; two models whose interval of the "
-            "difference includes zero are called not distinguishable."
+            "Models were compared on the same draws and the same resampled cases; p-values were adjusted by Holm's "
+            "method over all pairs and metrics of a run, and two models are called not distinguishable unless the "
+            "interval of their difference leaves zero out and the adjusted p-value is small."
         )
+
+
+def _sampled(evaluation: Evaluation) -> str:
+    """Say whether intervals allow for other annotators."""
+    known = [one for one in (*evaluation.annotators, evaluation.shared and evaluation.shared.annotators) if one]
+    if not known:
+        return "with the annotators as fixed, so that the part of who they were is missing"
+    return f"and a jackknife over {counted(known[0].n_annotators, 'annotator')}, who count as a sample as well"
 
 
 def metric_names(evaluation: Evaluation) -> str:
@@ -161,15 +177,15 @@ def _variability(evaluation: Evaluation) -> str:
     known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
     if len(known):
         average, cases = number(float(known.mean()), 2), counted(len(known), "case")
-        text += f" Agreement of one annotator with the others: {average} on average over {cases}."
+        text += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
     return text + " Disagreement was not resolved; it is carried into every result."
 
 
 def _performance_items(evaluation: Evaluation) -> list[Item]:
     names = metric_names(evaluation)
     uncertainty = (
-        f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; the spread over draws alone "
-        "and the Monte Carlo error are given apart."
+        f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; what comes from cases, from "
+        "annotators and from draws, and the Monte Carlo error, are given apart."
     )
     sweep = f"Results are shown for {counted(len(evaluation.runs), 'combination')} of aggregation and reliability."
     failures = "Cases can be sorted by their score and looked at one by one in the case explorer."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dissensus.evaluation.sentences import assumption
 from dissensus.report.pictures import Picture, picture
 from dissensus.report.section import ReportSection, ReportSubject
 
@@ -29,6 +30,7 @@ class Models(ReportSection):
         return {
             "meanings": [(", ".join(names), text) for text, names in meanings.items() if text],
             "results": subject.tables.results().to_dicts(),
+            "assumption": assumption(subject.evaluation),
         }
 
     def pictures(self, subject: ReportSubject) -> Iterator[Picture]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dissensus.evaluation.sentences import best_first, gap_of, practice_name, reads, statements
+from markupsafe import Markup
+
+from dissensus.evaluation.practices import Beside, Result, called, side_by_side
+from dissensus.evaluation.sentences import assumption, leading, reads, statements, strong
+from dissensus.evaluation.words import NOTHING, number
 from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
@@ -15,8 +19,8 @@ if TYPE_CHECKING:
 MARGIN = 0.04
 """Empty room at both ends of the scale, as a share of it."""
 
-NAMES = {"point": "point_estimate", "adjusted": "mean", "low": "low", "high": "high"}
-"""What the scoreboard draws, and the columns that hold it."""
+NAMES = {"": "mean", "_low": "low", "_high": "high"}
+"""What the scoreboard draws of an estimand, and the columns that hold it."""
 
 
 class Summary(ReportSection):
@@ -29,11 +33,16 @@ class Summary(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the statements, and the first metric of all models."""
         evaluation = subject.evaluation
+        found = leading(evaluation, subject.tables.results()) if evaluation.models else []
         return {
             "statements": statements(evaluation),
-            "scores": scores(subject) if evaluation.models else (),
+            "scores": scores(found),
             "metric": evaluation.metrics[0].name if evaluation.metrics else "",
-            "practice": practice_name(evaluation),
+            "practices": list(found[0].practices) if found else [],
+            "has_truth": bool(found) and found[0].truth is not None,
+            "every": everything(subject) if evaluation.models else (),
+            "assumption": assumption(evaluation),
+            "estimate": estimate,
             "level": level(evaluation),
         }
 
@@ -43,35 +52,61 @@ def level(evaluation: Evaluation) -> str:
     return f"{100 * evaluation.level:g} %"
 
 
+def estimate(row: Result | None) -> Markup:
+    """Write a value with its interval.
+
+    >>> str(estimate({"mean": 0.5, "low": 0.25, "high": 0.75}))
+    '<strong>0.500</strong> (0.250 to 0.750)'
+    """
+    if row is None:
+        return Markup(NOTHING)
+    return Markup("{} ({} to {})").format(strong(number(row["mean"])), number(row["low"]), number(row["high"]))
+
+
 @dataclass(frozen=True)
 class Score:
-    """A model against one answer per case and against the draws, in words and on the scale.
+    """A model by both estimands and by every practice, in numbers, in words and on the scale.
 
     Places are percentages of the width of the scale.
     """
 
-    model: str
+    beside: Beside
     values: dict[str, float | None]
     places: dict[str, float]
     verdict: str
 
 
-def scores(subject: ReportSubject) -> tuple[Score, ...]:
-    """Put the point estimates and the adjusted values of the first metric side by side, the best model first."""
-    metric = subject.evaluation.metrics[0]
-    rows = best_first(subject.evaluation, subject.tables.results(), metric)
-    values = [{name: row[column] for name, column in NAMES.items()} for row in rows]
-    finite = [one for each in values for one in each.values() if one is not None and one == one] or [0.0, 1.0]
-    return tuple(
-        Score(row["model"], each, placed(each, min(finite), max(finite)), reads(gap_of(row), metric))
-        for row, each in zip(rows, values, strict=True)
-    )
+def everything(subject: ReportSubject) -> list[Score]:
+    """Put estimands and practices of all models and metrics side by side."""
+    return [score(one, 0.0, 1.0) for one in side_by_side(subject.evaluation, subject.tables.results())]
+
+
+def scores(found: Sequence[Beside]) -> tuple[Score, ...]:
+    """Put estimands and practices of the first metric on one scale, the best model first."""
+    values = [one for each in found for one in drawn(each).values() if one is not None and one == one] or [0.0, 1.0]
+    return tuple(score(one, min(values), max(values)) for one in found)
+
+
+def score(one: Beside, least: float, most: float) -> Score:
+    """Say how the first practice compares with the adjusted value, and place all values between two others."""
+    name, gap = next(iter(one.gaps.items()), ("", None))
+    told = f"{called(name)} {reads(gap, one.metric)}" if name else ""
+    return Score(one, drawn(one), placed(drawn(one), least, most), told[:1].upper() + told[1:])
+
+
+def drawn(one: Beside) -> dict[str, float | None]:
+    """Return what the scale shows of a model: both estimands with their intervals, the first practice, the truth."""
+    rows = {"agreement": one.agreement, "adjusted": one.adjusted}
+    estimated = {
+        name + ending: row[column] for name, row in rows.items() if row is not None for ending, column in NAMES.items()
+    }
+    return {**estimated, "practice": next(iter(one.practices.values()), None), "truth": one.truth}
 
 
 def placed(values: Mapping[str, float | None], least: float, most: float) -> dict[str, float]:
     """Return where values stand between two others, in percent of the width with its margins; none for nothing.
 
-    >>> placed({"low": 0.5, "point": None}, 0.0, 1.0), placed({"low": 1.0}, 1.0, 1.0)
+    >>> placed({"low": 0.5, "truth": None}, 0.0, 1.0), placed({"low": 1.0}, 1.0, 1.0)
     ({'low': 50.0}, {'low': 50.0})
     """
     known = {name: value for name, value in values.items() if value is not None and value == value}

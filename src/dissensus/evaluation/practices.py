@@ -1,0 +1,159 @@
+"""Both estimands beside what is usually reported by deterministic aggregations, and the truth where it is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.given_draws import GivenDraws
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.majority_vote import MajorityVote
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.core.spec import distinct_names
+from dissensus.draws import Plausibilities
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
+from dissensus.metrics.base import Metric
+
+if TYPE_CHECKING:
+    import polars as pl
+
+USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML())
+"""The practices that every table shows, the most usual first."""
+
+TRUTH = "truth"
+"""What the table calls the value against plausibilities that are known, as in a simulated study."""
+
+Result: TypeAlias = dict[str, Any]
+"""A row of :meth:`Evaluation.to_frame`."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All that is said about one model and metric, side by side.
+
+    Attributes
+    ----------
+    model, metric
+        What it is about.
+    agreement, adjusted
+        The rows of the two estimands, the second in the reference run; the first is missing where it is not defined.
+    practices
+        The value against each deterministic aggregation, by its name.
+    truth
+        The value against the truth, where it is known.
+    """
+
+    model: str
+    metric: Metric
+    agreement: Result | None
+    adjusted: Result
+    practices: Mapping[str, float]
+    truth: float | None
+
+    @property
+    def gaps(self) -> dict[str, float]:
+        """How much higher each practice reads than the adjusted value, as far as both are known."""
+        found = {name: value - self.adjusted["mean"] for name, value in self.practices.items()}
+        return {name: float(gap) for name, gap in found.items() if math.isfinite(gap)}
+
+
+def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
+    """Put estimands and practices together for every model and metric, in the order of the table of results.
+
+    >>> from dissensus import Annotations, evaluate
+    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> result = evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["dirichlet:1"], draws=50)
+    >>> (one,) = side_by_side(result, result.to_frame())
+    >>> one.agreement["mean"], dict(one.practices)
+    (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
+    """
+    agreements = {(row["model"], row["metric"]): row for row in of_estimand(results, AGREEMENT)}
+    return [
+        Beside(
+            row["model"],
+            evaluation.metric(row["metric"]),
+            agreements.get((row["model"], row["metric"])),
+            row,
+            _values(evaluation, practices(evaluation), row),
+            _values(evaluation, _known(evaluation), row).get(TRUTH),
+        )
+        for row in of_estimand(evaluation.of_run(results, evaluation.reference), ADJUSTED)
+    ]
+
+
+def of_estimand(results: pl.DataFrame, estimand: str) -> list[Result]:
+    """Return the rows of a table that estimate one thing."""
+    return results.filter(results["estimand"] == estimand).to_dicts()
+
+
+def practices(evaluation: Evaluation) -> dict[str, int]:
+    """Name the deterministic aggregations that are shown, with their places among all that were evaluated.
+
+    They are the usual ones, and the one that the reference run tends to.
+    """
+    points = evaluation.points
+    wanted = [*USUAL, evaluation.runs[evaluation.reference].spec.limit]
+    places = list(dict.fromkeys(points.index(spec) for spec in wanted if spec in points))
+    return dict(zip(_names([points[place] for place in places]), places, strict=True))
+
+
+def called(practice: str) -> str:
+    """Name a practice in a sentence.
+
+    >>> called("majority vote"), called("inverse rank")
+    ('the majority vote', 'inverse rank')
+    """
+    return f"the {practice}" if practice == USUAL[0].plain_name else practice
+
+
+def _names(specs: Sequence[Aggregation]) -> list[str]:
+    return [told.replace(spec.id, spec.plain_name, 1) for told, spec in zip(distinct_names(specs), specs, strict=True)]
+
+
+def _known(evaluation: Evaluation) -> dict[str, int]:
+    """Find the truth among the deterministic aggregations: plausibilities that were given."""
+    places = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
+    return {TRUTH: places[0]} if places else {}
+
+
+def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
+    """Add the truth where it is known, as in a simulated study: every table of practices then shows it.
+
+    Parameters
+    ----------
+    evaluation
+        An evaluation with models.
+    theta
+        The true plausibilities of its cases, a single draw each.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
+    >>> theta = ds.Plausibilities.from_draws([[[0.4, 0.6]], [[0.1, 0.9]]], conditions=["a", "b"], case_names=["x", "y"])
+    >>> known = with_truth(result, theta)
+    >>> side_by_side(known, known.to_frame())[0].truth
+    0.5
+    """
+    from dissensus.evaluation.evaluator import evaluate
+
+    given = GivenDraws(theta, name=TRUTH)
+    found = evaluate(
+        evaluation.study,
+        evaluation.predictions,
+        aggregations=[given],
+        metrics=evaluation.metrics,
+        annotators="fixed",
+    )
+    tallies = (*evaluation.point_tallies, found.tallies[0])
+    return replace(evaluation, points=(*evaluation.points, given), point_tallies=tallies)
+
+
+def _values(evaluation: Evaluation, places: Mapping[str, int], row: Result) -> dict[str, float]:
+    model = evaluation.models.index(row["model"])
+    metric = [one.name for one in evaluation.metrics].index(row["metric"])
+    return {name: float(evaluation.point_tallies[place].means[model, metric, 0]) for name, place in places.items()}

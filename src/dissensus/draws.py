@@ -1,26 +1,26 @@
 """The batch of draws that flows onward: plausibilities on the support of each case, plus one rest mass.
 
 A case mentions U of K conditions. A draw of its plausibilities is U + 1 numbers: one per mentioned condition and the
-mass of all others together, which splits among them by a symmetric Dirichlet distribution. A dense view with K numbers
-is built only on request.
+mass of all others together, which splits among them by a Dirichlet distribution, symmetric unless conditions have
+weights. A dense view with K numbers is built only on request.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked, is_list
 from dissensus.core.checks import check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
-from dissensus.core.ragged import row_of_each, take_rows
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +34,9 @@ Result = TypeVar("Result")
 
 BATCH_VALUES = 2_000_000
 """How many numbers a batch holds at most (16 MB), unless a single case needs more."""
+
+TINY = float(np.nextafter(0.0, 1.0))
+"""The smallest positive number: there is a rest, and it is behind everything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +58,16 @@ class Batch:
     values : (n_draws * sum of (U + 1),)
         Case after case, each a C-ordered (n_draws, U + 1) matrix whose last column is the rest mass.
     rest_shapes : (n_cases,)
-        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+        Shape of each unmentioned condition in the Dirichlet distribution that splits the rest mass, per unit of its
+        weight.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+    rest_sums : (K + 1,), optional
+        Sums of the weights of all conditions before each one; by default all conditions weigh the same.
+    order_values : like ``values``, optional
+        What the orders of draws are found by, where that is not ``values``.
+    is_mentioned : (sum of U,), optional
+        Which conditions of the support are mentioned, where not all are; see :meth:`identified`.
 
     Examples
     --------
@@ -76,6 +86,9 @@ class Batch:
     values: FloatArray
     rest_shapes: FloatArray
     rest_keys: KeyArray
+    rest_sums: FloatArray | None = None
+    order_values: FloatArray | None = None
+    is_mentioned: BoolArray | None = None
 
     @staticmethod
     @checked
@@ -155,7 +168,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0))
+        return replace(self, values=np.empty(0), order_values=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
@@ -169,18 +182,149 @@ class Batch:
         >>> batch.dense()[0]
         array([[0.75, 0.25, 0.  ]])
         """
-        from dissensus.kernels.compact import split_every_rest
-
         full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
         for case in range(self.n_cases):
-            codes = self.support_of(case)
-            others = np.delete(np.arange(self.n_conditions), codes)
             draws = self.of_case(case)
-            full[case][:, codes] = draws[:, :-1]
-            full[case][:, others] = split_every_rest(
-                np.ascontiguousarray(draws[:, -1]), len(others), self.rest_shapes[case], self.rest_keys[case]
-            )
+            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]))
+            codes = self._mentioned_of(case)
+            full[case][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
         return full
+
+    def _mentioned_of(self, case: int) -> IntArray:
+        """Return the codes of the conditions of one case that somebody mentioned."""
+        if self.is_mentioned is None:
+            return self.support_of(case)
+        return self.support_of(case)[self.is_mentioned[self.support_offsets[case] : self.support_offsets[case + 1]]]
+
+    def _split_rest(self, case: int, masses: FloatArray) -> FloatArray:
+        """Split the rest mass of every draw of a case among its conditions, shape (n_draws, K)."""
+        from dissensus.kernels.compact import split_every_rest, split_every_unequal_rest
+        from dissensus.kernels.rest import Weights
+
+        codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
+        if self.rest_sums is not None:
+            return split_every_unequal_rest(masses, Weights(self.rest_sums, codes, shape), key)
+        full = np.zeros((self.n_draws, self.n_conditions))
+        others = np.delete(np.arange(self.n_conditions), codes)
+        full[:, others] = split_every_rest(masses, len(others), shape, key)
+        return full
+
+    def rest_average(self, of_all: FloatArray, of_members: FloatArray) -> FloatArray:
+        """Average numbers of the unmentioned conditions by their weights, shape (n_cases,).
+
+        Parameters
+        ----------
+        of_all : (n_cases,) or a number
+            Sum over all conditions of weight times number.
+        of_members : (sum of U,)
+            The numbers of the support.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"]))
+        >>> batch.rest_average(2.0, np.array([0.5, 0.5]))
+        array([0.5])
+        """
+        weights, case = self.member_weights(), row_of_each(self.support_offsets)
+        own = weighted_counts(case, weights * of_members, self.n_cases)
+        has_rest = self._n_mentioned < self.n_conditions
+        left = np.where(has_rest, self.total_weight - weighted_counts(case, weights, self.n_cases), 1.0)
+        return np.where(has_rest, (of_all - own) / left, 0.0)
+
+    def member_weights(self) -> FloatArray:
+        """Return the weight of each condition of the support if it is mentioned, otherwise zero, shape (sum of U,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.member_weights()
+        array([1., 1.])
+        """
+        weights = np.ones(len(self.support)) if self.rest_sums is None else np.diff(self.rest_sums)[self.support]
+        return weights if self.is_mentioned is None else weights * self.is_mentioned
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all conditions."""
+        return float(self.n_conditions) if self.rest_sums is None else float(self.rest_sums[-1])
+
+    @property
+    def _n_mentioned(self) -> IntArray:
+        """Number of mentioned conditions of each case, shape (n_cases,)."""
+        if self.is_mentioned is None:
+            return self.support_sizes
+        return np.bincount(row_of_each(self.support_offsets)[self.is_mentioned], minlength=self.n_cases)
+
+    def plausibility_of(self, case: int, code: int, draws: IntArray) -> FloatArray:
+        """Return the plausibility of one condition of a case in some draws, mentioned or not.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.plausibility_of(0, 1, np.array([0]))
+        array([0.25])
+        """
+        from dissensus.kernels.compact import unmentioned_masses
+        from dissensus.kernels.rest import Weights
+
+        chosen, codes = self.of_case(case)[draws], self._mentioned_of(case)
+        if code in codes:
+            return np.asarray(chosen[:, np.searchsorted(self.support_of(case), code)])
+        if self.rest_sums is None:
+            return np.asarray(self._split_rest(case, np.ascontiguousarray(self.of_case(case)[:, -1]))[draws, code])
+        weights = Weights(self.rest_sums, codes, self.rest_shapes[case])
+        return unmentioned_masses(chosen[:, -1], weights, self.rest_keys[case], draws, code)
+
+    def identified(self, depth: int) -> Batch:
+        """Add the unmentioned conditions to the support that are among the first ones of a draw, if they have weights.
+
+        Conditions that weigh the same are exchangeable, and nobody needs to know which of them is first. Others must be
+        told apart. Their plausibilities stay part of the rest (they are zero in ``values``); ``order_values`` holds
+        them where they are among the first ``depth`` of a draw.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.identified(1) is batch
+        True
+        """
+        if self.rest_sums is None or self.is_mentioned is not None:
+            return self
+        from dissensus.kernels.leaders import unmentioned_leaders
+
+        leaders = unmentioned_leaders(self.layout(), self.values, min(depth, self.n_conditions))
+        case = row_of_each(self.support_offsets)
+        own, others = case * self.n_conditions + self.support, leaders.cases * self.n_conditions + leaders.codes
+        members = np.union1d(own, others)
+        wider = replace(
+            self,
+            support_offsets=np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions),
+            support=members % self.n_conditions,
+            is_mentioned=np.isin(members, own, assume_unique=True),
+        )
+        values = self._widened(wider)
+        ordered = values.copy()
+        first, width = self.n_draws * wider.columns, wider.support_sizes + 1
+        rests = _rest_positions(wider)
+        ordered[rests] = np.minimum(values[rests], TINY)
+        place = np.searchsorted(members, others) - wider.support_offsets[leaders.cases]
+        ordered[first[leaders.cases] + leaders.draws * width[leaders.cases] + place] = leaders.masses
+        return replace(wider, values=values, order_values=ordered)
+
+    def _widened(self, wider: Batch) -> FloatArray:
+        """Copy the draws into a batch with a larger support; what is new there is zero."""
+        values = np.zeros(self.n_draws * wider.columns[-1])
+        assert wider.is_mentioned is not None
+        for case in range(self.n_cases):
+            start, stop = wider.support_offsets[case : case + 2]
+            block = values[self.n_draws * (start + case) : self.n_draws * (stop + case + 1)]
+            kept = np.append(wider.is_mentioned[start:stop], True)
+            block.reshape(self.n_draws, -1)[:, kept] = self.of_case(case)
+        return values
 
     def means(self) -> FloatArray:
         """Return the means over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -194,7 +338,19 @@ class Batch:
         """
         from dissensus.kernels.compact import mean_draws
 
-        return mean_draws(self.layout(), self.values)
+        means = mean_draws(self.layout(), self.values)
+        return means if self.is_mentioned is None else self._shared_out(means)
+
+    def _shared_out(self, means: FloatArray) -> FloatArray:
+        """Give the unmentioned conditions of the support their part of the rest, on average."""
+        assert self.rest_sums is not None
+        assert self.is_mentioned is not None
+        case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
+        left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
+        share = np.where(self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / left[case])
+        means[np.arange(len(case)) + case] += share * means[rests][case]
+        means[rests] *= 1.0 - weighted_counts(case, share, self.n_cases)
+        return means
 
     def deviations(self) -> FloatArray:
         """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -236,7 +392,7 @@ class Batch:
         """
         from dissensus.kernels.orders import draw_orders
 
-        return draw_orders(self.layout(), self.values, 1)
+        return draw_orders(self.layout(), self.values if self.order_values is None else self.order_values, 1)
 
     def layout(self) -> Layout:
         """Return what kernels need to know to walk through ``values``.
@@ -249,13 +405,16 @@ class Batch:
         3
         """
         from dissensus.kernels.compact import Layout
+        from dissensus.kernels.jit import plain
 
         return Layout(
             self.n_draws,
             self.n_conditions,
             np.ascontiguousarray(self.support_offsets, dtype=np.int64),
+            plain(np.asarray(self.support, dtype=np.int64)),
             np.ascontiguousarray(self.rest_shapes, dtype=np.float64),
             np.ascontiguousarray(self.rest_keys, dtype=np.uint64),
+            np.empty(0) if self.rest_sums is None or self.is_mentioned is not None else plain(self.rest_sums),
         )
 
 
@@ -320,6 +479,13 @@ class Plausibilities:
         Draws the plausibilities of cases given by position.
     threads
         How many threads draw at the same time.
+    positions : (n_cases,), optional
+        Which cases of the sampler these are; by default all of them.
+    rest_sums : (K + 1,), optional
+        Sums of the weights of the conditions before each one, by which unmentioned ones share the rest; by default all
+        weigh the same.
+    fitted
+        The numbers that parameters stand for which were fitted to the study, by name.
 
     Examples
     --------
@@ -345,6 +511,8 @@ class Plausibilities:
     sampler: Sampler
     threads: int = 1
     positions: IntArray | None = None
+    rest_sums: FloatArray | None = None
+    fitted: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     @checked
@@ -412,9 +580,10 @@ class Plausibilities:
     def __repr__(self) -> str:
         chains = f" in {self.n_chains} chains" if self.n_chains > 1 else ""
         excluded = f"; {len(self.excluded)} unannotated excluded" if self.excluded else ""
+        fitted = "".join(f"; {name} fitted: {value:.3g}" for name, value in self.fitted.items())
         return (
             f"Plausibilities: {self.n_cases} cases, {self.n_draws} draws{chains}, "
-            f"{self.n_conditions} conditions{excluded}"
+            f"{self.n_conditions} conditions{excluded}{fitted}"
         )
 
     def __iter__(self) -> Iterator[Batch]:
@@ -502,7 +671,7 @@ class Plausibilities:
         return np.concatenate(parts) if parts else np.zeros((0, self.n_draws, self.n_conditions))
 
     def mean(self) -> FloatArray:
-        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally.
+        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest by weight.
 
         Examples
         --------
@@ -516,13 +685,15 @@ class Plausibilities:
         return self._spread(np.concatenate(means) if means else np.empty(0))
 
     def _spread(self, side_by_side: FloatArray) -> FloatArray:
-        """Put U + 1 numbers per case into K columns, the last one divided equally among the unmentioned."""
-        columns = self.support_offsets + np.arange(self.n_cases + 1)
+        """Put U + 1 numbers per case into K columns, the last one divided among the unmentioned by their weights."""
+        columns, case = self.support_offsets + np.arange(self.n_cases + 1), row_of_each(self.support_offsets)
         is_rest = np.zeros(columns[-1], dtype=np.bool_)
         is_rest[columns[1:] - 1] = True
-        others = np.maximum(self.n_conditions - np.diff(self.support_offsets), 1)
-        full = np.repeat((side_by_side[is_rest] / others)[:, None], self.n_conditions, axis=1)
-        full[row_of_each(self.support_offsets), self.support] = side_by_side[~is_rest]
+        weights = np.ones(self.n_conditions) if self.rest_sums is None else np.diff(self.rest_sums)
+        others = weights.sum() - weighted_counts(case, weights[self.support], self.n_cases)
+        share = side_by_side[is_rest] / np.where(np.diff(self.support_offsets) < self.n_conditions, others, 1.0)
+        full = share[:, None] * weights
+        full[case, self.support] = side_by_side[~is_rest]
         return full
 
     def summary(self, *, advance: Callable[[int], None] | None = None) -> pl.DataFrame:
@@ -589,6 +760,13 @@ class Plausibilities:
         first = pl.Series(np.repeat(self.support_offsets[:-1] + np.arange(self.n_cases), sizes * self.n_draws))
         rows = pl.concat(parts).with_columns((pl.col("column") + first).cast(pl.UInt32))
         return rows.join(labels, on="column", maintain_order="left").select("case", "draw", "condition", "plausibility")
+
+
+def _rest_positions(batch: Batch) -> IntArray:
+    """Return where in ``values`` the rest mass of every draw stands, shape (n_cases * n_draws,)."""
+    width = batch.support_sizes + 1
+    first = batch.n_draws * batch.columns[:-1]
+    return ((first + width - 1)[:, None] + np.arange(batch.n_draws) * width[:, None]).ravel()
 
 
 def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:

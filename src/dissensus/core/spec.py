@@ -226,6 +226,8 @@ def read_value(hint: Any, text: str) -> Any:
     origin, choices = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         others = [choice for choice in choices if choice is not type(None)]
+        if any(get_origin(choice) is Literal and text in get_args(choice) for choice in others):
+            return text
         return None if text == "none" and len(others) < len(choices) else read_value(others[0], text)
     if origin is tuple:
         return tuple(read_value(choices[0], part.strip()) for part in text.split(","))

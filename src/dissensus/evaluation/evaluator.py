@@ -221,7 +221,8 @@ def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
 def _runs(specs: Sequence[Aggregation], sampled: Sequence[Plausibilities]) -> tuple[Run, ...]:
     names = distinct_names(specs)
     return tuple(
-        Run(spec, name, drawn.n_draws, drawn.n_chains) for spec, name, drawn in zip(specs, names, sampled, strict=True)
+        Run(spec, name, drawn.n_draws, drawn.n_chains, drawn.fitted)
+        for spec, name, drawn in zip(specs, names, sampled, strict=True)
     )
 
 

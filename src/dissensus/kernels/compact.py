@@ -9,7 +9,16 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import Keys
-from dissensus.kernels.rest import Branches, new_branches, split_rest
+from dissensus.kernels.rest import (
+    Branches,
+    Ranges,
+    Weights,
+    new_branches,
+    new_ranges,
+    split_rest,
+    split_unequal,
+    unequal_mass,
+)
 
 
 class Layout(NamedTuple):
@@ -22,17 +31,24 @@ class Layout(NamedTuple):
     support_offsets : (n_cases + 1,)
         Case ``i`` has ``U = support_offsets[i + 1] - support_offsets[i]`` mentioned conditions; its draws are a
         C-ordered (n_draws, U + 1) matrix that begins at ``n_draws * (support_offsets[i] + i)``.
+    support : (sum of U,)
+        Codes of the mentioned conditions, ascending within a case.
     rest_shapes : (n_cases,)
-        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+        Shape of an unmentioned condition in the Dirichlet distribution that splits the rest mass; where conditions have
+        weights, per unit of weight.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+    rest_sums : (K + 1,) or (0,)
+        Sums of the weights of all conditions before each one; empty if all weigh the same.
     """
 
     n_draws: int
     n_conditions: int
     support_offsets: IntArray
+    support: IntArray
     rest_shapes: FloatArray
     rest_keys: Keys
+    rest_sums: FloatArray
 
 
 def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
@@ -48,6 +64,46 @@ def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatA
     n_draws, n = split.shape
     for draw in range(n_draws):
         split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
+
+
+def split_every_unequal_rest(masses: FloatArray, weights: Weights, key: np.uint64) -> FloatArray:
+    """Split the rest mass of every draw of a case among its unmentioned conditions, shape (n_draws, K)."""
+    split = np.zeros((len(masses), len(weights.sums) - 1))
+    sums, mentioned, shape = weights
+    split_unequal_masses(plain(masses), Weights(plain(sums), plain(mentioned), float(shape)), key, split, new_ranges())
+    return split
+
+
+@compiled
+def split_unequal_masses(
+    masses: FloatArray, weights: Weights, key: np.uint64, split: FloatArray, ranges: Ranges
+) -> None:
+    """Do what :func:`split_every_unequal_rest` says, for plain arrays."""
+    for draw in range(len(masses)):
+        split_unequal(masses[draw], weights, key, draw, split[draw], ranges)
+
+
+def unmentioned_masses(masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, code: int) -> FloatArray:
+    """Return the mass of one unmentioned condition in some draws, given their rest masses, shape (len(draws),)."""
+    found, (sums, mentioned, shape) = np.empty(len(draws)), weights
+    own = Weights(plain(sums), plain(mentioned), float(shape))
+    look_up_masses(plain(masses), own, key, plain(draws), int(code), found, new_ranges())
+    return found
+
+
+@compiled
+def look_up_masses(
+    masses: FloatArray,
+    weights: Weights,
+    key: np.uint64,
+    draws: IntArray,
+    code: int,
+    found: FloatArray,
+    ranges: Ranges,
+) -> None:
+    """Do what :func:`unmentioned_masses` says, for plain arrays."""
+    for i in range(len(draws)):
+        found[i] = unequal_mass(masses[i], weights, key, draws[i], code, ranges)
 
 
 def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:

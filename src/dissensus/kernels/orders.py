@@ -14,7 +14,15 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, inlined, inner, plain
-from dissensus.kernels.rest import Branches, largest_unmentioned, new_branches
+from dissensus.kernels.rest import (
+    Branches,
+    Ranges,
+    Weights,
+    largest_unequal,
+    largest_unmentioned,
+    new_branches,
+    new_ranges,
+)
 
 MIXER = 0x2545F4914F6CDD1D
 """Multiplier of the hashes."""
@@ -204,7 +212,9 @@ class OrderRoom(NamedTuple):
         Hash table: which order stands here, or -1.
     best, members, others : (depth,)
         The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
-    branches
+    other_codes : (depth,)
+        Whose these are, where conditions have weights.
+    branches, ranges
         For finding these.
     """
 
@@ -217,7 +227,9 @@ class OrderRoom(NamedTuple):
     best: FloatArray
     members: IntArray
     others: FloatArray
+    other_codes: IntArray
     branches: Branches
+    ranges: Ranges
 
 
 def new_room(layout: Layout, depth: int) -> OrderRoom:
@@ -226,7 +238,8 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
     rows = integers((n_draws + 1) * largest), integers((n_draws + 1) * largest)
     numbers = integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
-    return OrderRoom(*rows, *numbers, slots, np.empty(depth), integers(depth), np.empty(depth), new_branches())
+    best, others = (np.empty(depth), integers(depth)), (np.empty(depth), integers(depth))
+    return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_ranges())
 
 
 @inner
@@ -262,7 +275,13 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, 
             n_others = 0
             if rest > 0.0 and rest >= last:
                 below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
+                if len(layout.rest_sums) > 0:
+                    weights = Weights(layout.rest_sums, layout.support[first : first + size], shape)
+                    n_others = largest_unequal(
+                        rest, weights, key, draw, below, room.others, room.other_codes, room.ranges
+                    )
+                else:
+                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
             row_above, row_tied = above[end : end + size], tied[end : end + size]
             is_special = write_row(
                 values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied

@@ -1,0 +1,77 @@
+"""The unmentioned conditions that are among the first of a draw, where they are not exchangeable."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.orders import find_leaders, integers
+from dissensus.kernels.rest import Ranges, Weights, largest_unequal, new_ranges
+
+
+class LeaderRoom(NamedTuple):
+    """Hold room for the first conditions of a draw: mentioned ones, and the masses and codes of others."""
+
+    best: FloatArray
+    members: IntArray
+    others: FloatArray
+    codes: IntArray
+    ranges: Ranges
+
+
+class Leaders(NamedTuple):
+    """Hold which unmentioned conditions are among the first of which draws: case, draw, code and mass of each."""
+
+    cases: IntArray
+    draws: IntArray
+    codes: IntArray
+    masses: FloatArray
+
+
+def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leaders:
+    """Find all unmentioned conditions that are among the first ``depth`` conditions of a draw.
+
+    Notes
+    -----
+    A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
+    """
+    values, most = plain(values), layout.n_draws * depth
+    room = LeaderRoom(np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_ranges())
+    draws, codes, masses = integers(most), integers(most), np.empty(most)
+    parts = []
+    for case in range(len(layout.rest_shapes)):
+        n = find_others(layout, case, values, room, draws, codes, masses)
+        parts.append(Leaders(np.full(n, case), draws[:n].copy(), codes[:n].copy(), masses[:n].copy()))
+    return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@compiled
+def find_others(
+    layout: Layout,
+    case: int,
+    values: FloatArray,
+    room: LeaderRoom,
+    draws: IntArray,
+    codes: IntArray,
+    masses: FloatArray,
+) -> int:
+    """Write down the unmentioned conditions among the first ones of all draws of a case; return their number."""
+    first, depth = layout.support_offsets[case], len(room.best)
+    size = layout.support_offsets[case + 1] - first
+    weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
+    source, found = layout.n_draws * (first + case), 0
+    for draw in range(layout.n_draws):
+        filled, _ = find_leaders(values, source, size, room.best, room.members)
+        last, rest = room.best[depth - 1] if filled == depth else 0.0, values[source + size]
+        if rest > last:
+            key = layout.rest_keys[case]
+            n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.ranges)
+            for i in range(n):
+                draws[found], codes[found], masses[found] = draw, room.codes[i], room.others[i]
+                found += 1
+        source += size + 1
+    return found

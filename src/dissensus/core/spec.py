@@ -148,8 +148,8 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     >>> from dissensus.aggregation.base import Aggregation
     >>> [one.reliability for one in specs_from(Aggregation.family, "plackett-luce:1,3")]
     [1.0, 3.0]
-    >>> specs_from(Aggregation.family, "probabilistic-inverse-rank:30:ties=each")
-    [ProbabilisticInverseRank(reliability=30.0, ties='each', alpha=0.0)]
+    >>> specs_from(Aggregation.family, "dirichlet:1:alpha=fitted")
+    [Dirichlet(reliability=1.0, alpha='fitted', prior='symmetric')]
     """
     name, *parts = [part.strip() for part in text.split(":")]
     kind = family.find(name)

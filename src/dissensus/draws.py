@@ -185,7 +185,7 @@ class Batch:
         full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
         for case in range(self.n_cases):
             draws = self.of_case(case)
-            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]))
+            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
             codes = self._mentioned_of(case)
             full[case][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
         return full
@@ -196,17 +196,17 @@ class Batch:
             return self.support_of(case)
         return self.support_of(case)[self.is_mentioned[self.support_offsets[case] : self.support_offsets[case + 1]]]
 
-    def _split_rest(self, case: int, masses: FloatArray) -> FloatArray:
-        """Split the rest mass of every draw of a case among its conditions, shape (n_draws, K)."""
+    def _split_rest(self, case: int, masses: FloatArray, draws: IntArray) -> FloatArray:
+        """Split the rest masses (n_draws,) of a case among its conditions in some draws, shape (len(draws), K)."""
         from dissensus.kernels.compact import split_every_rest, split_every_unequal_rest
         from dissensus.kernels.rest import Weights
 
         codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
         if self.rest_sums is not None:
-            return split_every_unequal_rest(masses, Weights(self.rest_sums, codes, shape), key)
-        full = np.zeros((self.n_draws, self.n_conditions))
+            return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws)
+        full = np.zeros((len(draws), self.n_conditions))
         others = np.delete(np.arange(self.n_conditions), codes)
-        full[:, others] = split_every_rest(masses, len(others), shape, key)
+        full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
         return full
 
     def rest_average(self, of_all: FloatArray, of_members: FloatArray) -> FloatArray:
@@ -267,16 +267,10 @@ class Batch:
         >>> batch.plausibility_of(0, 1, np.array([0]))
         array([0.25])
         """
-        from dissensus.kernels.compact import unmentioned_masses
-        from dissensus.kernels.rest import Weights
-
-        chosen, codes = self.of_case(case)[draws], self._mentioned_of(case)
+        masses, codes = np.ascontiguousarray(self.of_case(case)[:, -1]), self._mentioned_of(case)
         if code in codes:
-            return np.asarray(chosen[:, np.searchsorted(self.support_of(case), code)])
-        if self.rest_sums is None:
-            return np.asarray(self._split_rest(case, np.ascontiguousarray(self.of_case(case)[:, -1]))[draws, code])
-        weights = Weights(self.rest_sums, codes, self.rest_shapes[case])
-        return unmentioned_masses(chosen[:, -1], weights, self.rest_keys[case], draws, code)
+            return np.asarray(self.of_case(case)[draws, np.searchsorted(self.support_of(case), code)])
+        return np.asarray(self._split_rest(case, masses, draws)[:, code])
 
     def identified(self, depth: int) -> Batch:
         """Add the unmentioned conditions to the support that are among the first ones of a draw, if they have weights.

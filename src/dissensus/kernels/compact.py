@@ -9,16 +9,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import Keys
-from dissensus.kernels.rest import (
-    Branches,
-    Ranges,
-    Weights,
-    new_branches,
-    new_ranges,
-    split_rest,
-    split_unequal,
-    unequal_mass,
-)
+from dissensus.kernels.rest import Atoms, Branches, Weights, draw_atoms, new_atoms, new_branches, split_rest
 
 
 class Layout(NamedTuple):
@@ -66,44 +57,29 @@ def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatA
         split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
 
 
-def split_every_unequal_rest(masses: FloatArray, weights: Weights, key: np.uint64) -> FloatArray:
-    """Split the rest mass of every draw of a case among its unmentioned conditions, shape (n_draws, K)."""
-    split = np.zeros((len(masses), len(weights.sums) - 1))
-    sums, mentioned, shape = weights
-    split_unequal_masses(plain(masses), Weights(plain(sums), plain(mentioned), float(shape)), key, split, new_ranges())
+def split_every_unequal_rest(masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray) -> FloatArray:
+    """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K)."""
+    split, (sums, mentioned, shape) = np.zeros((len(masses), len(weights.sums) - 1)), weights
+    own, best = Weights(plain(sums), plain(mentioned), float(shape)), (np.empty(0), np.empty(0, dtype=np.int64))
+    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(split.shape[1]))
     return split
 
 
 @compiled
 def split_unequal_masses(
-    masses: FloatArray, weights: Weights, key: np.uint64, split: FloatArray, ranges: Ranges
-) -> None:
-    """Do what :func:`split_every_unequal_rest` says, for plain arrays."""
-    for draw in range(len(masses)):
-        split_unequal(masses[draw], weights, key, draw, split[draw], ranges)
-
-
-def unmentioned_masses(masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, code: int) -> FloatArray:
-    """Return the mass of one unmentioned condition in some draws, given their rest masses, shape (len(draws),)."""
-    found, (sums, mentioned, shape) = np.empty(len(draws)), weights
-    own = Weights(plain(sums), plain(mentioned), float(shape))
-    look_up_masses(plain(masses), own, key, plain(draws), int(code), found, new_ranges())
-    return found
-
-
-@compiled
-def look_up_masses(
     masses: FloatArray,
     weights: Weights,
     key: np.uint64,
     draws: IntArray,
-    code: int,
-    found: FloatArray,
-    ranges: Ranges,
+    split: FloatArray,
+    best: tuple[FloatArray, IntArray],
+    atoms: Atoms,
 ) -> None:
-    """Do what :func:`unmentioned_masses` says, for plain arrays."""
-    for i in range(len(draws)):
-        found[i] = unequal_mass(masses[i], weights, key, draws[i], code, ranges)
+    """Do what :func:`split_every_unequal_rest` says, for plain arrays; ``best`` is empty."""
+    for row in range(len(draws)):
+        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms)
+        for i in range(n):
+            split[row, atoms.codes[i]] = atoms.masses[i]
 
 
 def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.orders import find_leaders, integers
-from dissensus.kernels.rest import Ranges, Weights, largest_unequal, new_ranges
+from dissensus.kernels.rest import Atoms, Weights, largest_unequal, new_atoms
 
 
 class LeaderRoom(NamedTuple):
@@ -20,7 +20,7 @@ class LeaderRoom(NamedTuple):
     members: IntArray
     others: FloatArray
     codes: IntArray
-    ranges: Ranges
+    atoms: Atoms
 
 
 class Leaders(NamedTuple):
@@ -40,7 +40,9 @@ def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leade
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
     values, most = plain(values), layout.n_draws * depth
-    room = LeaderRoom(np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_ranges())
+    room = LeaderRoom(
+        np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
+    )
     draws, codes, masses = integers(most), integers(most), np.empty(most)
     parts = []
     for case in range(len(layout.rest_shapes)):
@@ -69,7 +71,7 @@ def find_others(
         last, rest = room.best[depth - 1] if filled == depth else 0.0, values[source + size]
         if rest > last:
             key = layout.rest_keys[case]
-            n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.ranges)
+            n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.atoms)
             for i in range(n):
                 draws[found], codes[found], masses[found] = draw, room.codes[i], room.others[i]
                 found += 1

@@ -15,13 +15,13 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.rest import (
+    Atoms,
     Branches,
-    Ranges,
     Weights,
     largest_unequal,
     largest_unmentioned,
+    new_atoms,
     new_branches,
-    new_ranges,
 )
 
 MIXER = 0x2545F4914F6CDD1D
@@ -214,7 +214,7 @@ class OrderRoom(NamedTuple):
         The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
     other_codes : (depth,)
         Whose these are, where conditions have weights.
-    branches, ranges
+    branches, atoms
         For finding these.
     """
 
@@ -229,7 +229,7 @@ class OrderRoom(NamedTuple):
     others: FloatArray
     other_codes: IntArray
     branches: Branches
-    ranges: Ranges
+    atoms: Atoms
 
 
 def new_room(layout: Layout, depth: int) -> OrderRoom:
@@ -239,7 +239,7 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
     numbers = integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
     best, others = (np.empty(depth), integers(depth)), (np.empty(depth), integers(depth))
-    return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_ranges())
+    return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_atoms(layout.n_conditions))
 
 
 @inner
@@ -278,7 +278,7 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, 
                 if len(layout.rest_sums) > 0:
                     weights = Weights(layout.rest_sums, layout.support[first : first + size], shape)
                     n_others = largest_unequal(
-                        rest, weights, key, draw, below, room.others, room.other_codes, room.ranges
+                        rest, weights, key, draw, below, room.others, room.other_codes, room.atoms
                     )
                 else:
                     n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)

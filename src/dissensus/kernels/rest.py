@@ -1,7 +1,7 @@
 """Split the rest mass of a draw among the unmentioned conditions, lazily.
 
-The n unmentioned conditions are exchangeable, their shares being Dirichlet(shape, ..., shape), or they have weights,
-and their shares are Dirichlet(shape * weights). The split is a binary tree. A node with c members gives its halves of
+The n unmentioned conditions are exchangeable, their shares being Dirichlet(shape, ..., shape), or they have weights
+(see below). The split is a binary tree. A node with c members gives its halves of
 c // 2 and c - c // 2 members a Beta distributed share of its mass, drawn from a stream of its own, keyed by case, draw
 and node. Whoever asks for a part of the tree finds the same numbers as the one who writes all of it out, and the cost
 follows what was asked for, not n.
@@ -16,7 +16,17 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import inner
-from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, new_streams, start, subkey
+from dissensus.kernels.randomness import (
+    Keys,
+    Stream,
+    Streams,
+    beta_log_odds,
+    log_gamma,
+    new_streams,
+    start,
+    subkey,
+    uniform,
+)
 
 DEPTH = 64
 """More than the depth of any tree of 2**63 members."""
@@ -150,8 +160,13 @@ def largest_unmentioned(
 
 
 # Unequal weights --------------------------------------------------------------------------------------
-# The tree of conditions that are not exchangeable: a node is a range of codes, and its halves share its mass by a Beta
-# distribution whose parameters are the sums of the shapes of their unmentioned conditions.
+# Shares that are Dirichlet(shape * weights) are drawn in size-biased order: a condition comes next with a probability
+# in proportion to its weight, and takes a Beta(a + 1, A - a) share of what is left, a being its parameter and A the sum
+# of those that are left. Large shares come early, so that whoever looks for the largest is soon done: no condition that
+# is still to come can have more than all that is left. After a number of steps the others are written out at once.
+
+STEPS = 32
+"""How many conditions come one by one."""
 
 
 class Weights(NamedTuple):
@@ -172,100 +187,143 @@ class Weights(NamedTuple):
     shape: float
 
 
-class Ranges(NamedTuple):
-    """Hold the ranges that were not followed yet: node, first code and one past the last, and mass; and a stream."""
+class Atoms(NamedTuple):
+    """Hold room for the conditions of the rest of a draw as they come, each array of length K.
+
+    Attributes
+    ----------
+    streams
+        A stream for all.
+    excluded
+        Codes of what is mentioned or has come already, ascending.
+    codes, masses
+        What has come, in order.
+    """
 
     streams: Streams
-    nodes: Keys
-    starts: IntArray
-    stops: IntArray
+    excluded: IntArray
+    codes: IntArray
     masses: FloatArray
 
 
-def new_ranges() -> Ranges:
-    """Make room for the ranges of any tree."""
-    codes = np.empty(2 * DEPTH, dtype=np.int64), np.empty(2 * DEPTH, dtype=np.int64)
-    return Ranges(new_streams(), np.empty(2 * DEPTH, dtype=np.uint64), *codes, np.empty(2 * DEPTH))
+def new_atoms(n_conditions: int) -> Atoms:
+    """Make room for the rest of any case."""
+    codes = np.empty(n_conditions, dtype=np.int64), np.empty(n_conditions, dtype=np.int64)
+    return Atoms(new_streams(), *codes, np.empty(n_conditions))
 
 
 @inner
-def place_of(code: int, mentioned: IntArray) -> int:
-    """Count the mentioned conditions before a code."""
-    low, high = 0, len(mentioned)
-    while low < high:
-        middle = (low + high) // 2
-        if mentioned[middle] < code:
-            low = middle + 1
+def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
+    """Find the condition at a cumulated weight of those that are not excluded, and its place among the excluded."""
+    low, first, last, place, target = 0, 0, 0, 0, 0.0
+    for i in range(n_excluded + 1):
+        end = excluded[i] if i < n_excluded else len(sums) - 1
+        if end > low:
+            first, last, place, target = low, end, i, sums[low] + weight
+            weight -= sums[end] - sums[low]
+            if weight < 0.0:
+                break
+        low = end + 1
+    while last - first > 1:
+        middle = (first + last) // 2
+        if sums[middle] <= target:
+            first = middle
         else:
-            high = middle
-    return low
+            last = middle
+    return first, place
 
 
 @inner
-def weight_of(low: int, high: int, weights: Weights) -> tuple[int, float]:
-    """Count the unmentioned conditions of a range of codes, and add up their weights."""
-    sums, mentioned, _ = weights
-    first, last = place_of(low, mentioned), place_of(high, mentioned)
-    total = sums[high] - sums[low]
-    for place in range(first, last):
-        total -= sums[mentioned[place] + 1] - sums[mentioned[place]]
-    return high - low - (last - first), total
+def write_others(left: float, weights: Weights, n_excluded: int, n: int, stream: Stream, atoms: Atoms) -> int:
+    """Write out all conditions that have not come yet, by code; return how many there are then."""
+    sums, shape = weights.sums, weights.shape
+    place, first, highest, total = 0, n, -np.inf, 0.0
+    for code in range(len(sums) - 1):
+        if place < n_excluded and atoms.excluded[place] == code:
+            place += 1
+            continue
+        atoms.codes[n], atoms.masses[n] = code, log_gamma(stream, shape * (sums[code + 1] - sums[code]))
+        highest = max(highest, atoms.masses[n])
+        n += 1
+    for i in range(first, n):
+        atoms.masses[i] = math.exp(atoms.masses[i] - highest)
+        total += atoms.masses[i]
+    for i in range(first, n):
+        atoms.masses[i] *= left / total
+    return n
 
 
 @inner
-def split_range(
-    streams: Streams, key: np.uint64, node: np.uint64, mass: float, low: int, high: int, weights: Weights
-) -> tuple[float, float]:
-    """Divide the mass of a range of codes between its halves; a half without unmentioned conditions has none."""
-    middle = (low + high) // 2
-    n_left, left = weight_of(low, middle, weights)
-    n_right, right = weight_of(middle, high, weights)
-    if n_left == 0 or n_right == 0:
-        return (0.0, mass) if n_left == 0 else (mass, 0.0)
-    stream = streams[0]
-    start(stream, subkey(key, node))
-    log_odds = beta_log_odds(stream, weights.shape * left, weights.shape * right)
-    return mass / (1.0 + math.exp(-log_odds)), mass / (1.0 + math.exp(log_odds))
+def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found: int) -> int:
+    """Put a condition among those of the largest masses, descending; return how many these are."""
+    if found == len(best) and (found == 0 or mass <= best[found - 1]):
+        return found
+    place = found if found < len(best) else found - 1
+    found = place + 1
+    while place > 0 and best[place - 1] < mass:
+        best[place], codes[place] = best[place - 1], codes[place - 1]
+        place -= 1
+    best[place], codes[place] = mass, code
+    return found
 
 
 @inner
-def split_unequal(mass: float, weights: Weights, key: np.uint64, draw: int, out: FloatArray, ranges: Ranges) -> None:
-    """Write out the masses of all unmentioned conditions by code; ``out`` (K,) is zero before.
+def draw_atoms(
+    mass: float,
+    weights: Weights,
+    key: np.uint64,
+    draw: int,
+    threshold: float,
+    best: FloatArray,
+    codes: IntArray,
+    atoms: Atoms,
+) -> tuple[int, int]:
+    """Draw conditions of the rest until no other can matter.
 
-    See :func:`split_rest` for the other parameters.
+    Parameters
+    ----------
+    mass, weights, key, draw
+        Mass of the rest in this draw, who shares it, key of the rest of the case, and number of the draw.
+    threshold
+        Masses up to this do not matter.
+    best, codes : (most,)
+        Receive the largest masses, descending, and whose they are; smaller ones do not matter. If they are empty, all
+        matter.
+    atoms
+        Receives conditions and masses in the order in which they come.
+
+    Returns
+    -------
+    How many have come, and how many of ``best`` there are, perhaps with some up to the threshold at the end.
     """
-    streams, nodes, starts, stops, masses = ranges
-    draw_key, n = subkey(key, np.uint64(draw)), len(weights.sums) - 1
-    nodes[0], starts[0], stops[0], masses[0] = ROOT, 0, n, mass
-    waiting = 1 if n > len(weights.mentioned) else 0
-    while waiting > 0:
-        waiting -= 1
-        node, first, last, here = nodes[waiting], starts[waiting], stops[waiting], masses[waiting]
-        if here == 0.0:
-            continue
-        if last - first == 1:
-            out[first] = here
-            continue
-        left, right = split_range(streams, draw_key, node, here, first, last, weights)
-        middle = (first + last) // 2
-        nodes[waiting], starts[waiting], stops[waiting], masses[waiting] = node * TWO + ODD, middle, last, right
-        waiting += 1
-        nodes[waiting], starts[waiting], stops[waiting], masses[waiting] = node * TWO, first, middle, left
-        waiting += 1
-
-
-@inner
-def unequal_mass(mass: float, weights: Weights, key: np.uint64, draw: int, code: int, ranges: Ranges) -> float:
-    """Return the mass of one unmentioned condition; see :func:`split_unequal`."""
-    draw_key, node, first, last = subkey(key, np.uint64(draw)), ROOT, 0, len(weights.sums) - 1
-    while last - first > 1 and mass > 0.0:
-        left, right = split_range(ranges.streams, draw_key, node, mass, first, last, weights)
-        middle = (first + last) // 2
-        if code < middle:
-            node, last, mass = node * TWO, middle, left
-        else:
-            node, first, mass = node * TWO + ODD, middle, right
-    return mass
+    sums, mentioned, shape = weights
+    n_excluded, n, found, total = len(mentioned), 0, 0, sums[len(sums) - 1]
+    for i in range(n_excluded):
+        atoms.excluded[i] = mentioned[i]
+        total -= sums[mentioned[i] + 1] - sums[mentioned[i]]
+    stream, left = atoms.streams[0], mass
+    start(stream, subkey(key, np.uint64(draw)))
+    while n_excluded < len(sums) - 1 and left > threshold:
+        if 0 < found == len(best) and left <= best[found - 1]:
+            break
+        if n == STEPS:
+            n = write_others(left, weights, n_excluded, n, stream, atoms)
+            for i in range(STEPS, n):
+                found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
+            break
+        code, place = next_condition(uniform(stream) * total, sums, atoms.excluded, n_excluded)
+        weight, here = sums[code + 1] - sums[code], left
+        total -= weight
+        if n_excluded < len(sums) - 2:  # the last one has all that is left
+            log_odds = beta_log_odds(stream, shape * weight + 1.0, shape * total)
+            here, left = left / (1.0 + math.exp(-log_odds)), left / (1.0 + math.exp(log_odds))
+        for i in range(n_excluded, place, -1):
+            atoms.excluded[i] = atoms.excluded[i - 1]
+        atoms.excluded[place], atoms.codes[n], atoms.masses[n] = code, code, here
+        n_excluded += 1
+        n += 1
+        found = insert_atom(here, code, best, codes, found)
+    return n, found
 
 
 @inner
@@ -275,36 +333,17 @@ def largest_unequal(
     key: np.uint64,
     draw: int,
     threshold: float,
-    out: FloatArray,
+    best: FloatArray,
     codes: IntArray,
-    ranges: Ranges,
+    atoms: Atoms,
 ) -> int:
-    """Find the largest masses of unmentioned conditions that exceed a threshold, and whose they are.
+    """Find the largest masses of unmentioned conditions that exceed a threshold, descending, and whose they are.
 
-    ``out`` and ``codes`` (most,) receive them, descending; see :func:`largest_unmentioned` for the rest.
+    See :func:`draw_atoms`; returns how many there are.
     """
-    streams, nodes, starts, stops, masses = ranges
-    draw_key, n = subkey(key, np.uint64(draw)), len(weights.sums) - 1
-    nodes[0], starts[0], stops[0], masses[0] = ROOT, 0, n, mass
-    waiting, found = (1 if n > len(weights.mentioned) and len(out) > 0 else 0), 0
-    while waiting > 0:
-        waiting -= 1
-        node, first, last, here = nodes[waiting], starts[waiting], stops[waiting], masses[waiting]
-        if here <= threshold or (found == len(out) and here <= out[found - 1]):
-            continue
-        if last - first == 1:
-            place = found if found < len(out) else found - 1
-            found = place + 1
-            while place > 0 and out[place - 1] < here:
-                out[place], codes[place] = out[place - 1], codes[place - 1]
-                place -= 1
-            out[place], codes[place] = here, first
-            continue
-        left, right = split_range(streams, draw_key, node, here, first, last, weights)
-        middle = (first + last) // 2
-        left_waits = 1 if right > left else 0  # the heavier half is followed first
-        i, j = waiting + 1 - left_waits, waiting + left_waits
-        nodes[i], starts[i], stops[i], masses[i] = node * TWO, first, middle, left
-        nodes[j], starts[j], stops[j], masses[j] = node * TWO + ODD, middle, last, right
-        waiting += 2
+    if len(best) == 0:
+        return 0
+    _, found = draw_atoms(mass, weights, key, draw, threshold, best, codes, atoms)
+    while found > 0 and best[found - 1] <= threshold:
+        found -= 1
     return found

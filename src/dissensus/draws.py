@@ -35,8 +35,8 @@ Result = TypeVar("Result")
 BATCH_VALUES = 2_000_000
 """How many numbers a batch holds at most (16 MB), unless a single case needs more."""
 
-TINY = float(np.nextafter(0.0, 1.0))
-"""The smallest positive number: there is a rest, and it is behind everything."""
+TOLD_APART = 0.02
+"""Unmentioned conditions of unequal weight are told apart if they are among the first in this share of draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,8 @@ class Batch:
         What the orders of draws are found by, where that is not ``values``.
     is_mentioned : (sum of U,), optional
         Which conditions of the support are mentioned, where not all are; see :meth:`identified`.
+    others : (n_cases * n_draws + 1,), (n_others,), optional
+        Offsets and values of the largest plausibilities outside the support in every draw, where they are known.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Batch:
     rest_sums: FloatArray | None = None
     order_values: FloatArray | None = None
     is_mentioned: BoolArray | None = None
+    others: tuple[IntArray, FloatArray] | None = None
 
     @staticmethod
     @checked
@@ -168,7 +171,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0), order_values=None)
+        return replace(self, values=np.empty(0), order_values=None, others=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
@@ -196,14 +199,14 @@ class Batch:
             return self.support_of(case)
         return self.support_of(case)[self.is_mentioned[self.support_offsets[case] : self.support_offsets[case + 1]]]
 
-    def _split_rest(self, case: int, masses: FloatArray, draws: IntArray) -> FloatArray:
+    def _split_rest(self, case: int, masses: FloatArray, draws: IntArray, wanted: int = -1) -> FloatArray:
         """Split the rest masses (n_draws,) of a case among its conditions in some draws, shape (len(draws), K)."""
         from dissensus.kernels.compact import split_every_rest, split_every_unequal_rest
         from dissensus.kernels.rest import Weights
 
         codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
         if self.rest_sums is not None:
-            return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws)
+            return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws, wanted)
         full = np.zeros((len(draws), self.n_conditions))
         others = np.delete(np.arange(self.n_conditions), codes)
         full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
@@ -270,14 +273,15 @@ class Batch:
         masses, codes = np.ascontiguousarray(self.of_case(case)[:, -1]), self._mentioned_of(case)
         if code in codes:
             return np.asarray(self.of_case(case)[draws, np.searchsorted(self.support_of(case), code)])
-        return np.asarray(self._split_rest(case, masses, draws)[:, code])
+        return np.asarray(self._split_rest(case, masses, draws, int(code))[:, code])
 
     def identified(self, depth: int) -> Batch:
         """Add the unmentioned conditions to the support that are among the first ones of a draw, if they have weights.
 
-        Conditions that weigh the same are exchangeable, and nobody needs to know which of them is first. Others must be
-        told apart. Their plausibilities stay part of the rest (they are zero in ``values``); ``order_values`` holds
-        them where they are among the first ``depth`` of a draw.
+        Conditions that weigh the same are exchangeable, and nobody needs to know which of them is first. Others are
+        told apart if they are the very first in any draw, or among the first ``depth`` in at least 2 % of the draws;
+        those that are neither count as exchangeable. Their plausibilities stay part of the rest (they are zero in
+        ``values``); ``order_values`` holds them where they are among the first of a draw.
 
         Examples
         --------
@@ -291,9 +295,11 @@ class Batch:
         from dissensus.kernels.leaders import unmentioned_leaders
 
         leaders = unmentioned_leaders(self.layout(), self.values, min(depth, self.n_conditions))
-        case = row_of_each(self.support_offsets)
-        own, others = case * self.n_conditions + self.support, leaders.cases * self.n_conditions + leaders.codes
-        members = np.union1d(own, others)
+        keys = leaders.cases * self.n_conditions + leaders.codes
+        found, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        is_told = (counts >= TOLD_APART * self.n_draws) | (np.bincount(which, leaders.is_first, len(found)) > 0)
+        own = row_of_each(self.support_offsets) * self.n_conditions + self.support
+        members = np.union1d(own, found[is_told])
         wider = replace(
             self,
             support_offsets=np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions),
@@ -301,13 +307,15 @@ class Batch:
             is_mentioned=np.isin(members, own, assume_unique=True),
         )
         values = self._widened(wider)
-        ordered = values.copy()
-        first, width = self.n_draws * wider.columns, wider.support_sizes + 1
-        rests = _rest_positions(wider)
-        ordered[rests] = np.minimum(values[rests], TINY)
-        place = np.searchsorted(members, others) - wider.support_offsets[leaders.cases]
-        ordered[first[leaders.cases] + leaders.draws * width[leaders.cases] + place] = leaders.masses
-        return replace(wider, values=values, order_values=ordered)
+        ordered, is_told = values.copy(), is_told[which]
+        case, draw = leaders.cases[is_told], leaders.draws[is_told]
+        place = np.searchsorted(members, keys[is_told]) - wider.support_offsets[case]
+        ordered[self.n_draws * wider.columns[case] + draw * (wider.support_sizes + 1)[case] + place] = leaders.masses[
+            is_told
+        ]
+        rows = leaders.cases[~is_told] * self.n_draws + leaders.draws[~is_told]
+        offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_cases * self.n_draws)))
+        return replace(wider, values=values, order_values=ordered, others=(offsets, leaders.masses[~is_told]))
 
     def _widened(self, wider: Batch) -> FloatArray:
         """Copy the draws into a batch with a larger support; what is new there is zero."""
@@ -409,6 +417,8 @@ class Batch:
             np.ascontiguousarray(self.rest_shapes, dtype=np.float64),
             np.ascontiguousarray(self.rest_keys, dtype=np.uint64),
             np.empty(0) if self.rest_sums is None or self.is_mentioned is not None else plain(self.rest_sums),
+            np.empty(0, dtype=np.int64) if self.others is None else plain(self.others[0]),
+            np.empty(0) if self.others is None else plain(self.others[1]),
         )
 
 
@@ -754,13 +764,6 @@ class Plausibilities:
         first = pl.Series(np.repeat(self.support_offsets[:-1] + np.arange(self.n_cases), sizes * self.n_draws))
         rows = pl.concat(parts).with_columns((pl.col("column") + first).cast(pl.UInt32))
         return rows.join(labels, on="column", maintain_order="left").select("case", "draw", "condition", "plausibility")
-
-
-def _rest_positions(batch: Batch) -> IntArray:
-    """Return where in ``values`` the rest mass of every draw stands, shape (n_cases * n_draws,)."""
-    width = batch.support_sizes + 1
-    first = batch.n_draws * batch.columns[:-1]
-    return ((first + width - 1)[:, None] + np.arange(batch.n_draws) * width[:, None]).ravel()
 
 
 def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:

@@ -23,7 +23,17 @@ def draws_of(size: int, n_draws: int) -> FloatArray:
 def test_orders_are_those_of_sorting(size: int) -> None:
     values = draws_of(size, 600)
     support, keys = np.arange(size), np.zeros(1, dtype=np.uint64)
-    layout = Layout(len(values), size + 2, np.array([0, size]), support, np.ones(1), keys, np.empty(0))
+    layout = Layout(
+        len(values),
+        size + 2,
+        np.array([0, size]),
+        support,
+        np.ones(1),
+        keys,
+        np.empty(0),
+        np.empty(0, dtype=np.int64),
+        np.empty(0),
+    )
     mentioned = values[:, :size]
     above = (mentioned[:, None] > mentioned[:, :, None]).sum(axis=2)
     tied = (mentioned[:, None] == mentioned[:, :, None]).sum(axis=2)

@@ -52,6 +52,13 @@ def test_some_draws_are_split_without_the_others() -> None:
     )
 
 
+def test_one_condition_is_looked_up_without_all_the_others() -> None:
+    weights, draws = weights_of(FREQUENCIES, [2, 5], 0.1), np.arange(40)
+    for code in (0, 1, 4, 10):
+        looked_up = split_every_unequal_rest(np.full(40, 0.3), weights, KEY, draws, code)
+        np.testing.assert_array_equal(looked_up[:, code], dense(weights, 40)[:, code])
+
+
 def test_more_conditions_than_come_one_by_one_have_their_beta_marginals() -> None:
     # 20 tests at 1e-5 with fixed seeds: a false alarm once in 5000 changes of the streams
     frequencies = np.tile(FREQUENCIES, 8)

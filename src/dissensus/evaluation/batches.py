@@ -125,8 +125,6 @@ class Job:
     def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
         """Evaluate all cases under one aggregation; sums are merged in the order of cases, as soon as they come."""
         size = max(BATCH_CASES, min(BATCH_DRAWS // plausibilities.n_draws, MOST_CASES))
-        if plausibilities.rest_sums is not None:  # many conditions are told apart
-            size //= 8
         parts = []
         total: Outcome | None = None
         for part in plausibilities.map(self.batch, batch_cases=size):

@@ -31,6 +31,8 @@ class Layout(NamedTuple):
         Key of the random stream of that split.
     rest_sums : (K + 1,) or (0,)
         Sums of the weights of all conditions before each one; empty if all weigh the same.
+    other_offsets, other_masses : (n_cases * n_draws + 1,) or (0,), (n_others,)
+        The largest masses of conditions outside the support in every draw, descending; empty if they are to be found.
     """
 
     n_draws: int
@@ -40,6 +42,8 @@ class Layout(NamedTuple):
     rest_shapes: FloatArray
     rest_keys: Keys
     rest_sums: FloatArray
+    other_offsets: IntArray
+    other_masses: FloatArray
 
 
 def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
@@ -57,11 +61,16 @@ def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatA
         split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
 
 
-def split_every_unequal_rest(masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray) -> FloatArray:
-    """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K)."""
+def split_every_unequal_rest(
+    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, wanted: int = -1
+) -> FloatArray:
+    """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K).
+
+    Where a single condition is wanted, the others are not all written out.
+    """
     split, (sums, mentioned, shape) = np.zeros((len(masses), len(weights.sums) - 1)), weights
     own, best = Weights(plain(sums), plain(mentioned), float(shape)), (np.empty(0), np.empty(0, dtype=np.int64))
-    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(split.shape[1]))
+    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(split.shape[1]), wanted)
     return split
 
 
@@ -74,10 +83,11 @@ def split_unequal_masses(
     split: FloatArray,
     best: tuple[FloatArray, IntArray],
     atoms: Atoms,
+    wanted: int,
 ) -> None:
     """Do what :func:`split_every_unequal_rest` says, for plain arrays; ``best`` is empty."""
     for row in range(len(draws)):
-        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms)
+        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms, wanted)
         for i in range(n):
             split[row, atoms.codes[i]] = atoms.masses[i]
 

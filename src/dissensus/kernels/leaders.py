@@ -24,12 +24,21 @@ class LeaderRoom(NamedTuple):
 
 
 class Leaders(NamedTuple):
-    """Hold which unmentioned conditions are among the first of which draws: case, draw, code and mass of each."""
+    """Hold which unmentioned conditions are among the first of which draws.
+
+    Attributes
+    ----------
+    cases, draws, codes, masses
+        Of each of them, draw after draw, descending within a draw.
+    is_first
+        One for those that are the very first of their draw, otherwise zero.
+    """
 
     cases: IntArray
     draws: IntArray
     codes: IntArray
     masses: FloatArray
+    is_first: IntArray
 
 
 def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leaders:
@@ -43,11 +52,12 @@ def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leade
     room = LeaderRoom(
         np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
     )
-    draws, codes, masses = integers(most), integers(most), np.empty(most)
+    draws, codes, masses, is_first = integers(most), integers(most), np.empty(most), integers(most)
     parts = []
     for case in range(len(layout.rest_shapes)):
-        n = find_others(layout, case, values, room, draws, codes, masses)
-        parts.append(Leaders(np.full(n, case), draws[:n].copy(), codes[:n].copy(), masses[:n].copy()))
+        n = find_others(layout, case, values, room, draws, codes, masses, is_first)
+        found = draws[:n].copy(), codes[:n].copy(), masses[:n].copy(), is_first[:n].copy()
+        parts.append(Leaders(np.full(n, case), *found))
     return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -60,6 +70,7 @@ def find_others(
     draws: IntArray,
     codes: IntArray,
     masses: FloatArray,
+    is_first: IntArray,
 ) -> int:
     """Write down the unmentioned conditions among the first ones of all draws of a case; return their number."""
     first, depth = layout.support_offsets[case], len(room.best)
@@ -74,6 +85,7 @@ def find_others(
             n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.atoms)
             for i in range(n):
                 draws[found], codes[found], masses[found] = draw, room.codes[i], room.others[i]
+                is_first[found] = int(i == 0 and room.others[i] > room.best[0])
                 found += 1
         source += size + 1
     return found

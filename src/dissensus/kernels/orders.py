@@ -258,6 +258,17 @@ def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
 
 
 @inner
+def known_others(layout: Layout, row: int, last: float, others: FloatArray) -> int:
+    """Copy the masses of conditions outside the support that reach the last place of a draw; return their number."""
+    found = 0
+    for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
+        if layout.other_masses[i] >= last and found < len(others):
+            others[found] = layout.other_masses[i]
+            found += 1
+    return found
+
+
+@inner
 def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, of_draw: IntArray) -> int:
     """Find the different orders of the draws of one case; return how many there are."""
     n_draws, first, depth = layout.n_draws, layout.support_offsets[case], len(room.best)
@@ -275,7 +286,9 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, 
             n_others = 0
             if rest > 0.0 and rest >= last:
                 below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                if len(layout.rest_sums) > 0:
+                if len(layout.other_offsets) > 0:
+                    n_others = known_others(layout, case * n_draws + draw, last, room.others)
+                elif len(layout.rest_sums) > 0:
                     weights = Weights(layout.rest_sums, layout.support[first : first + size], shape)
                     n_others = largest_unequal(
                         rest, weights, key, draw, below, room.others, room.other_codes, room.atoms
@@ -351,7 +364,8 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     order without ties and unmentioned conditions is known by its leaders alone; the others by their whole row.
     """
     n_cases, n_rows, values = len(layout.rest_shapes), int(layout.support_offsets[-1]), plain(values)
-    rows = integers(16 * n_rows), integers(16 * n_rows), integers(16 * n_cases), integers(16 * n_cases)
+    most = layout.n_draws if len(layout.other_offsets) > 0 else 16  # orders with many different leaders
+    rows = integers(most * n_rows), integers(most * n_rows), integers(most * n_cases), integers(most * n_cases)
     of_draw = np.empty((n_cases, layout.n_draws), dtype=np.int64)
     offsets, starts = np.zeros((2, n_cases + 1), dtype=np.int64)
     room, orders = new_room(layout, depth), Orders(*rows, offsets, starts, of_draw)

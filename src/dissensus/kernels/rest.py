@@ -277,6 +277,7 @@ def draw_atoms(
     best: FloatArray,
     codes: IntArray,
     atoms: Atoms,
+    wanted: int,
 ) -> tuple[int, int]:
     """Draw conditions of the rest until no other can matter.
 
@@ -291,6 +292,8 @@ def draw_atoms(
         matter.
     atoms
         Receives conditions and masses in the order in which they come.
+    wanted
+        The only condition that matters, or -1.
 
     Returns
     -------
@@ -323,6 +326,8 @@ def draw_atoms(
         n_excluded += 1
         n += 1
         found = insert_atom(here, code, best, codes, found)
+        if code == wanted:
+            break
     return n, found
 
 
@@ -343,7 +348,7 @@ def largest_unequal(
     """
     if len(best) == 0:
         return 0
-    _, found = draw_atoms(mass, weights, key, draw, threshold, best, codes, atoms)
+    _, found = draw_atoms(mass, weights, key, draw, threshold, best, codes, atoms, -1)
     while found > 0 and best[found - 1] <= threshold:
         found -= 1
     return found

@@ -123,5 +123,6 @@ def part_of(batch: Batch, cases: slice) -> Batch:
         rest_shapes=batch.rest_shapes[cases],
         rest_keys=batch.rest_keys[cases],
         order_values=None,
+        others=None,
         is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
     )

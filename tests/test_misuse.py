@@ -201,9 +201,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "sampling_diagnostics": {"plausibilities": drawn},
         "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},
         "to_xarray": {"plausibilities": drawn},
-        "write_annotations": {"annotations": said, "path": folder / "written.csv"},
+        "write_annotations": {"annotations": said, "path": folder / "written.csv", "overwrite": True},
         "write_report": {"evaluation": result, "path": folder / "report.html", "title": "T", "explorer_cases": 5}
-        | {"remote_images": False},
+        | {"remote_images": False, "overwrite": True},
     }
 
 

@@ -349,6 +349,7 @@ class Batch:
         assert self.is_mentioned is not None
         case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
         left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
+        left[self._n_mentioned == self.n_conditions] = 1.0  # of nothing
         share = np.where(self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / left[case])
         means[np.arange(len(case)) + case] += share * means[rests][case]
         means[rests] *= 1.0 - weighted_counts(case, share, self.n_cases)

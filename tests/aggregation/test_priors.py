@@ -212,3 +212,24 @@ def test_no_warning_where_there_is_enough_to_learn_from() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ds.PlackettLuce(prior="frequency", alpha="fitted").sample(SAID)
+
+
+def test_one_annotator_who_names_one_of_many_conditions_does_not_make_a_case_certain() -> None:
+    others = ds.simulate_study(n_cases=100, n_conditions=419, seed=1).annotations
+    rankings = [*others.to_rankings(), [[[others.conditions[60]]]]]
+    said = ds.Annotations.from_rankings(rankings, others.conditions)
+    drawn = ds.PlackettLuce().sample(said, draws=2000)
+    certainty = ds.annotation_certainty(drawn.select([drawn.n_cases - 1]))
+    assert certainty.winners == ((others.conditions[60],),)
+    assert 0.3 < certainty.values[0] < 0.7
+    paper = ds.PlackettLuce(prior="observed").sample(said, draws=2000)
+    assert ds.annotation_certainty(paper.select([paper.n_cases - 1])).values[0] > 0.98
+
+
+def test_evaluations_whose_priors_were_fitted_to_different_cases_do_not_merge() -> None:
+    parts = [
+        ds.evaluate(SAID.select(cases), {}, aggregations=["plackett-luce:1"], draws=10)
+        for cases in (slice(0, 20), slice(20, 40))
+    ]
+    with pytest.raises(ds.DissensusError, match="different runs cannot be merged"):
+        parts[0].merge(parts[1])

@@ -80,8 +80,10 @@ def mention_counts(opinions: Opinions) -> FloatArray:
     return np.bincount(opinions.support, minlength=len(opinions.conditions)).astype(np.float64)
 
 
-def check_alpha(alpha: Alpha, prior: Prior) -> None:
-    """Refuse an alpha that is neither a positive number nor to be fitted, or that cannot be fitted."""
+def given_alpha(alpha: Alpha | None, prior: Prior) -> Alpha:
+    """Return alpha, by default what suits the prior; refuse one that is wrong or cannot be fitted."""
+    if alpha is None:
+        return 1.0 if prior == "observed" else "fitted"
     if isinstance(alpha, str) and alpha != "fitted":
         raise DissensusError("alpha is not understood", expected="a positive number or 'fitted'", got=repr(alpha))
     if isinstance(alpha, str) and prior == "observed":
@@ -91,20 +93,21 @@ def check_alpha(alpha: Alpha, prior: Prior) -> None:
         )
     if not isinstance(alpha, str):
         check_positive(alpha=alpha)
+    return alpha
 
 
-def alpha_words(alpha: Alpha) -> str:
+def alpha_words(alpha: Alpha | None) -> str:
     """Write alpha in a sentence.
 
     >>> alpha_words(0.5), alpha_words("fitted")
     ('0.5', 'fitted to the first choices of the study')
     """
-    return "fitted to the first choices of the study" if isinstance(alpha, str) else f"{alpha:g}"
+    return "fitted to the first choices of the study" if alpha is None or isinstance(alpha, str) else f"{alpha:g}"
 
 
-def resolved_alpha(opinions: Opinions, alpha: Alpha, prior: Prior) -> tuple[float, dict[str, float]]:
+def resolved_alpha(opinions: Opinions, alpha: Alpha | None, prior: Prior) -> tuple[float, dict[str, float]]:
     """Return the number that alpha stands for in a study, and what of it was fitted."""
-    if not isinstance(alpha, str):
+    if alpha is not None and not isinstance(alpha, str):
         return float(alpha), {}
     found = fitted_alpha(opinions, prior)
     return found, {"alpha": found}

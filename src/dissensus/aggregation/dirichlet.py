@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dissensus.aggregation._dirichlet import DirichletSampler
-from dissensus.aggregation._priors import Alpha, alpha_words, check_alpha, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, alpha_words, given_alpha, prior_shapes, resolved_alpha
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.majority_vote import MajorityVote, votes
 from dissensus.core.checks import check_choice, check_positive
@@ -52,7 +52,7 @@ class Dirichlet(Aggregation):
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         check_choice("prior", self.prior, ("symmetric", "frequency"))
-        check_alpha(self.alpha, self.prior)
+        given_alpha(self.alpha, self.prior)
 
     @property
     def methods(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, check_alpha, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, given_alpha, prior_shapes, resolved_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -52,7 +52,7 @@ class PlackettLuce(Aggregation):
         How often each ranking counts; any positive number, whole or not. Weights of rankings multiply it.
     alpha
         Shape of the gamma prior; positive. ``"fitted"``: what makes the first choices of the study most likely
-        (empirical Bayes).
+        (empirical Bayes). By default fitted, and 1 under the prior ``"observed"``, where it cannot be.
     prior
         ``"observed"``: every mentioned condition has shape ``alpha``, and all others together have shape ``alpha``,
         split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
@@ -84,15 +84,15 @@ class PlackettLuce(Aggregation):
     )
 
     reliability: float = 1.0
-    alpha: Alpha = 1.0
-    prior: Prior = "observed"
+    alpha: Alpha | None = None
+    prior: Prior = "frequency"
     chains: int = 4
     warmup: int = 100
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         check_choice("prior", self.prior, PRIORS)
-        check_alpha(self.alpha, self.prior)
+        object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
             raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))

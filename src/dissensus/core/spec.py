@@ -280,7 +280,7 @@ def distinct_names(specs: Sequence[Spec]) -> tuple[str, ...]:
 
     >>> from dissensus import PlackettLuce
     >>> distinct_names([PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(1)])
-    ('plackett-luce (prior=observed)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=observed)')
+    ('plackett-luce (prior=frequency)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=frequency)')
     """
     return tuple(_told(spec, [other for other in specs if other.id == spec.id]) for spec in specs)
 

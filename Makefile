@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants check minimum format bench docs clean
+.PHONY: help demo test mutants fuzz check minimum format bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
 
 mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the tests notice; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m mutants
+
+fuzz: $(VENV)/.ready-dev ## read 20 000 spoiled files and see whether one is read wrongly; some minutes
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --mutants 20000 --seed $(or $(SEED),1)
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

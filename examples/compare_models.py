@@ -26,7 +26,7 @@ result = ds.evaluate(
 )
 for row in result.to_frame().iter_rows(named=True):
     who = f"{row['run']:<18}{row['model']:<8}{row['metric']:<22}"
-    print(f"{who}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]   point estimate {row['point_estimate']:.2f}")
+    print(f"{who}{row['estimand']:<11}{row['mean']:.2f}  [{row['low']:.2f}, {row['high']:.2f}]")
 print()
 for row in result.compare().to_frame().iter_rows(named=True):
     print(f"{row['run']:<18}{row['metric']:<22}{row['verdict']}")

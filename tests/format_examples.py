@@ -140,6 +140,23 @@ LONG_RECORDS: list[Any] = [
     {"case": "c2", "annotator": "B", "condition": "ash", "rank": 1},
 ]
 
+ANNOTATOR_FILES = {
+    "ann.csv": "case,label,rank\nc1,oak,1\nc1,elm,2\nc2,ash,1\n",
+    "bo.json": '{"c1": "elm", "c2": [["oak"], ["ash", "elm"]]}',
+}
+
+KEYED = {"A": {"B": "oak", "C": [["elm"], ["oak", "ash"]]}, "D": {"B": "elm", "C": None}}
+
+LISTS = """id,text,labels,annotator_ids
+s1,hm,"[""joy"", ""awe""]","[""kim"", ""lou""]"
+s2,oh,"['fear']","['lou']"
+"""
+
+COUNT_RECORDS: list[Any] = [
+    {"uid": "c1", "label_count": {"oak": 3, "elm": 1}, "entropy": 0.8},
+    {"uid": "c2", "label_count": {"ash": 0}, "entropy": 0.0},
+]
+
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
@@ -157,6 +174,13 @@ def write_directory(path: Path, files: dict[str, Any]) -> Path:
     path.mkdir(exist_ok=True)
     for name, records in files.items():
         write_lines(path / f"{name}.jsonl", records if isinstance(records, list) else [records])
+    return path
+
+
+def write_folder(path: Path, files: dict[str, str]) -> Path:
+    path.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (path / name).write_text(text, encoding="utf-8")
     return path
 
 
@@ -197,14 +221,20 @@ JSON_EXAMPLES = (
     Example("doccano", "weather", DOCCANO, write_directory),
     Example("nested", "nested.json", NESTED, write_json),
     Example("nested", "bare.json", NESTED["rankings"], write_json, {"conditions": NESTED["conditions"]}),
+    Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
     Example("long", "long.jsonl", LONG_RECORDS, write_lines),
     Example("long", "long.json", LONG_RECORDS, write_json),
 )
 
 EXAMPLES = (
     *JSON_EXAMPLES,
+    Example("annotator-json", "people.json", {"annotators": KEYED}, write_json),
+    Example("case-json", "trees.json", {"cases": KEYED}, write_json),
+    Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
+    Example("hugging-face", "lists.csv", LISTS, write_text),
+    Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),

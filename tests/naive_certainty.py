@@ -6,6 +6,7 @@ Small studies to compare them on are at the end.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -18,6 +19,11 @@ from strategies import rankings
 
 Outcome = tuple[frozenset[int], int]
 """Mentioned members, and how many unmentioned ones complete the set."""
+
+
+def compared(plausibilities: Plausibilities) -> FloatArray:
+    """Return what conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
+    return np.concatenate([replace(batch, values=batch.compared).dense() for batch in plausibilities])
 
 
 def top_sets(theta: FloatArray, top: int) -> dict[frozenset[int], float]:

@@ -115,11 +115,13 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"unranked": "below"},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
-        | dict.fromkeys(["case_weight", "tie_separator", "unranked"]),
+        | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as"])
+        | {"duplicates": "refuse"},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
         | {"unranked": "below"},
-        "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None},
+        "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
+        | {"duplicates": "refuse", "confidence": None},
         "AnnotatorBootstrap": {"model": ds.InverseRank(), "size": 2},
         "AverageOverlap": {"depth": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
@@ -162,9 +164,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
-        "Ratings.from_long": {"frame": long} | dict.fromkeys(["case", "annotator", "score", "weight", "group"]),
+        "Ratings.from_long": {"frame": long}
+        | dict.fromkeys(["case", "annotator", "score", "weight", "votes", "group"]),
         "Ratings.from_roles": {"table": long.select("case", "score"), "conditions": None}
-        | {"tie_separator": None, "unranked": None},
+        | {"tie_separator": None, "unranked": None, "duplicates": "refuse", "confidence": None},
         "Ratings.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
         "SetAccuracy": {"k": 2},
         "SetSize": {},
@@ -178,12 +181,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
         | {"advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
-        "diagnose": {"study": said, "format": "long", "notes": ()},
+        "diagnose": {"study": said},
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
-        | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None},
-        "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None}
+        | {"annotators": "fixed"},
+        "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
+        | {"lists": None, "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
@@ -191,13 +196,29 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
-        "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None}
-        | {"tie_separator": None, "bucket_order": None, "unranked": None},
+        "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
+        | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
+        | {"lists": None, "limits": {"columns": 9}},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
-        | {"columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
+        | {
+            "columns": None,
+            "kind": None,
+            "alpha_index": None,
+            "positive": None,
+            "allow_missing": False,
+            "limits": None,
+        },
         "read_predictions": {"path": model, "conditions": ["a", "b", "c"], "cases": ["0", "1"], "name": "A"}
-        | {"format": None, "columns": None, "kind": None, "alpha_index": None, "allow_missing": False},
-        "read_ratings": {"path": ratings, "columns": None},
+        | {
+            "format": None,
+            "columns": None,
+            "kind": None,
+            "alpha_index": None,
+            "positive": None,
+            "allow_missing": False,
+            "limits": None,
+        },
+        "read_ratings": {"path": ratings, "columns": None, "limits": None},
         "sampling_diagnostics": {"plausibilities": drawn},
         "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},
         "to_xarray": {"plausibilities": drawn},

@@ -124,7 +124,7 @@ def test_the_command_line_lists_and_takes_them_and_the_report_explains_them(inst
 def test_a_file_in_the_format_is_recognised_and_read(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "opinions.arrows").write_text("x: A -> a, b\nx: B -> b\ny: A -> c\n")
     shown = run(installed, *MAIN, "validate", "opinions.arrows", cwd=tmp_path)
-    assert "understood as arrows" in shown
+    assert "read as arrows" in shown
     script = "import dissensus as ds; print(ds.read_annotations('opinions.arrows').to_rankings())"
     read = run(installed, "-c", script, cwd=tmp_path)
     assert read.strip() == "[[[['a'], ['b']], [['b']]], [[['c']]]]"

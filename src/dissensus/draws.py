@@ -64,8 +64,10 @@ class Batch:
         Key of the random stream of that split.
     rest_sums : (K + 1,), optional
         Sums of the weights of all conditions before each one; by default all conditions weigh the same.
-    order_values : like ``values``, optional
-        What the orders of draws are found by, where that is not ``values``.
+    order_values : (n_draws * sum of (U + 1),), optional
+        Numbers in the place of ``values`` that conditions are compared by, where that is not ``values``: where
+        plausibilities of zero would hide an order, or unmentioned conditions are told apart. The larger comes first;
+        zero stands where the unmentioned conditions stand that have no mass.
     is_mentioned : (sum of U,), optional
         Which conditions of the support are mentioned, where not all are; see :meth:`identified`.
     others : (n_cases * n_draws + 1,), (n_others,), optional
@@ -135,6 +137,11 @@ class Batch:
     def columns(self) -> IntArray:
         """Where the U + 1 columns of each case begin when all are put side by side, shape (n_cases + 1,)."""
         return self.support_offsets + np.arange(self.n_cases + 1)
+
+    @property
+    def compared(self) -> FloatArray:
+        """What conditions are compared by to put them in order, laid out like ``values``."""
+        return self.values if self.order_values is None else self.order_values
 
     def of_case(self, case: int) -> FloatArray:
         """Return the draws of one case, a view of shape (n_draws, U + 1); the last column is the rest mass.
@@ -395,7 +402,7 @@ class Batch:
         """
         from dissensus.kernels.orders import draw_orders
 
-        return draw_orders(self.layout(), self.values if self.order_values is None else self.order_values, 1)
+        return draw_orders(self.layout(), self.compared, 1)
 
     def layout(self) -> Layout:
         """Return what kernels need to know to walk through ``values``.

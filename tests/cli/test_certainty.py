@@ -138,7 +138,7 @@ def test_bad_input_is_refused(run: Any, words: tuple[str, ...], parts: tuple[str
     outcome = run("opinions.csv", "--draws", "20", *words)
     assert outcome.code == 2
     assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
+    assert "\nerror: " in f"\n{outcome.err}"
     assert "Traceback" not in outcome.err
     for part in parts:
         assert part in outcome.err

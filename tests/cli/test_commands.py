@@ -81,7 +81,7 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
     assert outcome.code == 0
     words = " ".join(outcome.out.split())
     for part in (
-        "opinions.csv: understood as long",
+        "opinions.csv: read as long",
         "cases 4",
         "rankings 4",
         "conditions 5, of which 5 mentioned",
@@ -96,24 +96,71 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
         assert part in words
 
 
+def test_validate_shows_the_receipt_whole_in_80_columns(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = "image,reader,label,site\n" + "".join(
+        f"p{case},Ann,{label},arm\n" for case in range(4) for label in ("Melanoma", "Nevus")
+    )
+    outcome = run("validate", put(text))
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    words = " ".join(outcome.out.split())
+    for part in (
+        "columns case 'image' by its name annotator 'reader' by its name condition 'label' by its name not used 'site'",
+        "assumed there is no rank and no confidence: the conditions that an annotator gives on a case are tied",
+        "for example annotator Ann on case p0 said: Melanoma and Nevus tied",
+        "everything else was used",
+    ):
+        assert part in words
+    assert len(json.loads(run("validate", put(text), "--json").out)["receipt"]["examples"]) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("aggregate", "--out", "soft.csv", "--draws", "20"), ("certainty", "--draws", "20"), ("convert", "out.csv")],
+)
+def test_other_commands_tell_the_receipt_in_a_few_lines(run: Any, words: tuple[str, ...]) -> None:
+    file = put("case,annotator,label,site\nc1,Ann,x,arm\nc1,Ann,y,arm\nc2,Bo,z,leg\n")
+    own = () if words[0] == "convert" else ("--aggregation", "dirichlet")
+    outcome = run(words[0], file, *words[1:], *own)
+    assert outcome.code == 0, outcome.err
+    lines = outcome.err.splitlines()
+    start = lines.index("opinions.csv: read as long (recognised)")
+    assert lines[start + 1 : start + 3] == [
+        "  case: 'case'; annotator: 'annotator'; condition: 'label'",
+        "  not used: 'site'",
+    ]
+    assert lines[start + 3].startswith("  assumed: there is no rank and no confidence")
+    assert sum(line.startswith("  ") for line in lines[start:]) <= 5
+
+
+def test_columns_are_ignored_as_said(run: Any) -> None:
+    file = put("case,annotator,label,Rang\nc1,Ann,x,1\nc1,Ann,y,2\n")
+    refused(run("validate", file), "'Rang' holds numbers and has no role", "--column rank=Rang", "--ignore Rang")
+    assert "not used 'Rang' ignored, as said" in " ".join(run("validate", file, "--ignore", "Rang").out.split())
+    assert run("validate", file, "--column", "rank=Rang").code == 0
+    refused(run("validate", file, "--ignore", "Rank"), "no column 'Rank' to ignore", "did you mean 'Rang'?")
+
+
 def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
     found = json.loads(run("validate", put(GOOD), "--json").out)
     assert found["file"] == "opinions.csv"
-    assert found["format"] == "long"
+    assert found["receipt"]["format"] == "long"
     assert (found["cases"], found["rankings"], found["conditions"], found["abstentions"]) == (4, 4, 5, 1)
     assert found["unannotated_cases"] == ["c2", "c3"]
     assert found["annotators_per_case"] == {"least": 0, "median": 1.0, "most": 2, "mean": 1.0}
     assert found["similar_conditions"] == [["Eczema", "eczema"]]
-    assert found["notes"] == []
+    assert found["receipt"]["notes"] == []
+    assert found["receipt"]["everything_was_used"]
 
 
 def test_validate_tells_what_was_done_with_odd_rows(run: Any) -> None:
     text = "case,annotator,condition,confidence,age\nc1,A,x,5,40\nc1,A,y,0,40\nc1,A,z,,40\n"
     outcome = run("validate", put(text))
     assert "rows with confidence 0 or missing: 2, kept as not mentioned" in outcome.out
-    assert "columns without a role: 1, not used (for example 'age')" in outcome.out
-    notes = json.loads(run("validate", put(text), "--json").out)["notes"]
-    assert {note["count"] for note in notes} == {1, 2}
+    assert "everything else was used" in outcome.out
+    receipt = json.loads(run("validate", put(text), "--json").out)["receipt"]
+    assert [note["count"] for note in receipt["notes"]] == [2]
+    assert receipt["columns"][4] == {"name": "age", "role": "", "reason": ""}
 
 
 def test_names_are_never_taken_for_markup(run: Any) -> None:
@@ -126,7 +173,7 @@ def test_names_are_never_taken_for_markup(run: Any) -> None:
 def test_validate_understands_ratings(run: Any) -> None:
     text = "case,annotator,score\nc1,A,3\nc1,B,5\nc1,B,4\nc2,A,\n"
     words = " ".join(run("validate", put(text)).out.split())
-    for part in ("understood as ratings", "cases 2", "ratings 3", "scores 3 to 5, mean 4", "'c2'"):
+    for part in ("read as ratings", "cases 2", "ratings 3", "scores 3 to 5, mean 4", "'c2'"):
         assert part in words
     found = json.loads(run("validate", put(text), "--json").out)
     assert (found["ratings"], found["highest"], found["repeated_ratings"]) == (3, 5.0, 1)
@@ -141,12 +188,12 @@ def test_options_say_what_a_file_does_not(run: Any) -> None:
     put("cat\ndog\n", "names.txt")
     labels = put("photo,Ann,Bo\np1,0,1\n", "codes.csv")
     found = json.loads(run("validate", labels, "--column", "case=photo", "--conditions", "names.txt", "--json").out)
-    assert (found["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
+    assert (found["receipt"]["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
     tied = put("task,worker,label\nt,w,a|b\n", "tied.csv")
     found = json.loads(run("validate", tied, "--tie-separator", "|", "--unranked", "unobserved", "--json").out)
     assert (found["largest_tie"], found["unranked"]) == (2, "unobserved")
     found = json.loads(run("validate", tied, "--format", "long", "--json").out)
-    assert found["format"] == "long"
+    assert (found["receipt"]["format"], found["receipt"]["is_given"]) == ("long", True)
 
 
 def test_convert_there_and_back_loses_nothing(run: Any) -> None:
@@ -230,6 +277,50 @@ def test_a_bad_file_is_refused_in_one_block(run: Any, text: str | bytes, parts: 
     refused(run("validate", put(text)), "opinions.csv", *parts)
 
 
+def test_repeated_mentions_are_left_out_as_said(run: Any) -> None:
+    path = put(HEADER + "c1,A,x,2\nc1,A,y,1\nc1,A,x,1\n")
+    refused(run("validate", path), "1 repeated mention in 1 ranking", "--duplicates first")
+    outcome = run("validate", path, "--duplicates", "best")
+    assert outcome.code == 0
+    assert "repeated mentions of a condition: 1, left out, the mention with the best rank" in " ".join(
+        outcome.out.split()
+    )
+    refused(
+        run("validate", path, "--duplicates", "last"), "duplicates is not understood", "'refuse' or 'first' or 'best'"
+    )
+
+
+def test_a_directory_with_a_file_per_annotator_is_read(run: Any) -> None:
+    Path("people").mkdir()
+    put("case,label\nc1,x\n", "people/ann.csv")
+    put('{"c1": "y"}', "people/bo.json")
+    outcome = run("validate", "people")
+    assert outcome.code == 0
+    assert "annotator-files" in outcome.out
+    put("case,finding\nc1,x\n", "people/cy.csv")
+    refused(run("validate", "people"), "no condition column", "people/cy.csv", "--column condition=NAME")
+
+
+def test_json_of_two_levels_needs_a_word(run: Any) -> None:
+    path = put('{"ann": {"c1": "x"}, "bo": {"c1": "y"}}', "a.json")
+    refused(run("validate", path), "can be annotators or cases", "annotator 'ann' said 'x' on case 'c1'")
+    assert run("validate", path, "--format", "annotator-json").code == 0
+
+
+def test_lists_in_cells_need_annotators_or_a_word(run: Any) -> None:
+    path = put("id,labels\nc1,\"['x', 'y']\"\n")
+    refused(run("validate", path), "can be votes, an order or a tie", "--lists votes")
+    assert run("validate", path, "--lists", "order").code == 0
+    refused(run("validate", path, "--lists", "sets"), "lists is not understood", "'votes' or 'order' or 'tie'")
+
+
+def test_confidences_share_a_vote_as_said(run: Any) -> None:
+    path = put("case,annotator,condition,confidence\nc1,A,x,1\nc1,A,y,3\n")
+    assert run("convert", path, "shared.csv", "--confidence", "share").code == 0
+    assert Path("shared.csv").read_text(encoding="utf-8").splitlines()[-1] == "c1,2,A,x,1,0.25"
+    refused(run("validate", path, "--confidence", "votes"), "confidence is not understood", "'order' or 'share'")
+
+
 def test_an_unknown_condition_gets_a_suggestion(run: Any) -> None:
     put("Eczema\nTinea\n", "names.txt")
     outcome = run("validate", put(HEADER + "c1,A,Eczma,1\n"), "--conditions", "names.txt")
@@ -308,5 +399,6 @@ def test_a_process_prints_one_block_and_exits_with_2(tmp_path: Path) -> None:
 def test_a_process_converts(tmp_path: Path) -> None:
     (tmp_path / "opinions.csv").write_text(GOOD)
     outcome = process("convert", "opinions.csv", "out.parquet", folder=tmp_path)
-    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert outcome.returncode == 0
+    assert outcome.stderr.startswith("opinions.csv: read as long (recognised)")
     assert read_annotations(tmp_path / "out.parquet") == read_annotations(tmp_path / "opinions.csv")

@@ -160,7 +160,7 @@ def test_evaluate_and_compare(
     assert run(monkeypatch, *request) == 0
     assert "top-3 accuracy" in capsys.readouterr().out
     rows = json.loads((out / "summary.json").read_text())
-    assert {(row["reliability"], row["model"], row["metric"]) for row in rows} == {
+    assert {(row["reliability"], row["model"], row["metric"]) for row in rows if row["estimand"] == "adjusted"} == {
         (gamma, model, metric)
         for gamma in (1.0, 3.0)
         for model in "AB"
@@ -176,7 +176,7 @@ def test_evaluate_and_compare(
     capsys.readouterr()
     table = tmp_path / "comparison.csv"
     assert run(monkeypatch, "compare", out, "--metric", "top-3 accuracy", "--out", table) == 0
-    assert len(pl.read_csv(table)) == 2
+    assert pl.read_csv(table)["estimand"].to_list() == ["adjusted", "adjusted", "agreement"]
     assert run(monkeypatch, "compare", out, "--metric", "top-3 acuracy") == 2
     assert "did you mean 'top-3 accuracy'?" in capsys.readouterr().err
 
@@ -221,10 +221,79 @@ def test_evaluate_says_what_was_left_out_and_hashes_every_file(
     out = tmp_path / "results"
     words = ("evaluate", opinions, *models, "--allow-missing", "--aggregation", "dirichlet", "--metric")
     assert run(monkeypatch, *words, "top-k-accuracy:1", "--draws", 20, "--no-report", "--out", out) == 0
-    assert "A.csv: cases without a prediction: 5, skipped" in capsys.readouterr().err
+    told = next(line for line in capsys.readouterr().err.splitlines() if "A.csv: read as wide" in line)
+    assert "; ! cases without a prediction: 5, skipped" in told
+    receipts = load_evaluation(out).receipts
+    assert [(receipt.path, receipt.format) for receipt in receipts[:2]] == [("opinions.csv", "long"), ("A.csv", "wide")]
     described = json.loads((out / "run.json").read_text(encoding="utf-8"))
     expected = {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in tmp_path.glob("*.csv")}
     assert described["inputs"] == expected
+
+
+def test_evaluate_says_which_conditions_have_no_score(
+    opinions: Path,
+    models: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = pl.read_csv(tmp_path / "A.csv")
+    table.drop(table.columns[-1]).write_csv(tmp_path / "A.csv")
+    words = ("evaluate", opinions, *models, "--aggregation", "dirichlet", "--metric", "top-k-accuracy:1", "--draws", 20)
+    assert run(monkeypatch, *words, "--no-report", "--out", tmp_path / "results") == 0
+    error = " ".join(capsys.readouterr().err.split())
+    assert "A.csv: conditions without a score: 1, of 8, taken as not predicted" in error
+    assert "B.csv: conditions" not in error
+
+
+TWO = "case,annotator,condition\nc1,A,Nevus\nc1,B,Melanoma\nc2,A,Nevus\nc2,B,Nevus\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "kind"),
+    [
+        ("case,prob\nc1,0.7\nc2,0.1\n", ["--positive", "Melanoma"], "scores"),
+        ("case,label\nc1,Nevus\nc2,Nevus\n", [], "ranking"),
+        ("case,label\nc1,Nevus\nc1,Melanoma\nc2,Nevus\n", ["--kind", "M=ranking"], "ranking"),
+        ("case,label\nc1,Nevus\nc2,Nevus\n", ["--kind", "scores"], "scores"),
+    ],
+)
+def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
+    text: str, words: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.csv").write_text(TWO, encoding="utf-8")
+    (tmp_path / "m.csv").write_text(text, encoding="utf-8")
+    asked = ("--predictions", f"M={tmp_path / 'm.csv'}", "--aggregation", "dirichlet", "--metric", "top-k-accuracy:1")
+    out = tmp_path / "results"
+    assert (
+        run(monkeypatch, "evaluate", tmp_path / "two.csv", *asked, *words, "--draws", 20, "--no-report", "--out", out)
+        == 0
+    )
+    assert [model.kind for model in load_evaluation(out).material.predictions.values()] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "problem"),
+    [
+        ("case,prob\nc1,0.7\nc2,0.1\n", [], "does not say whose probability it is"),
+        ("case,label\nc1,Nevus\nc1,Melanoma\nc2,Nevus\n", [], "a case has several labels"),
+        ("case,label\nc1,Nevus\nc2,Nevus\n", ["--kind", "N=set"], "'N', which is no model"),
+        ("case,label\nc1,Nevus\nc2,Nevus\n", ["--kind", "sets"], "unknown kind of prediction 'sets'"),
+    ],
+)
+def test_evaluate_refuses_doubtful_predictions(
+    text: str,
+    words: list[str],
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "two.csv").write_text(TWO, encoding="utf-8")
+    (tmp_path / "m.csv").write_text(text, encoding="utf-8")
+    asked = ("--predictions", f"M={tmp_path / 'm.csv'}", *words, "--out", tmp_path / "results")
+    assert run(monkeypatch, "evaluate", tmp_path / "two.csv", *asked) == 2
+    assert problem in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_aggregation_may_be_given_as_text_beside_options(

@@ -15,7 +15,7 @@ from shared_data import SHARED, needs_shared
 
 def test_votes_become_single_labels(tmp_path: Path) -> None:
     data = load_cifar10h(write_cifar10h(tmp_path))
-    assert data.annotations.rankings_per_case.tolist() == [50, 50, 49]
+    assert data.annotations.votes_per_case.tolist() == [50, 50, 49]
     assert data.annotations.select(["2"]).to_rankings()[0][0] == [["truck"]]
     assert data.labels == ()
     assert data.predictions == {}
@@ -61,7 +61,7 @@ def test_a_directory_without_votes_is_refused(tmp_path: Path) -> None:
 @needs_shared
 def test_the_release_is_what_was_published() -> None:
     data = load_cifar10h(SHARED / "cifar10h")
-    votes = data.annotations.rankings_per_case
+    votes = data.annotations.votes_per_case
     assert (len(votes), int(votes.min()), int(votes.max())) == (10_000, 47, 63)
     assert data.notes == ()
     assert data.labels[:4] == ("cat", "ship", "ship", "airplane")

@@ -61,7 +61,7 @@ def test_three_examples_are_clear_open_and_between() -> None:
 def test_annotators_draw_from_the_truth() -> None:
     problem = toy_problem([0.0, 2.0], n_annotators=20_000, seed=3)
     said = problem.annotations
-    votes = np.stack([np.bincount(said.select([i]).codes, minlength=3) for i in range(2)])
+    votes = np.stack([np.bincount(one.codes, one.votes, minlength=3) for one in (said.select([i]) for i in range(2))])
     assert votes.sum(axis=1).tolist() == [20_000, 20_000]
     errors = np.sqrt(problem.theta * (1 - problem.theta) / 20_000)
     assert (np.abs(votes / 20_000 - problem.theta) <= 4 * errors + 1e-9).all()

@@ -52,6 +52,7 @@ AGGREGATIONS: list[Aggregation] = [
     PlackettLuceML(),
     AnnotatorBootstrap(),
     AnnotatorBootstrap(MajorityVote()),
+    AnnotatorBootstrap(PlackettLuceML()),
     PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
     PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
     ProbabilisticInverseRank(reliability=10),
@@ -64,7 +65,7 @@ RULES = pytest.mark.parametrize("unranked", UNMENTIONED)
 
 def agrees(plausibilities: Plausibilities, unranked: Unmentioned) -> None:
     """Compare all numbers of places with the naive twin; the winners must be worth what is said."""
-    dense, known = plausibilities.dense(), supports(plausibilities)
+    dense, known = naive.compared(plausibilities), supports(plausibilities)
     tops = range(1, plausibilities.n_conditions)
     for one in certainty_profile(plausibilities, tops=tops, unranked=unranked):
         assert one.top is not None

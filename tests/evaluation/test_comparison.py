@@ -69,8 +69,8 @@ def test_equal_models_are_better_half_of_the_time_and_share_their_ranks() -> Non
         assert one.difference == 0
         assert one.probability_better == 0.5
         assert not one.is_distinguishable
-        assert one.verdict == "one and other are not distinguishable"
-    np.testing.assert_array_equal(comparison.ranks, 0.5)
+        assert one.verdict == "one and other are the same predictions"
+    np.testing.assert_array_equal(comparison.rank_frame()["probability"], 0.5)
 
 
 def test_ties_share_the_ranks_they_take_up() -> None:
@@ -86,8 +86,8 @@ def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_name
     result = evaluate(SAID, models, aggregations=["inverse-rank"], metrics=[TopKAccuracy(1), Overlap(2)], draws=50)
     (row,) = result.compare().flips().to_dicts()
     assert (row["first"], row["second"]) == ("first", "sets")
-    assert row["first_better"] == "top-1 accuracy (inverse-rank)"
-    assert row["second_better"] == "top-2 overlap (inverse-rank)"
+    assert row["first_better"] == "top-1 accuracy (inverse-rank); top-1 accuracy (annotators)"
+    assert row["second_better"] == "top-2 overlap (inverse-rank); top-2 overlap (annotators)"
 
 
 def test_models_in_the_same_order_everywhere_have_no_flip(contest: Comparison) -> None:
@@ -108,7 +108,7 @@ def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
     models = {"half": HALF, "wrong": WRONG}
     result = evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, level=0.5)
     one = found(result.compare(), "top-1 accuracy", "half", "wrong")
-    gaps = result.resampled_means(0)[0, 0] - result.resampled_means(0)[1, 0]
+    gaps = result.spread_of_difference(0, 0, 1).values[0]
     np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))
 
 

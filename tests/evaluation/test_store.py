@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,10 +29,20 @@ from dissensus import (
 )
 from dissensus.aggregation.base import RecordedAggregation
 from dissensus.core.aliases import FloatArray
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics.base import RecordedMetric
 
 STUDY = simulate_study(n_cases=12, n_conditions=8, seed=4)
+RECEIPT = Receipt(
+    "opinions.csv",
+    "long",
+    columns=(Column("image", "case", "by its name"), Column("age", "")),
+    assumed=("every row is an opinion of its own",),
+    notes=(Note("cancelled annotations", 2, "skipped", ("task 1",), lost=True),),
+    examples=("annotator A on case 1 said: x",),
+)
 
 
 def hits(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
@@ -40,11 +51,19 @@ def hits(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
     return values
 
 
+def replace_path(receipt: Receipt, path: str) -> Receipt:
+    return dataclasses.replace(receipt, path=path)
+
+
 @pytest.fixture(scope="module")
 def result() -> Evaluation:
+    first, *others = STUDY.predictions
     return evaluate(
-        STUDY.annotations,
-        STUDY.predictions,
+        STUDY.annotations.with_receipt(RECEIPT),
+        {
+            first: STUDY.predictions[first].with_receipt(replace_path(RECEIPT, "A.csv")),
+            **{name: STUDY.predictions[name] for name in others},
+        },
         aggregations=[PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)],
         metrics=[TopKAccuracy(1), UserMetric("hits", hits, meaning="How often the best is found.")],
         draws=40,
@@ -92,6 +111,43 @@ def test_everything_comes_back_exactly(result: Evaluation, place: Path) -> None:
         assert again.by_group(column).equals(result.by_group(column))
     assert again.compare().to_frame().equals(result.compare().to_frame())
     assert repr(again) == repr(result)
+
+
+def test_receipts_come_back(result: Evaluation, place: Path) -> None:
+    again = load_evaluation(place)
+    assert [receipt.path for receipt in result.receipts] == ["opinions.csv", "A.csv"]
+    assert again.receipts == result.receipts
+    assert again.study.receipt == RECEIPT
+
+
+def test_receipts_are_stored_without_the_directories_of_files(result: Evaluation, tmp_path: Path) -> None:
+    study = result.study.with_receipt(replace_path(RECEIPT, "somewhere/unheard-of/opinions.csv"))
+    material = dataclasses.replace(result.material, study=study)
+    dataclasses.replace(result, material=material).save(tmp_path / "results")
+    assert "unheard-of" not in (tmp_path / "results" / "run.json").read_text(encoding="utf-8")
+    assert load_evaluation(tmp_path / "results").receipts == result.receipts
+
+
+def test_results_from_before_there_were_receipts_are_read(result: Evaluation, place: Path) -> None:
+    content = described(place)
+    for part in (content["study"], *content["models"]):
+        del part["receipt"]
+    write(place, content, forge=True)
+    again = load_evaluation(place)
+    assert again == result
+    assert again.receipts == ()
+
+
+@pytest.mark.parametrize("change", ["remove", "replace"])
+def test_a_forged_receipt_is_refused(place: Path, change: str) -> None:
+    content = described(place)
+    for path in places_of(content["study"]["receipt"], ("study", "receipt")):
+        if change == "remove" and (isinstance(path[-1], int) or path[-1] == "reason"):
+            continue  # a shorter list is a list, and no column needs a reason
+        write(place, changed(content, path, remove if change == "remove" else replace), forge=True)
+        if path[-1] in ("everything_was_used", "lost"):
+            continue  # it follows from the rest; a note may say it or not
+        refused(place)
 
 
 def test_specs_come_back_as_specs(result: Evaluation, place: Path) -> None:

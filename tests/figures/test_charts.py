@@ -122,8 +122,8 @@ def test_all_undefined_still_draws() -> None:
     chart = metric_across_reliability(frame, "m")
     assert [type(mark) for mark in chart.panels[0].marks if isinstance(mark, Band)] == []
     assert chart.panels[0].x.ticks == ((0.0, "none"),)
-    draws = frame.select("model", "metric", "mean", pl.col("mean").alias("resampled_mean"))
-    drawn(draws_histogram(draws, frame, "m", run="x")).draw_without_rendering()
+    draws = frame.select("model", "metric", "mean")
+    drawn(draws_histogram(draws, draws, frame, "m", run="x")).draw_without_rendering()
 
 
 def test_reliabilities_are_in_order_whatever_the_order_of_runs() -> None:

@@ -36,7 +36,7 @@ def chart_marks(name: str, kind: type[Mark], *, panel: int = 0, **options: Any) 
 
 
 def of_run(frame: pl.DataFrame, **wanted: object) -> pl.DataFrame:
-    for column, value in {"aggregation": "plackett-luce", "reliability": 3.0, **wanted}.items():
+    for column, value in {"aggregation": "plackett-luce", "reliability": 1.0, **wanted}.items():
         frame = frame.filter(pl.col(column) == value)
     return frame
 
@@ -111,7 +111,7 @@ def test_figures_are_small_enough_for_a_page() -> None:
 
 
 def test_certainty_curves_are_quantile_functions() -> None:
-    (line,) = [mark for mark in chart_marks("certainty", Line) if mark.name == "plackett-luce 3"]
+    (line,) = [mark for mark in chart_marks("certainty", Line) if mark.name == "plackett-luce 1"]
     values = np.sort(of_run(usual().certainties(), top=1)["certainty"].to_numpy())
     np.testing.assert_allclose(line.y, [values[0], *values])
     np.testing.assert_allclose(line.x, np.arange(13) / 12)
@@ -120,7 +120,7 @@ def test_certainty_curves_are_quantile_functions() -> None:
 def test_share_below_agrees_with_the_frame() -> None:
     lines = chart_marks("share_below", Line)
     rows = of_run(usual().certainties(), top=2)
-    assert lines[1].y[1] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+    assert lines[1].y[0] == pytest.approx((rows["certainty"] < CERTAIN).mean())
 
 
 def test_the_histogram_counts_every_case() -> None:
@@ -261,7 +261,7 @@ def test_runs_are_chosen_by_label_or_position() -> None:
     by_label = plots().chart("certainty_by_top", run="plackett-luce 10")
     by_place = plots().chart("certainty_by_top", run=2)
     assert by_label.title == by_place.title == "Certainty of the first conditions under plackett-luce 10"
-    assert plots().chart("certainty_by_top").title.endswith("plackett-luce 3")
+    assert plots().chart("certainty_by_top").title.endswith("plackett-luce 1")
 
 
 @pytest.mark.parametrize(

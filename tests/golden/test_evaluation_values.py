@@ -13,6 +13,7 @@ from dissensus import Evaluation, evaluate, simulate_study
 
 GOLDEN: dict[str, list[Any]] = json.loads((Path(__file__).parent / "evaluation.json").read_text(encoding="utf-8"))
 SUMMARY = ("mean", "sd", "low", "high", "annotation_low", "annotation_high", "case_sd", "mc_error", "point_estimate")
+AGREEMENT = ("mean", "low", "high", "case_sd")
 COMPARISON = ("difference", "low", "high", "probability_better")
 METRICS = [
     *("top-k-accuracy:1", "top-k-accuracy:3", "set-accuracy:2", "overlap:3", "average-overlap:3"),
@@ -37,10 +38,18 @@ def result() -> Evaluation:
 
 
 def test_the_summary(result: Evaluation) -> None:
-    table = result.to_frame()
+    table = result.to_frame().filter(estimand="adjusted")
     names = [list(row) for row in table.select("aggregation", "model", "metric").iter_rows()]
     assert names == [row[:3] for row in GOLDEN["summary"]]
     np.testing.assert_allclose(table.select(SUMMARY).to_numpy(), [row[3:] for row in GOLDEN["summary"]], atol=2e-9)
+
+
+def test_the_agreement(result: Evaluation) -> None:
+    table = result.to_frame().filter(estimand="agreement")
+    assert [list(row) for row in table.select("model", "metric").iter_rows()] == [
+        row[:2] for row in GOLDEN["agreement"]
+    ]
+    np.testing.assert_allclose(table.select(AGREEMENT).to_numpy(), [row[2:] for row in GOLDEN["agreement"]], atol=2e-9)
 
 
 def test_the_comparison(result: Evaluation) -> None:

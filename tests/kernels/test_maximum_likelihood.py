@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from dissensus.core.aliases import FloatArray
-from dissensus.kernels.maximum_likelihood import Estimate, maximum_likelihood, top_components
+from dissensus.kernels.maximum_likelihood import Estimate, find_components, maximum_likelihood
 from kernels.kernel_studies import Nested, rankings_of_cases
 from naive_plackett_luce import Ranking, ranking_probability
 
@@ -63,8 +64,25 @@ def test_who_is_never_beaten_by_others_has_all_the_mass() -> None:
     np.testing.assert_allclose(got.values[4:], [0.5, 0.5, 0, 0], atol=1e-9)
 
 
-def naive_components(rankings: list[list[list[int]]], n: int, *, below: bool) -> list[int]:
-    """Follow who beats whom until nothing changes; then look for groups that nobody else beats."""
+Random = list[list[list[list[int]]]]
+
+
+def random_cases(rng: np.random.Generator, number: int, most: int, *, below: bool) -> Random:
+    """Make cases of up to so many conditions, all of them in the support, with ties and abstentions."""
+    cases: Random = []
+    for _ in range(number):
+        n = int(rng.integers(1, most + 1))
+        case = [[[k] for k in range(n)]] if below else [[list(range(n))]]
+        for _ in range(int(rng.integers(0, 6))):
+            order = [int(k) for k in rng.permutation(n)[: rng.integers(0, n + 1)]]
+            cuts = sorted({0, len(order), *(int(c) for c in rng.integers(0, len(order) + 1, 3))})
+            case.append([order[a:b] for a, b in pairwise(cuts)])
+        cases.append(case)
+    return cases
+
+
+def naive_beaters(rankings: list[list[list[int]]], n: int, *, below: bool) -> list[set[int]]:
+    """Follow who beats whom until nothing changes: all that beat each condition, themselves or through others."""
     beaten_by: list[set[int]] = [set() for _ in range(n)]
     for ranking in rankings:
         unmentioned = sorted(set(range(n)) - {k for block in ranking for k in block})
@@ -76,30 +94,138 @@ def naive_components(rankings: list[list[list[int]]], n: int, *, below: bool) ->
     while changed:
         further = [known | {b for k in known for b in beaten_by[k]} for known in beaten_by]
         changed, beaten_by = further != beaten_by, further
-    tops = [all(k in beaten_by[other] for other in beaten_by[k]) for k in range(n)]
-    return [min({k} | beaten_by[k]) if is_top else -1 for k, is_top in enumerate(tops)]
+    return beaten_by
+
+
+def naive_levels(beaten_by: list[set[int]]) -> list[int]:
+    """Take away those that nobody beats but those whom they beat, again and again; count how often."""
+    levels = [-1] * len(beaten_by)
+    for turn in range(len(beaten_by)):
+        left = {k for k, level in enumerate(levels) if level < 0}
+        for k in left:
+            if all(k in beaten_by[other] for other in beaten_by[k] & left):
+                levels[k] = turn
+    return levels
 
 
 @pytest.mark.parametrize("below", [True, False])
-def test_components_are_those_found_by_following_every_ranking(below: bool) -> None:
+def test_components_and_levels_are_those_found_by_following_every_ranking(below: bool) -> None:
     rng = np.random.default_rng(5)
-    cases: list[list[list[list[int]]]] = []
-    for _ in range(300):
-        n = int(rng.integers(1, 8))
-        case = [[[k] for k in range(n)]] if below else [[list(range(n))]]  # so that everybody is in the support
-        for _ in range(int(rng.integers(0, 6))):
-            order = [int(k) for k in rng.permutation(n)[: rng.integers(0, n + 1)]]
-            cuts = sorted({0, len(order), *(int(c) for c in rng.integers(0, len(order) + 1, 3))})
-            case.append([order[a:b] for a, b in pairwise(cuts)])
-        cases.append(case)
+    cases = random_cases(rng, 400, 7, below=below)
     rankings = rankings_of_cases(cases, 9)
     weights = rng.integers(0, 3, len(rankings.multiplicities)).astype(float)
-    got = top_components(rankings._replace(multiplicities=weights), below)
-    used, expected = iter(weights), []
+    got = find_components(rankings._replace(multiplicities=weights), below)
+    used = iter(weights)
+    first: list[int] = []
+    level: list[int] = []
+    is_lost: list[bool] = []
     for case in cases:
-        size = len({k for ranking in case for block in ranking for k in block})
-        expected += naive_components([r for r in case if next(used) > 0], size, below=below)
-    assert got.tolist() == expected
+        offset, size = len(first), len({k for ranking in case for block in ranking for k in block})
+        kept = [r for r in case if next(used) > 0]
+        beaten_by, mentioned = naive_beaters(kept, size, below=below), {k for r in kept for b in r for k in b}
+        first += [offset + min([k, *(j for j in beaten_by[k] if k in beaten_by[j])]) for k in range(size)]
+        level += naive_levels(beaten_by)
+        is_lost += [bool(mentioned) and k not in mentioned for k in range(size)]
+    assert max(level) > 2
+    assert got.first.tolist() == first
+    assert got.level.tolist() == level
+    assert got.is_lost.tolist() == is_lost
+
+
+def struck(rankings: Sequence[Ranking], gone: set[int]) -> list[Ranking]:
+    """Strike conditions out of all rankings."""
+    left = [[[k for k in block if k not in gone] for block in ranking] for ranking in rankings]
+    return [[block for block in ranking if block] for ranking in left]
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_the_order_is_that_of_the_estimate_of_what_is_left(below: bool) -> None:
+    """Take the plausible conditions away and estimate the others anew, until nothing is left."""
+    for case in random_cases(np.random.default_rng(8), 200, 6, below=below):
+        n = len({k for ranking in case for block in ranking for k in block})
+        expected, left, place = np.zeros(n), list(range(n)), 0
+        groups: list[list[int]] = []
+        while left:
+            again = [[[left.index(k) for k in block] for block in r] for r in struck(case, set(range(n)) - set(left))]
+            values = estimate([again], 9, below=below).values[: len(left)]
+            found = sorted({v for v in values if v > 0}, reverse=True)
+            groups += [[left[i] for i in np.flatnonzero(values == v)] for v in found]
+            left = [k for i, k in enumerate(left) if values[i] == 0]
+        for place, group in enumerate(reversed(groups), start=1):
+            expected[group] = place
+        assert estimate([case], 9, below=below).order.tolist() == [*expected.tolist(), 0.0]
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_the_order_is_that_of_the_most_probable_weights_at_a_high_reliability(below: bool) -> None:
+    """With the prior's logarithm as penalty each level is lighter than the one above by a factor like the reliability.
+
+    Conditions of one level that nobody compared are left out: their order is a convention.
+    """
+    n_compared, rng = 0, np.random.default_rng(3)
+    for case in random_cases(rng, 40, 4, below=below):
+        n = len({k for ranking in case for block in ranking for k in block})
+        got, beaten_by = estimate([case], n, below=below).order[:n], naive_beaters(case, n, below=below)
+        levels = naive_levels(beaten_by)
+        x = most_probable([r for r in case if r], n, below=below)
+        for i, j in permutations(range(n), 2):
+            if levels[i] < levels[j]:
+                assert got[i] > got[j]
+                assert x[i] > x[j] + 2.0
+                n_compared += 1
+            elif i in beaten_by[j] and j in beaten_by[i] and x[i] > x[j] + 0.05:
+                assert got[i] > got[j]
+                n_compared += 1
+    assert n_compared > 30
+
+
+def most_probable(rankings: list[Ranking], n: int, *, below: bool) -> FloatArray:
+    """Maximise reliability times log-likelihood plus the logarithm of a Gamma(1) prior, up to a high reliability."""
+    x = np.zeros(n)
+    for reliability in 10.0 ** np.arange(0.0, 4.5, 0.5):
+
+        def loss(x: FloatArray, reliability: float = reliability) -> float:
+            weights = np.exp(x - x.max())
+            said = reliability * log_likelihood(weights, rankings, below=below)
+            return float(n * np.log(weights.sum()) - np.log(weights).sum() - said)
+
+        x = minimize(loss, x, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6, "maxiter": 4000}).x
+    return np.asarray(x)
+
+
+def test_the_order_does_not_end_with_the_first_place() -> None:
+    unanimous = [[[3], [1], [0], [2]]] * 3
+    assert estimate([unanimous], 6).order.tolist() == [2, 3, 1, 4, 0]
+    contested = [[[0], [1], [2]], [[0], [2], [1]], [[0], [2], [1]]]
+    assert estimate([contested], 4).order.tolist() == [3, 1, 2, 0]
+    assert estimate([[[[0], [1, 2]]] * 2], 4).order.tolist() == [2, 1, 1, 0]
+
+
+def test_a_longer_way_down_is_a_lower_place_even_between_conditions_that_nobody_compared() -> None:
+    rankings = [[[0], [1], [2]], [[0], [3]], [[0], [3]]]
+    assert estimate([rankings], 5, below=False).order.tolist() == [4, 2, 1, 3, 0]
+
+
+def test_who_is_mentioned_in_no_ranking_that_counts_comes_last() -> None:
+    rankings = rankings_of_cases([[[[0], [1]], [[2]]]], 4)
+    for below in (True, False):
+        got = maximum_likelihood(rankings._replace(multiplicities=np.array([1.0, 0.0])), below=below)
+        first, second, *others = got.order
+        assert first > second > 0
+        assert others == [0, 0]
+        none = maximum_likelihood(rankings._replace(multiplicities=np.zeros(2)), below=below)
+        assert none.order.tolist() == [1, 1, 1, 0]
+
+
+def test_every_level_has_to_converge() -> None:
+    """The even level is at its maximum from the start, the other one is not, wherever it stands."""
+    for uneven, even in (([0, 1], [2, 3]), ([2, 3], [0, 1])):
+        upper, lower = sorted((uneven, even))
+        both = [[[k] for k in (*upper, *lower)], [[k] for k in (*upper[::-1], *lower[::-1])]]
+        third = [[*upper], *([k] for k in lower)] if uneven == lower else [[k] for k in upper]
+        rankings = rankings_of_cases([[*both, third]], 5)
+        assert maximum_likelihood(rankings, below=True).is_converged.all()
+        assert not maximum_likelihood(rankings, below=True, most=1).is_converged.any()
 
 
 def test_a_tie_does_not_protect_from_being_beaten() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
 
 def draws_of(plausibilities: Plausibilities) -> dict[str, bytes]:
     return {
-        name: batch.of_case(position).tobytes()
+        name: b"".join(one.of_case(position).tobytes() for one in (batch, replace(batch, values=batch.compared)))
         for batch in plausibilities
         for position, name in enumerate(batch.case_names)
     }

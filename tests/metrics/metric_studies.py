@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from dissensus import (
     Aggregation,
+    AnnotatorBootstrap,
     CategoryAccuracy,
     Dirichlet,
     InverseRank,
@@ -18,6 +20,7 @@ from dissensus import (
     MajorityVote,
     Metric,
     PlackettLuce,
+    PlackettLuceML,
     ProbabilisticInverseRank,
     SpearmanFootrule,
 )
@@ -37,6 +40,8 @@ AGGREGATIONS: tuple[Aggregation, ...] = (
     MajorityVote(),
     InverseRank(),
     InverseRank(ties="each"),
+    PlackettLuceML(),
+    AnnotatorBootstrap(PlackettLuceML()),
 )
 
 KINDS = tuple(Metric.family.known().values())
@@ -83,6 +88,11 @@ def all_values(metric: Metric, drawn: Plausibilities, predictions: Predictions) 
 def one_batch(drawn: Plausibilities) -> Batch:
     """Draw all cases at once."""
     return drawn.sampler(np.arange(drawn.n_cases))
+
+
+def dense_order(batch: Batch) -> FloatArray:
+    """Return what the conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
+    return replace(batch, values=batch.compared).dense()
 
 
 def names_of(n: int) -> list[str]:

@@ -15,22 +15,27 @@ from hypothesis import strategies as st
 import dissensus
 from dissensus import (
     Aggregation,
+    AnnotatorBootstrap,
     AverageOverlap,
+    BrierScore,
     CategoryAccuracy,
     Coverage,
     InverseRank,
     KendallTau,
+    LogScore,
     MajorityVote,
     Metric,
     Overlap,
+    PlackettLuceML,
     RankBiasedOverlap,
     SetAccuracy,
+    SetSize,
     SpearmanFootrule,
     TopKAccuracy,
     UserMetric,
 )
 from dissensus.datasets.simulation import simulate_study
-from dissensus.metrics.base import Drawn, Predicted
+from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.metric_studies import (
@@ -53,6 +58,29 @@ SCORES = np.random.default_rng(3).random((STUDY.n_cases, N_CONDITIONS)).round(1)
 
 METRICS_HERE, NAME = metrics_for(N_CONDITIONS, some=(1, 3, 4, 11, 12)), attrgetter("name")
 EVERY = pytest.mark.parametrize("metric", METRICS_HERE, ids=NAME)
+
+
+@pytest.mark.parametrize("aggregation", [PlackettLuceML(), AnnotatorBootstrap(PlackettLuceML())], ids=repr)
+def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: Aggregation) -> None:
+    """Every annotator gives the same complete ranking, and the model as well: nothing is left to a tie."""
+    rng, n = np.random.default_rng(1), 6
+    orders = [rng.permutation(n).tolist() for _ in range(4)]
+    names = [f"c{i}" for i in range(n)]
+    lists = [[names[i] for i in order] for order in orders]
+    said = Annotations.from_rankings([[[[name] for name in one]] * 3 for one in lists], names)
+    batch = one_batch(aggregation.sample(said, draws=5))
+    models = [
+        Predictions.from_scores((n - np.argsort(orders, axis=1)) / 21, names),
+        Predictions.from_rankings(lists, names),
+        *(Predictions.from_sets([one[:k] for one in lists], names) for k in range(1, n)),
+    ]
+    judged = set()
+    for metric in metrics_for(n):
+        is_about_orders = isinstance(metric, OrderMetric) or (metric.range == (0.0, 1.0) and metric.higher_is_better)
+        for model in [model for model in models if is_about_orders and fits(metric, model)]:
+            np.testing.assert_allclose(measured(metric, batch, model), 1.0, rtol=1e-12, err_msg=metric.name)
+            judged.add(type(metric))
+    assert judged == {*KINDS} - {BrierScore, LogScore, SetSize}
 
 
 def said_by_model(scores: np.ndarray = SCORES, conditions: tuple[str, ...] = STUDY.conditions) -> Predictions:

@@ -30,9 +30,11 @@ from dissensus import (
     SpearmanFootrule,
     TopKAccuracy,
 )
+from dissensus.metrics.base import OrderMetric
 from metrics.metric_studies import (
     AGGREGATIONS,
     KINDS,
+    dense_order,
     fits,
     measured,
     metrics_for,
@@ -83,13 +85,13 @@ def test_metrics_are_exact_expectations(aggregation: Aggregation, data: st.DataO
     study = data.draw(small_studies())
     predictions = data.draw(predictions_for(study))
     batch = one_batch(aggregation.sample(study, draws=DRAWS, seed=data.draw(st.integers(0, 99))))
-    dense, scores = batch.dense(), predictions.to_scores()
+    values, order, scores = batch.dense(), dense_order(batch), predictions.to_scores()
     for metric in metrics_for(study.n_conditions):
         if fits(metric, predictions):
             found = measured(metric, batch, predictions)
             assert found.shape == (batch.n_cases, batch.n_draws)
             expected = [
                 [twin(metric, draw, scores[case].tolist(), batch.support_of(case).tolist()) for draw in draws.tolist()]
-                for case, draws in enumerate(dense)
+                for case, draws in enumerate(order if isinstance(metric, OrderMetric) else values)
             ]
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=repr(metric))

@@ -13,7 +13,7 @@ from dissensus.draws import Batch
 from dissensus.metrics.base import Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
-from metrics.metric_studies import AGGREGATIONS, measured, one_batch, predictions_for, small_studies
+from metrics.metric_studies import AGGREGATIONS, dense_order, measured, one_batch, predictions_for, small_studies
 
 
 def counted(values: FloatArray, codes: list[int]) -> tuple[list[int], list[int]]:
@@ -23,7 +23,7 @@ def counted(values: FloatArray, codes: list[int]) -> tuple[list[int], list[int]]
 
 def assert_standings_are_right(batch: Batch, depth: int) -> None:
     found = Drawn(batch, depth).orders
-    dense = batch.dense()
+    dense = dense_order(batch)
     for case in range(batch.n_cases):
         codes = batch.support_of(case).tolist()
         for draw, order in zip(dense[case], found.of_draw[case], strict=True):

@@ -94,12 +94,13 @@ def test_wrong_column_names_get_a_suggestion(refused: Callable[..., None]) -> No
     refused(text, "unknown condition 'Eczma'", "did you mean 'Eczema'?", conditions=NAMES)
 
 
-def test_a_column_that_is_missing(refused: Callable[..., None]) -> None:
-    refused(WIDE, "no scores for condition 'Acne'", "1 missing", conditions=[*NAMES, "Acne"])
+def test_logits_of_some_conditions(refused: Callable[..., None]) -> None:
+    text = "case,Eczema,Psoriasis\nc1,-1.5,2\n"
+    refused(text, "a score is negative although some conditions have none", "case 'c1'", conditions=NAMES)
 
 
 def test_a_column_that_stands_twice(refused: Callable[..., None]) -> None:
-    refused("case,a,a\nc1,0.5,0.5\n", "condition 'a' has several columns")
+    refused("case,a,a\nc1,0.5,0.5\n", "the header names 'a' twice")
 
 
 def test_scores_that_are_not_numbers(refused: Callable[..., None]) -> None:
@@ -300,7 +301,7 @@ def test_files_that_are_cut_off(refused: Callable[..., None], tmp_path: Path) ->
     np.savez(tmp_path / "whole.npz", probs=np.ones((2, 3)))
     refused((tmp_path / "whole.npz").read_bytes()[:-60], "cannot be read", name="m.npz")
     np.save(tmp_path / "whole.npy", np.ones((2, 3)))
-    refused((tmp_path / "whole.npy").read_bytes()[:-8], "cannot be read", name="m.npy")
+    refused((tmp_path / "whole.npy").read_bytes()[:-8], "cut off", "expected: 48 bytes", name="m.npy")
     refused('{"case": "c1", "set": ["a"', "JSON is cut off", "line 1", name="m.jsonl")
     refused('[{"case": "c1"', "JSON is cut off", name="m.json")
 

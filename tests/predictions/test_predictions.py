@@ -217,7 +217,10 @@ def noted(said: Predictions) -> dict[str, int]:
 def test_probabilities_need_no_notes() -> None:
     assert scores().notes() == ()
     top = Predictions.from_long(long({"score": [0.5, 0.2, 0.4]}), NAMES)
-    assert top.notes() == ()
+    assert [note.found for note in top.notes()] == [
+        "conditions without a score",
+        "cases on which some of the other conditions have no score",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_text_matrix_may_have_comments_and_one_row(tmp_path: Path) -> None:
 def test_csv_without_a_header_is_a_matrix(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     np.savetxt(path, SCORES, delimiter=",")
-    assert examine_predictions(path, conditions=NAMES, cases=CASES).format == "matrix"
+    assert examine_predictions(path, conditions=NAMES, cases=CASES).receipt.format == "matrix"
     assert read(path).to_scores().tolist() == SCORES
 
 
@@ -271,12 +271,12 @@ def test_allowing_missing_cases_warns_and_keeps_the_common_ones(tmp_path: Path) 
 def test_an_examination_keeps_notes(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "case,condition,score,colour\nc1,a,3,red\n")
     reading = examine_predictions(path)
-    assert reading.format == "long"
-    found = {note.found: note.examples for note in reading.notes}
-    assert found["columns without a role"] == ("colour",)
+    assert reading.receipt.format == "long"
+    found = {note.found: note.examples for note in reading.receipt.notes}
+    assert reading.receipt.unused == ("colour",)
     assert found["cases whose scores do not sum to 1"] == ("c1",)
     sets = examine_predictions(written(tmp_path / "b.csv", "case,a,b\nc1,1,0\n"))
-    assert [note.found for note in sets.notes] == ["cases with 0 and 1 only"]
+    assert sets.receipt.assumed == ("all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)",)
 
 
 def test_a_format_can_be_demanded(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_case_that_is_rough_in_one_run_is_named() -> None:
 
 def test_draws_that_all_agree_are_not_called_certain() -> None:
     (found,) = sentences.contest(two_models(1.0, 0.2), two_models(1.0, 0.2).to_frame())
-    assert found.figure == "over 99\xa0%"
+    assert found.figure == "over 99.9\xa0%"
     assert probability(1.0, 5000) == "over 99.9\xa0%"
     assert probability(0.0, 5000) == "under 0.1\xa0%"
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dissensus import Annotations, DissensusError
 from strategies import studies
+from voted_studies import written_out
 
 NESTED = [[[["b"], ["a", "c"]], [["c"]]], [], [[["a"]]]]
 
@@ -129,7 +130,7 @@ def test_an_empty_block_is_refused() -> None:
 def test_a_condition_mentioned_twice_is_refused(ranking: list[list[str]]) -> None:
     with pytest.raises(DissensusError, match="'a' is mentioned twice") as caught:
         Annotations.from_rankings([[[["a"]], ranking]], case_names=["c1"])
-    assert caught.value.where == "case 'c1', ranking 2"
+    assert caught.value.where == "case 'c1', ranking 2, condition 'a'"
     assert "at most once" in caught.value.expected
 
 
@@ -214,7 +215,9 @@ def test_nested_lists_come_back_out(said: Annotations) -> None:
 def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
     said = Annotations.from_counts(counts, ["a", "b", "c"])
     votes = [[["a", "b", "c"][k] for k in range(3) for _ in range(row[k])] for row in counts]
-    assert said == Annotations.from_rankings([[[[vote]] for vote in row] for row in votes], ["a", "b", "c"])
+    assert written_out(said) == Annotations.from_rankings(
+        [[[[vote]] for vote in row] for row in votes], ["a", "b", "c"]
+    )
 
 
 def test_counts_without_names_are_numbered() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from dissensus import Annotations, Ratings, diagnose
-from dissensus.core.notes import Note
 from dissensus.study.diagnosis import (
     Spread,
     description,
@@ -37,9 +36,8 @@ def test_every_number_of_a_study_made_by_hand() -> None:
         groups=["p", "p", "q", "r"],
         weights=[[1, 1, 2], [1], [1], []],
     )
-    note = Note("cancelled annotations", 2, "skipped")
-    found = diagnose(said, format="by hand", notes=[note])
-    assert (found.format, found.unranked, found.notes) == ("by hand", "below", (note,))
+    found = diagnose(said)
+    assert found.unranked == "below"
     assert (found.cases, found.rankings, found.conditions) == (4, 5, 6)
     assert (found.annotators, found.anonymous_rankings, found.repeated_rankings) == (2, 1, 1)
     assert found.annotators_per_case == Spread(0, 1.0, 3, 1.25)

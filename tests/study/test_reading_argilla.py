@@ -34,14 +34,14 @@ def test_rankings_keep_their_ties(tmp_path: Path) -> None:
 
 
 def test_other_questions_are_counted(tmp_path: Path) -> None:
-    notes = [str(note) for note in examine(tmp_path, *ARGILLA).notes]
+    notes = [str(note) for note in examine(tmp_path, *ARGILLA).receipt.notes]
     assert "answers to the question 'sure': 1, not used (for example 'rash-1')" in notes
 
 
 def test_labels_and_multiple_labels(tmp_path: Path) -> None:
     reading = examine(tmp_path, record("Acne", ["Tinea", "Acne"], [], None))
     assert reading.rankings.to_rankings() == [[[["Acne"]], [["Acne", "Tinea"]], [], []]]
-    assert [(note.found, note.count) for note in reading.notes] == [("rankings without a condition", 2)]
+    assert [(note.found, note.count) for note in reading.receipt.notes] == [("rankings without a condition", 2)]
 
 
 def test_a_missing_rank_means_not_ranked(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_lists_of_the_second_sdk_are_strict_orders(tmp_path: Path) -> None:
     reading = examine(tmp_path, second)
     assert reading.rankings.to_rankings() == [[[["Tinea"], ["Acne"]], [["Acne"]]]]
     assert reading.rankings.annotator_names == ("u1", "u2")
-    assert [str(note) for note in reading.notes] == [
+    assert [str(note) for note in reading.receipt.notes] == [
         "lists without ranks: 1, read as strict orders; this export has lost any ties (for example 'r1')"
     ]
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
+from dissensus.core.files import open_source
 from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.reading.counts import Counts
+from dissensus.study.reading.format import Options
 from format_examples import COUNTS, write_array
 from shared_data import SHARED, needs_shared
 
 
-def test_every_vote_is_a_ranking(tmp_path: Path) -> None:
+def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
     reading = examine_annotations(path, conditions=["cat", "dog", "frog"])
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
     assert reading.rankings.unannotated == ("1",)
-    assert [str(note) for note in reading.notes] == ["votes in a matrix: 3, expanded to one anonymous ranking each"]
+    assert [str(note) for note in reading.receipt.notes] == ["votes of annotators without a name: 3, counted"]
     assert reading.rankings == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
 
 
@@ -33,14 +39,14 @@ def test_whole_numbers_stored_as_floats_need_the_format(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS.astype(float))
     with pytest.raises(FormatError, match="no known format fits"):
         read_annotations(path)
-    assert read_annotations(path, "counts").n_rankings == 3
+    assert read_annotations(path, "counts").n_votes == 3
 
 
 @pytest.mark.parametrize(
     ("votes", "problem"),
     [
         (np.array([[1, -1]]), "whole numbers, zero or more"),
-        (np.array([[10**9, 1]]), "too many votes"),
+        (np.array([[2**53, 1]]) + 1, "too many votes"),
         (np.array([[1, 1, 1]]), "the number of conditions does not fit"),
     ],
 )
@@ -49,12 +55,166 @@ def test_what_is_not_a_matrix_of_votes_is_an_error(votes: np.ndarray, problem: s
         read_annotations(write_array(tmp_path / "votes.npy", votes), conditions=["cat", "dog"])
 
 
+# Names beside the matrix --------------------------------------------------------------------------------
+
+
+def test_names_beside_a_matrix_are_used(tmp_path: Path) -> None:
+    path = write_array(tmp_path / "votes.npy", COUNTS)
+    (tmp_path / "votes.conditions.txt").write_text("cat\ndog\nfrog\n", encoding="utf-8")
+    (tmp_path / "votes.cases.txt").write_text("x\ny\n", encoding="utf-8")
+    assert read_annotations(path) == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
+    assert read_annotations(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
+    told = Counts().parse(open_source(path), Options()).assumed
+    assert told == (
+        "rows are cases, named by 'votes.cases.txt'",
+        "columns are conditions, named by 'votes.conditions.txt', and cells are votes",
+    )
+
+
+def test_a_matrix_without_names_says_that_it_is_numbered(tmp_path: Path) -> None:
+    told = Counts().parse(open_source(write_array(tmp_path / "votes.npy", COUNTS)), Options()).assumed
+    assert told == ("rows are cases, numbered from 0", "columns are conditions, numbered from 0, and cells are votes")
+
+
+def test_names_beside_a_matrix_must_fit(tmp_path: Path) -> None:
+    path = write_array(tmp_path / "votes.npy", COUNTS)
+    (tmp_path / "votes.cases.txt").write_text("x\n", encoding="utf-8")
+    with pytest.raises(DissensusError, match="the number of cases does not fit") as caught:
+        read_annotations(path)
+    assert "votes.cases.txt" in caught.value.where
+
+
+# Tables -------------------------------------------------------------------------------------------------
+
+TABLE = "case,cat,dog,frog,patient\nx,2,0,1,p\ny,0,,0,q\n"
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
+    reading = examine_annotations(written(tmp_path / "votes.csv", TABLE), "counts")
+    expected = Annotations.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
+    assert reading.rankings == expected
+    assert [str(note) for note in reading.receipt.notes] == [
+        "votes of annotators without a name: 3, counted",
+        "empty cells: 1, taken as 0 votes",
+    ]
+
+
+def test_a_parquet_table_of_votes(tmp_path: Path) -> None:
+    table = pl.DataFrame({"image": ["x", "y"], "cat": [2, 0], "frog": [1, 0]})
+    table.write_parquet(tmp_path / "votes.parquet")
+    expected = Annotations.from_counts([[2, 1], [0, 0]], ["cat", "frog"], case_names=["x", "y"])
+    assert read_annotations(tmp_path / "votes.parquet", "counts") == expected
+
+
+def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.csv", "case,cat,dog\nx,2,1\ny,0,0\n")
+    reading = examine_annotations(path, conditions=["dog", "cat"])
+    assert reading.receipt.format == "counts"
+    assert reading.rankings.conditions == ("dog", "cat")
+    assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["dog"]]], []]
+    with pytest.raises(DissensusError, match="may be findings") as caught:
+        examine_annotations(path, conditions=["bird", "cat", "dog"])
+    assert "--format counts" in caught.value.advice
+
+
+def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:
+    with pytest.raises(DissensusError, match=r"--format cleanlab.*--format counts"):
+        read_annotations(written(tmp_path / "votes.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
+
+
+def test_the_columns_of_a_table_of_votes_have_roles(tmp_path: Path) -> None:
+    source = open_source(written(tmp_path / "votes.csv", TABLE))
+    parsed = Counts().parse(source, Options())
+    assert [(one.name, one.role) for one in parsed.columns] == [
+        ("case", "case"),
+        *((name, "votes for the condition of this name") for name in ("cat", "dog", "frog")),
+        ("patient", "group"),
+    ]
+    assert parsed.assumed == ("a cell is the number of annotators who gave the condition of its column",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("case,cat,dog\nx,1,-1\n", "votes are not a whole number"),
+        ("case,cat,dog\nx,1,0.5\n", "votes are not a whole number"),
+        ("case,cat,dog\nx,1,few\n", "a number of votes is not a number"),
+        ("case,cat,frog\nx,1,2\n", "the columns of votes are not the conditions"),
+        ("case,cat,dog\nx,1,2\nx,1,2\n", "stands in several rows"),
+    ],
+)
+def test_what_is_not_a_table_of_votes_is_an_error(text: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        read_annotations(written(tmp_path / "votes.csv", text), "counts", conditions=["cat", "dog"])
+
+
+# Records ------------------------------------------------------------------------------------------------
+
+CHAOS = {
+    "uid": "144n",
+    "label_counter": {"e": 76, "n": 20},
+    "majority_label": "e",
+    "label_count": [76, 20, 0],
+    "example": {"uid": "144n", "premise": "a premise"},
+    "old_labels": ["e", "e", "n"],
+}
+
+
+def test_records_with_counts_by_name(tmp_path: Path) -> None:
+    text = '{"case": "c1", "label_count": {"b": 1, "a": 3}}\n{"case": "c2", "label_count": {"c": 0}}\n'
+    reading = examine_annotations(written(tmp_path / "votes.jsonl", text))
+    assert reading.receipt.format == "counts"
+    assert reading.rankings.conditions == ("a", "b", "c")
+    assert reading.rankings.votes.tolist() == [1, 3]
+    assert reading.rankings.unannotated == ("c2",)
+
+
+def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.jsonl", json.dumps(CHAOS))
+    said = read_annotations(path, conditions=["e", "n", "c"])
+    assert said == Annotations.from_counts([[76, 20, 0]], ["e", "n", "c"], case_names=["144n"])
+    parsed = Counts().parse(open_source(path), Options())
+    assert [one.name for one in parsed.columns if one.role] == ["uid", "label_counter"]
+
+
+def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.json", '[{"id": 7, "label_count": [1, 0, 4]}]')
+    assert read_annotations(path, conditions=["e", "n", "c"]).votes.tolist() == [1, 4]
+    with pytest.raises(DissensusError, match="a list of votes needs a list of conditions"):
+        read_annotations(path)
+
+
+@pytest.mark.parametrize(
+    ("records", "problem"),
+    [
+        ([{"id": 1, "label_count": {"e": -1}}], "a number of votes is not understood"),
+        ([{"id": 1, "label_count": {"e": 1.5}}], "a number of votes is not understood"),
+        ([{"id": 1, "label_count": {"e": True}}], "a number of votes is not understood"),
+        ([{"id": 1, "label_count": {"e": 10**400}}], "a number of votes is not understood"),
+        ([{"id": 1, "label_count": {"x": 1}}], "unknown condition 'x'"),
+        ([{"id": 1, "label_count": [1]}], "the number of votes does not fit"),
+        ([{"id": 1, "label_count": {"e": 1}}] * 2, "case names must all be different"),
+        ([{"name": 1, "label_count": {"e": 1}}], "the records have no name of their case"),
+        ([{"id": None, "label_count": {"e": 1}}], "the case .* is not understood"),
+    ],
+)
+def test_records_that_do_not_hold_votes_are_an_error(records: list[Any], problem: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.json", json.dumps(records))
+    with pytest.raises(DissensusError, match=problem):
+        read_annotations(path, "counts", conditions=["e", "n"])
+
+
 @needs_shared
 def test_published_votes_on_photographs() -> None:
     start = time.perf_counter()
     said = read_annotations(SHARED / "cifar10h" / "cifar10h-counts.npy")
     elapsed = time.perf_counter() - start
-    assert (said.n_cases, said.n_conditions, said.n_rankings) == (10_000, 10, 511_000)
-    assert said.rankings_per_case.min() == 47
-    assert said.rankings_per_case.max() == 63
+    assert (said.n_cases, said.n_conditions, said.n_votes) == (10_000, 10, 511_000)
+    assert said.votes_per_case.min() == 47
+    assert said.votes_per_case.max() == 63
     assert elapsed < 2

@@ -61,7 +61,7 @@ def outcome(path: Any, name: str | None, options: dict[str, Any]) -> str:
     except DissensusError as error:
         return str(error)
     assert isinstance(reading.rankings, Annotations)
-    return reading.format
+    return reading.receipt.format
 
 
 @pytest.mark.parametrize("example", JSON_EXAMPLES, ids=str)

@@ -18,7 +18,7 @@ def test_the_file_is_the_annotator(tmp_path: Path) -> None:
     assert said.to_rankings() == [[[["ice", "rain"]], [["ice"]]], [[], [["mist"]]]]
     assert said.case_names == ("5", "6")
     assert said.annotator_names == ("ines", "jon")
-    assert [str(note) for note in reading.notes] == [
+    assert [str(note) for note in reading.receipt.notes] == [
         "rankings without a condition: 1, kept as abstentions (for example '6')"
     ]
 
@@ -54,13 +54,13 @@ def test_other_and_empty_files_are_counted(tmp_path: Path) -> None:
     write_text(folder / ".hidden", "hm")
     with pytest.warns(DissensusWarning, match=r"files with another ending: 1, skipped \(for example 'notes.txt'\)"):
         assert read_annotations(folder).annotator_names == ("ines", "jon")
-    notes = [str(note) for note in examine_annotations(folder).notes]
+    notes = [str(note) for note in examine_annotations(folder).receipt.notes]
     assert "empty files: 1, taken as annotators without an opinion (for example 'lea.jsonl')" in notes
 
 
 def test_a_shared_file_is_noted(tmp_path: Path) -> None:
     reading = examine_annotations(write_directory(tmp_path / "weather", {"all": [{"id": 1, "label": ["ice"]}]}))
-    assert [note.found for note in reading.notes] == ["file 'all.jsonl'"]
+    assert [note.found for note in reading.receipt.notes] == ["file 'all.jsonl'"]
 
 
 @pytest.mark.parametrize(

@@ -19,18 +19,19 @@ def examine(folder: Path, *records: dict[str, Any], **options: Any) -> Reading:
 def test_one_label_per_annotator(tmp_path: Path) -> None:
     reading = examine(tmp_path, *HUGGING_FACE)
     said = reading.rankings
-    assert reading.format == "hugging-face"
+    assert reading.receipt.format == "hugging-face"
     assert said.to_rankings() == [[[["joy"]], [["awe", "joy"]]], [[["fear"]]], []]
     assert said.case_names == ("s1", "s2", "s3")
     assert said.annotator_names == ("kim", "lou")
-    assert [str(note) for note in reading.notes] == ["labels that are null: 1, taken as no opinion (for example 's1')"]
+    notes = [str(note) for note in reading.receipt.notes]
+    assert notes == ["labels that are null: 1, taken as no opinion (for example 's1')"]
 
 
 def test_a_label_that_is_not_a_number_is_no_opinion(tmp_path: Path) -> None:
     """As pandas writes a missing code."""
-    reading = examine(tmp_path, {"id": "s1", "labels": [1.0, float("nan")]}, conditions=["awe", "fear"])
+    reading = examine(tmp_path, {"id": "s1", "labels": [1.0, float("nan")]}, conditions=["awe", "fear"], lists="votes")
     assert reading.rankings.to_rankings() == [[[["fear"]]]]
-    assert [note.found for note in reading.notes] == ["labels that are null"]
+    assert [note.found for note in reading.receipt.notes] == ["labels that are null"]
 
 
 def test_codes_need_conditions(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_codes_need_conditions(tmp_path: Path) -> None:
 
 def test_a_negative_code_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a condition code is negative") as caught:
-        examine(tmp_path, {"id": "s1", "labels": [2, -1]}, conditions=["awe", "fear", "joy"])
+        examine(tmp_path, {"id": "s1", "labels": [2, -1]}, conditions=["awe", "fear", "joy"], lists="votes")
     assert "record 1, case 's1'" in caught.value.where
 
 
@@ -59,7 +60,7 @@ def test_comma_separated_texts(tmp_path: Path) -> None:
     assert reading.rankings.to_rankings() == [[[["rude"]], [["calm"]]], []]
     assert reading.rankings.case_names == ("17", "18")
     assert reading.rankings.annotator_names == ("Ann1", "Ann4")
-    assert [note.found for note in reading.notes] == ["soft labels"]
+    assert reading.receipt.unused == ("soft_label", "text")
 
 
 def test_only_submitted_responses_are_used(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_unusual_keys_can_be_named(tmp_path: Path) -> None:
 def test_records_without_an_id_are_numbered(tmp_path: Path) -> None:
     reading = examine(tmp_path, {"labels": ["joy"]}, {"labels": ["awe"]})
     assert reading.rankings.case_names == ("0", "1")
-    assert [str(note) for note in reading.notes] == ["records without an id: 2, numbered from 0"]
+    assert "the records have no id and are numbered from 0" in reading.receipt.assumed
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_records_without_an_id_are_numbered(tmp_path: Path) -> None:
         ([{"id": 1, "labels": ["a"]}, {"id": 1, "labels": ["b"]}], "case '1' stands in several records"),
         ([{"id": 1, "labels": ["a"]}, {"labels": ["b"]}], "the id of a record is not understood"),
         ([{"id": 1, "labels": ["a"]}, {"id": 2, "labels": 7}], "the value of 'labels'"),
-        ([{"id": 1, "labels": ["a", True]}], "a condition is not understood"),
+        ([{"id": 1, "labels": ["a", True], "annotators": ["x", "y"]}], "a condition is not understood"),
     ],
 )
 def test_what_does_not_fit_is_an_error(records: list[dict[str, Any]], problem: str, tmp_path: Path) -> None:

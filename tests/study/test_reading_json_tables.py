@@ -22,14 +22,14 @@ def test_json_lines_are_rows(tmp_path: Path) -> None:
 def test_nested_columns_without_a_role_do_no_harm(tmp_path: Path) -> None:
     records = [{"case": "c1", "condition": "oak", "meta": {"x": [1]}}, {"case": "c2", "condition": "elm"}]
     reading = examine_annotations(write_lines(tmp_path / "long.jsonl", records))
-    assert (reading.format, reading.rankings.n_cases) == ("long", 2)
-    assert [str(note) for note in reading.notes] == ["columns without a role: 1, not used (for example 'meta')"]
+    assert (reading.receipt.format, reading.rankings.n_cases) == ("long", 2)
+    assert reading.receipt.unused == ("meta",)
 
 
 def test_crowd_kit_records(tmp_path: Path) -> None:
     records = [{"task": "t1", "worker": "w1", "label": "oak"}, {"task": "t1", "worker": "w2", "label": "elm"}]
     reading = examine_annotations(write_lines(tmp_path / "crowd.jsonl", records))
-    assert reading.format == "crowd-kit"
+    assert reading.receipt.format == "crowd-kit"
     assert reading.rankings.to_rankings() == [[[["oak"]], [["elm"]]]]
 
 
@@ -42,7 +42,7 @@ def test_a_list_as_condition_is_not_a_table(value: Any, tmp_path: Path) -> None:
 
 def test_half_a_character_is_an_error(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "long.jsonl", [{"case": "c1", "condition": "\ud800"}])
-    with pytest.raises(DissensusError, match="the value of 'condition'"):
+    with pytest.raises(DissensusError, match="half a character"):
         read_annotations(path)
 
 

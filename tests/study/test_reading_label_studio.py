@@ -40,7 +40,7 @@ def test_choices_by_several_annotators(tmp_path: Path) -> None:
 
 
 def test_everything_is_counted(tmp_path: Path) -> None:
-    notes = {note.found: (note.count, note.action) for note in examine(tmp_path, *LABEL_STUDIO).notes}
+    notes = {note.found: (note.count, note.action) for note in examine(tmp_path, *LABEL_STUDIO).receipt.notes}
     assert notes == {
         "drafts": (1, "not used"),
         "predictions": (2, "not used"),
@@ -54,7 +54,8 @@ def test_everything_is_counted(tmp_path: Path) -> None:
 def test_repeated_annotation_ids_count_once(tmp_path: Path) -> None:
     reading = examine(tmp_path, LABEL_STUDIO[0], LABEL_STUDIO[0])
     assert reading.rankings.n_rankings == 3
-    assert "annotations whose id came before: 4, skipped as repeated (for example 'task 41')" in map(str, reading.notes)
+    notes = [str(note) for note in reading.receipt.notes]
+    assert "annotations whose id came before: 4, skipped as repeated (for example 'task 41')" in notes
 
 
 @pytest.mark.parametrize("value", [{"order": ["fir", "yew"]}, ["fir", "yew"]])
@@ -66,7 +67,7 @@ def test_a_ranker_without_buckets_is_a_ranking(value: Any, tmp_path: Path) -> No
 def test_an_untouched_ranker_is_noted(tmp_path: Path) -> None:
     shown = {"trees": [{"id": "fir", "title": "Fir"}, {"id": "yew", "title": "Yew"}]}
     reading = examine(tmp_path, task(ranker({"order": ["fir", "yew"]}), ranker({"order": ["yew", "fir"]}), data=shown))
-    assert [(note.found, note.count) for note in reading.notes] == [("rankings in the order shown", 1)]
+    assert [(note.found, note.count) for note in reading.receipt.notes] == [("rankings in the order shown", 1)]
 
 
 def test_buckets_are_blocks_in_the_order_given(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_the_leaf_of_a_taxonomy_is_the_condition(tmp_path: Path) -> None:
 
 def test_one_leaf_on_two_branches_is_noted(tmp_path: Path) -> None:
     reading = examine(tmp_path, task(taxonomy(["Skin", "Other"]), taxonomy(["Hair", "Other"])))
-    assert [(note.found, note.examples) for note in reading.notes] == [
+    assert [(note.found, note.examples) for note in reading.receipt.notes] == [
         ("choices with the name of a leaf on another branch", ("Other",))
     ]
 
@@ -114,7 +115,7 @@ def test_several_controls_need_a_choice(tmp_path: Path) -> None:
     assert "--column condition=order" in caught.value.advice
     reading = examine(tmp_path, both, columns={"condition": "tree"})
     assert reading.rankings.to_rankings() == [[[], [["Fir"]]]]
-    assert "results of the control 'order': 1, not used (for example '1')" in map(str, reading.notes)
+    assert "results of the control 'order': 1, not used (for example '1')" in map(str, reading.receipt.notes)
 
 
 def test_an_unknown_control_gets_a_suggestion(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_codes_need_conditions(tmp_path: Path) -> None:
         ([[[["a"]]], [[["a"]], [[["a"]]]]], "nested to the wrong depth", "case '1', ranking 2"),
         ([[[["a"]]], [[["a"], []]]], "a block is empty", "case '1', ranking 1"),
         ([[[["a"]]], [[["b", "a"]], [[None]]]], "a condition is not understood", "case '1', ranking 2"),
-        ([[[["a"]]], [[["b", "a"]], [["a"], ["a"]]]], "mentioned twice", "case '1', ranking 2"),
+        ([[[["a"]]], [[["b", "a"]], [["a"], ["a"]]]], "mentioned twice", "case '1', ranking 2, condition 'a'"),
     ],
 )
 def test_a_wrong_depth_says_where(rankings: Any, problem: str, place: str, tmp_path: Path) -> None:
@@ -76,11 +76,17 @@ def test_an_unknown_condition_says_where(mention: Any, problem: str, tmp_path: P
         ({"case_names": ["den", "den", "yard"]}, "case names must all be different"),
         ({"conditions": ["ant", "ant"]}, "condition names must all be different"),
         ({"conditions": "ant"}, "the list of conditions is not understood"),
+        ({"unranked": "last"}, "the meaning of 'unranked' is not understood"),
     ],
 )
 def test_names_must_fit(change: dict[str, Any], problem: str, tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match=problem):
         read_annotations(write_json(tmp_path / "nested.json", {**NESTED, **change}))
+
+
+def test_keys_without_a_role_are_noted(tmp_path: Path) -> None:
+    reading = examine_annotations(write_json(tmp_path / "nested.json", {**NESTED, "annotators": ["Ann"]}))
+    assert reading.receipt.unused == ("annotators",)
 
 
 @needs_shared

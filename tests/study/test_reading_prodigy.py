@@ -58,7 +58,8 @@ def test_the_input_hash_and_the_session_stand_in(tmp_path: Path) -> None:
 def test_a_second_answer_by_one_annotator_is_kept_and_counted(tmp_path: Path) -> None:
     reading = examine(tmp_path, task(), task(accept=[0]))
     assert reading.rankings.to_rankings() == [[[["Sharp"]], [["Flat"]]]]
-    assert [(note.found, note.count) for note in reading.notes] == [("further rankings of a case by one annotator", 1)]
+    notes = [(note.found, note.count) for note in reading.receipt.notes]
+    assert notes == [("further rankings of a case by one annotator", 1)]
 
 
 @pytest.mark.parametrize(

@@ -327,7 +327,7 @@ def test_the_same_condition_twice_by_one_annotator_is_refused() -> None:
     columns = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
     with pytest.raises(DissensusError, match="'a' is mentioned twice by one annotator") as caught:
         Annotations.from_long(pl.DataFrame(columns))
-    assert caught.value.where == "case 'y', annotator 'B'"
+    assert caught.value.where == "case 'y', annotator 'B', condition 'a'"
     assert "annotation column" in caught.value.advice
 
 

@@ -47,12 +47,12 @@ def test_a_long_table_with_byte_order_mark_windows_lines_and_quoted_newlines(put
 
 
 def test_formats_of_tables_are_recognised(put: Any) -> None:
-    assert examine_annotations(put(HEADER + "c1,Ann,x,1\n")).format == "long"
-    assert examine_annotations(put("task,worker,label\nt,w,x\n")).format == "crowd-kit"
-    assert examine_annotations(put("case,Ann,Bo\nc1,x>y=z,\n")).format == "wide"
-    assert examine_annotations(put("case,Ann,Bo\nc1,0,1\n"), conditions=["x", "y"]).format == "cleanlab"
+    assert examine_annotations(put(HEADER + "c1,Ann,x,1\n")).receipt.format == "long"
+    assert examine_annotations(put("task,worker,label\nt,w,x\n")).receipt.format == "crowd-kit"
+    assert examine_annotations(put("case,Ann,Bo\nc1,x>y=z,\n")).receipt.format == "wide"
+    assert examine_annotations(put("case,Ann,Bo\nc1,0,1\n"), conditions=["x", "y"]).receipt.format == "cleanlab"
     rows = '{"case": "c1", "condition": "x"}\n{"case": "c1", "condition": "y"}\n'
-    assert examine_annotations(put(rows, "a.jsonl")).format == "long"
+    assert examine_annotations(put(rows, "a.jsonl")).receipt.format == "long"
 
 
 def test_the_same_opinions_in_three_forms(put: Any) -> None:
@@ -65,7 +65,7 @@ def test_confidences_ties_and_gaps(put: Any) -> None:
     text = "image_id,reader,diagnosis,confidence\n1,A,x,10\n1,A,y,10\n1,A,z,3\n1,B,x,0\n1,B,y,\n"
     reading = examine_annotations(put(text))
     assert reading.rankings.to_rankings() == [[[["x", "y"], ["z"]], []]]
-    assert [note.count for note in reading.notes] == [2]
+    assert [note.count for note in reading.receipt.notes] == [2]
     assert read_annotations(put(HEADER + "c,A,x,3\nc,A,y,1\nc,A,z,7\n")).to_rankings() == [[[["y"], ["x"], ["z"]]]]
 
 
@@ -89,22 +89,23 @@ def test_unusual_columns_are_found_by_what_the_user_says(put: Any) -> None:
 
 
 def test_an_annotator_may_be_called_row(put: Any) -> None:
-    assert read_annotations(put("case,row,Ann\nc1,x,y\n")).annotator_names == ("row", "Ann")
+    assert read_annotations(put("case,row,Ann\nc1,x,x\n")).annotator_names == ("row", "Ann")
 
 
 def test_columns_without_a_role_and_a_second_order_are_noted(put: Any) -> None:
     text = "case,annotator,condition,rank,confidence,age\nc,A,x,1,2,40\nc,A,y,2,9,40\n"
-    notes = examine_annotations(put(text)).notes
-    assert any("age" in note.examples for note in notes)
-    assert any("confidence column beside a rank column" in note.found for note in notes)
+    receipt = examine_annotations(put(text)).receipt
+    assert receipt.unused == ("confidence", "age")
+    assert str(receipt.columns[4]) == "'confidence' is not used (the rank decides)"
+    assert "the rank orders the conditions of an annotator, not the confidence" in receipt.assumed
     said = read_annotations(put(text), columns={"confidence": "confidence"})
     assert said.to_rankings() == [[[["y"], ["x"]]]]
 
 
 def test_groups_in_wide_tables(put: Any) -> None:
-    said = read_annotations(put("case,patient,Ann\nc1,p,x\nc2,p,y\n"))
+    said = read_annotations(put("case,patient,Ann,Bo\nc1,p,x,x\nc2,p,y,x\n"))
     assert said.groups == ("p", "p")
-    assert said.annotator_names == ("Ann",)
+    assert said.annotator_names == ("Ann", "Bo")
 
 
 def test_nothing_skipped_means_no_warning(put: Any, recwarn: pytest.WarningsRecorder) -> None:
@@ -140,7 +141,6 @@ def test_a_parquet_table_keeps_its_types(tmp_path: Path) -> None:
         ("c1,A,x,0\n", "a rank is not a positive number", "0", "data row 1"),
         ("c1,A,x,-3\n", "a rank is not a positive number", "-3", "data row 1"),
         ("c1,A,x,\n", "a rank is not a positive number", "nothing", "data row 1"),
-        ("c1,A,x\n", "a rank is not a positive number", "nothing", "data row 1"),
         ("c1,A,x,1\nc1,A,x,2\n", "condition 'x' is mentioned twice", "1 repeated", "case 'c1', annotator 'A'"),
         (",A,x,1\n", "a row has no case", "nothing", "data row 1, annotator 'A'"),
         ("c1,,x,1\n", "a row has no annotator", "", "data row 1, case 'c1'"),
@@ -210,7 +210,7 @@ def test_a_case_in_two_rows_of_a_wide_table(put: Any, cells: str) -> None:
 
 @pytest.mark.parametrize("cell", ["x>>y", "x=", ">x", "x>y>x"])
 def test_a_wrong_cell_of_a_wide_table_names_case_and_annotator(put: Any, cell: str) -> None:
-    error = refused(put(f"case,Ann,Bo\nc1,x,y\nc2,{cell},y\n"))
+    error = refused(put(f"case,Ann,Bo\nc1,x,y\nc2,{cell},y\nc3,y,x\n"))
     assert "case 'c2'" in error.where
     assert "annotator 'Ann'" in error.where
 

@@ -28,6 +28,27 @@ def test_what_is_written_is_read_back(folder: Path, ending: str, said: Annotatio
     assert read_annotations(folder / f"study.{ending}") == said
 
 
+@given(said=studies())
+def test_nested_lists_restore_anonymous_rankings_or_refuse(folder: Path, said: Annotations) -> None:
+    path = folder / "study.json"
+    bare = Annotations.from_rankings(
+        said.to_rankings(), said.conditions, case_names=said.case_names, unranked=said.unranked
+    )
+    if bare.n_cases:
+        write_annotations(bare, path, overwrite=True)
+        assert read_annotations(path) == bare
+    if said != bare:
+        with pytest.raises(DissensusError, match="nested lists cannot hold"):
+            write_annotations(said, path, overwrite=True)
+
+
+def test_nested_lists_keep_what_it_means_not_to_be_mentioned(tmp_path: Path) -> None:
+    said = Annotations.from_rankings([[[["a"]]]], ["a", "b"], unranked="unobserved")
+    write_annotations(said, tmp_path / "a.json")
+    assert read_annotations(tmp_path / "a.json") == said
+    assert read_annotations(tmp_path / "a.json", unranked="below").unranked == "below"
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_every_nasty_name_survives_in_every_role(folder: Path, ending: str) -> None:
     names = list(NASTY_NAMES)

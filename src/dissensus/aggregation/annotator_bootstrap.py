@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, PointAggregation, batch_of, plausibilities_of, stream_keys_of
+from dissensus.aggregation.base import (
+    Aggregation,
+    PointAggregation,
+    batch_of,
+    plausibilities_of,
+    stream_keys_of,
+    without_rest,
+)
 from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.core.aliases import IntArray, KeyArray
 from dissensus.core.checks import check_count
@@ -89,8 +96,10 @@ class BootstrapSampler:
         from dissensus.kernels.resamples import resample_counts
 
         replicates = self.opinions.take(np.repeat(cases, self.draws))
-        offsets = self.opinions.take(cases).ranking_offsets
-        counts = resample_counts(offsets, np.ascontiguousarray(self.keys[cases]), self.draws, self.size)
-        theta = self.model.point(replace(replicates, weights=replicates.weights * counts))
-        values = np.insert(theta, replicates.support_offsets[1:], 0.0)
-        return batch_of(self.opinions, cases, values, draws=self.draws)
+        said = self.opinions.take(cases)
+        counts = resample_counts(said.ranking_offsets, said.votes, self.keys[cases], self.draws, self.size)
+        again = replace(replicates, weights=replicates.weights / replicates.votes * counts)
+        theta, order = self.model.ordered_point(again)
+        values = without_rest(theta, replicates.support_offsets)
+        order_values = None if order is None else without_rest(order, replicates.support_offsets)
+        return batch_of(self.opinions, cases, values, draws=self.draws, order_values=order_values)

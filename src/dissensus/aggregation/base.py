@@ -258,6 +258,22 @@ class PointAggregation(Aggregation):
     def point(self, opinions: Opinions) -> FloatArray:
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
 
+    def ordered_point(self, opinions: Opinions) -> tuple[FloatArray, FloatArray | None]:
+        """Return :meth:`point` and numbers to compare conditions by, alike in shape; None: the plausibilities do.
+
+        Numbers are positive, or zero for conditions that come no earlier than those that nobody mentioned.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, PlackettLuceML
+        >>> said = Annotations.from_rankings([[[["b"], ["a"], ["c"]]]], ["a", "b", "c"])
+        >>> MajorityVote().ordered_point(said.opinions)
+        (array([0., 1., 0.]), None)
+        >>> PlackettLuceML().ordered_point(said.opinions)
+        (array([0., 1., 0.]), array([2., 3., 1.]))
+        """
+        return self.point(opinions), None
+
     @property
     def limit(self) -> Aggregation:
         """Itself."""
@@ -269,24 +285,32 @@ class PointAggregation(Aggregation):
         return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        return plausibilities_of(opinions, PointSampler(opinions, self.point(opinions)), draws=1)
+        return plausibilities_of(opinions, PointSampler(opinions, *self.ordered_point(opinions)), draws=1)
 
 
 @dataclass(frozen=True, eq=False)
 class PointSampler:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
 
-    ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,).
+    ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,);
+    ``order``, if given, what they are compared by.
     """
 
     opinions: Opinions
     theta: FloatArray
+    order: FloatArray | None = None
 
     def __call__(self, cases: IntArray) -> Batch:
         """Return the one draw of each case."""
         offsets, members = take_rows(self.opinions.support_offsets, cases)
-        values = np.insert(self.theta[members], offsets[1:], 0.0)
-        return batch_of(self.opinions, cases, values, draws=1)
+        values = without_rest(self.theta[members], offsets)
+        order = None if self.order is None else without_rest(self.order[members], offsets)
+        return batch_of(self.opinions, cases, values, draws=1, order_values=order)
+
+
+def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
+    """Put a rest mass of zero behind the mentioned conditions of each case, shape (sum of (U + 1),)."""
+    return np.insert(theta, support_offsets[1:], 0.0)
 
 
 def batch_of(
@@ -299,6 +323,7 @@ def batch_of(
     rest_shapes: FloatArray | None = None,
     rest_keys: KeyArray | None = None,
     rest_sums: FloatArray | None = None,
+    order_values: FloatArray | None = None,
 ) -> Batch:
     """Wrap the draws of some cases."""
     offsets, members = take_rows(opinions.support_offsets, cases)
@@ -313,6 +338,7 @@ def batch_of(
         rest_shapes=np.zeros(len(cases)) if rest_shapes is None else rest_shapes[cases],
         rest_keys=np.zeros(len(cases), dtype=np.uint64) if rest_keys is None else rest_keys[cases],
         rest_sums=rest_sums,
+        order_values=order_values,
     )
 
 

@@ -21,6 +21,7 @@ from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_most, check_positive
 from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.builders import as_numbers
 from dissensus.study.opinions import Opinions, check_several_conditions
@@ -37,6 +38,9 @@ WHOM = {
     "frequency": "all conditions together, divided by how often other cases mention them",
 }
 PRIORS = ("observed", "symmetric", "frequency")
+
+MOST_COUNTED = 4e18
+"""How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +125,23 @@ class PlackettLuce(Aggregation):
         from dissensus.kernels.race_sampler import plackett_luce_posterior
         from dissensus.kernels.races import group_rankings
 
-        rankings = kernel_rankings(opinions, self.reliability * opinions.weights)
+        rankings = kernel_rankings(opinions, self._multiplicities(opinions))
         races = group_rankings(rankings, below=opinions.unranked == "below")
         return plackett_luce_posterior(races, np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest))
+
+    def _multiplicities(self, opinions: Opinions) -> FloatArray:
+        """Return how often each ranking counts, or refuse a case whose opinions count too often to be drawn."""
+        multiplicities = self.reliability * opinions.weights
+        of_case = weighted_counts(opinions.case_of_ranking, multiplicities, opinions.n_cases)
+        if of_case.max() > MOST_COUNTED:
+            raise DissensusError(
+                "the opinions of a case count for more than can be drawn from",
+                expected=f"reliability x weight x votes of a case up to {MOST_COUNTED:g}",
+                got=f"{of_case.max():.3g}",
+                where=f"case {opinions.case_names[int(of_case.argmax())]!r}",
+                advice="use a smaller reliability, or PlackettLuceML, which is what so much trust comes to",
+            )
+        return multiplicities
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +237,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
     return log_likelihood(
         (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,
-        annotations.weights,
+        annotations.weights * annotations.votes,
         checked_weights(annotations, weights),
         int(annotations.unranked == "below"),
         LATTICE_MOST,

@@ -23,13 +23,19 @@ class PlackettLuceML(PointAggregation):
 
     Deterministic. Where the likelihood has no maximum inside the simplex, the limit of its maximising sequence is
     given: a condition that never comes before another one, directly or through a chain of others, has plausibility
-    zero beside it.
+    zero beside it. Its order is kept, see the notes.
 
     Notes
     -----
+    On the way to the limit some conditions vanish faster than others. Conditions that beat each other in both
+    directions, directly or through others, are on one *level*; a level below are those that only they beat, and so on.
+    Wherever conditions are put in order, the level decides first, and within it the maximum likelihood of the rankings
+    with all higher levels struck out. This is the order that draws of :class:`PlackettLuce` tend to.
+
     With ``unranked="below"`` unmentioned conditions lost against all mentioned ones and have plausibility zero. With
     ``"unobserved"`` they were not compared and have plausibility zero as well, by convention; groups of conditions
-    that nobody compared with each other share the mass in proportion to their first-choice votes.
+    that nobody compared with each other share the mass in proportion to their first-choice votes. A condition that
+    nobody mentions comes last either way.
 
     Examples
     --------
@@ -37,6 +43,10 @@ class PlackettLuceML(PointAggregation):
     >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> PlackettLuceML().sample(said).mean().round(6)
     array([[0.666667, 0.333333, 0.      ]])
+    >>> ranked = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]], ["a", "b", "c", "d"])
+    >>> [batch] = PlackettLuceML().sample(ranked)
+    >>> batch.values, batch.order_values
+    (array([1., 0., 0., 0.]), array([3., 2., 1., 0.]))
     """
 
     id = "plackett-luce-ml"
@@ -45,6 +55,10 @@ class PlackettLuceML(PointAggregation):
 
     def point(self, opinions: Opinions) -> FloatArray:
         """Return the plausibilities of the mentioned conditions of all cases, side by side, shape (sum of U,)."""
+        return self.ordered_point(opinions)[0]
+
+    def ordered_point(self, opinions: Opinions) -> tuple[FloatArray, FloatArray]:
+        """Return the plausibilities, and numbers that grow with the level of a condition and its value within."""
         from dissensus.kernels.maximum_likelihood import maximum_likelihood
 
         estimate = maximum_likelihood(kernel_rankings(opinions, opinions.weights), below=opinions.unranked == "below")
@@ -53,7 +67,8 @@ class PlackettLuceML(PointAggregation):
             warnings.warn(
                 f"the likelihood is not quite at its maximum: {listing(slow)}", DissensusWarning, stacklevel=4
             )
-        return np.delete(estimate.values, opinions.support_offsets[1:] + np.arange(opinions.n_cases))
+        rest = opinions.support_offsets[1:] + np.arange(opinions.n_cases)
+        return np.delete(estimate.values, rest), np.delete(estimate.order, rest)
 
 
 def kernel_rankings(opinions: Opinions, multiplicities: FloatArray) -> Rankings:

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.evaluation.comparison import Difference
-    from dissensus.evaluation.results import Evaluation
 
 
 def compare(
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
     metric: Annotated[
         str | None, typer.Option("--metric", help="Only this metric, by its name in the results.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", help="Largest difference that does not matter: adds verdicts of equivalence."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
     overwrite: options.OverwriteOption = False,
@@ -43,16 +46,16 @@ def compare(
     result = load_evaluation(results)
     if metric is not None:
         result.metric(metric)
-    comparison = result.compare()
+    comparison = result.compare(margin=margin)
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    show(comparison_table(result, [d for d in comparison.differences if metric in (None, d.metric)]))
+    show(comparison_table([d for d in comparison.differences if metric in (None, d.metric)]))
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
 
-def comparison_table(result: Evaluation, differences: Iterable[Difference]) -> Table:
+def comparison_table(differences: Iterable[Difference]) -> Table:
     """Show how pairs of models compare."""
     from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import probability_better
@@ -63,7 +66,7 @@ def comparison_table(result: Evaluation, differences: Iterable[Difference]) -> T
             found.metric,
             f"{found.first} - {found.second}: {found.difference:+.3f}",
             f"{found.low:+.3f} to {found.high:+.3f}",
-            probability_better(result, found),
+            probability_better(found),
             found.verdict,
         )
         for found in differences

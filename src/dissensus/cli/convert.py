@@ -41,7 +41,6 @@ def convert(
     reading = options.examine(file, said)
     rankings = reading.rankings
     write_annotations(rankings, out, overwrite=overwrite)
-    for note in reading.notes:
-        say(f"  ! {visible(str(note))}", style="yellow")
-    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_rankings, 'ranking')}"
-    say(visible(f"{file} ({reading.format}) -> {out}: {what}"))
+    options.say_receipt(reading.receipt)
+    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_votes, 'ranking')}"
+    say(visible(f"{file} ({reading.receipt.format}) -> {out}: {what}"))

@@ -47,7 +47,7 @@ def demo(
     from dissensus.cli.progress import compile_on_first_use
     from dissensus.cli.terminal import say
     from dissensus.cli.terminal import show as show_table
-    from dissensus.cli.validate import show
+    from dissensus.cli.validate import show_diagnosis
     from dissensus.core.output import checked_directory_target
     from dissensus.datasets.simulation import simulate_study
     from dissensus.evaluation.store import not_results
@@ -56,7 +56,7 @@ def demo(
     overwrite = overwrite or was_written_by_demo(out)
     checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
-    show(Path(f"a {ORIGIN}"), diagnose(study.annotations, format="differential diagnoses"))
+    show_diagnosis(f"a {ORIGIN} of differential diagnoses", diagnose(study.annotations))
     compile_on_first_use()
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.core.files import Source
     from dissensus.evaluation.results import Evaluation
+    from dissensus.predictions.reader import PredictionReading
 
 
 @options.bundled
@@ -43,6 +44,21 @@ def evaluate(
         list[str] | None,
         typer.Option("--metric", metavar="NAME:K", help="A metric, e.g. top-k-accuracy:3. Repeat as needed."),
     ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a model's predictions are where the file leaves a doubt: scores, ranking or set. Without a "
+            "name, those of all models. Repeat as needed.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", help="The condition, of two, whose probability a file of one number per case holds."
+        ),
+    ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[
         Path | None,
@@ -55,6 +71,14 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Same seed, same results.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     level: Annotated[float, typer.Option(help="Probability that intervals hold.")] = 0.9,
+    annotators: Annotated[
+        str | None,
+        typer.Option(
+            "--annotators",
+            metavar="sample|fixed",
+            help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
+        ),
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
     remote_images: Annotated[
         bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
@@ -78,7 +102,7 @@ def evaluate(
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.evaluator import chosen_aggregations
+    from dissensus.evaluation.evaluator import chosen_aggregations, steps
     from dissensus.evaluation.evaluator import evaluate as evaluated
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
@@ -89,23 +113,31 @@ def evaluate(
     chosen = chosen_aggregations(aggregation or None)
     reading = options.examine_for(chosen, file, said)
     study = reading.study
+    kinds = kinds_of_models(kind or [], places)
     models = {
         name: examine_predictions(
             place,
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
+            kind=kinds.get(name, kinds.get("")),
+            positive=positive,
             allow_missing=allow_missing,
+            limits=options.limit_sizes(said["limit"]),
         )
         for name, place in places.items()
     }
     for model in models.values():
-        options.say_what_was_lost(model.source.path, model.notes)
+        options.say_receipt_of_model(model.receipt)
+        say_unscored(model)
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
     compile_on_first_use()
-    with progress_of_cases("evaluating", study.n_cases * len(chosen)) as advance:
+    whether: Any = annotators
+    again = steps(study, len(chosen), whether) - study.n_cases * len(chosen) if models else 0
+    say_cost(again, study.n_cases * len(chosen))
+    with progress_of_cases("evaluating", study.n_cases * len(chosen) + again) as advance:
         result = evaluated(
             study,
             {name: model.predictions for name, model in models.items()},
@@ -118,6 +150,7 @@ def evaluate(
             images=columns.pop("image", None),
             strata=columns,
             level=level,
+            annotators=whether,
             allow_missing=allow_missing,
             advance=advance,
         )
@@ -126,6 +159,50 @@ def evaluate(
     result = replace(result, material=replace(result.material, inputs=hashes))
     write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
+
+
+def say_cost(again: int, once: int) -> None:
+    """Say how much it costs to leave annotators out in turn, before it starts."""
+    from dissensus.cli.terminal import say
+    from dissensus.evaluation.evaluator import LEFT_OUT_DRAWS
+
+    if again:
+        say(
+            f"annotators count as a sample: {again:,} cases are evaluated again without some of them, with "
+            f"{LEFT_OUT_DRAWS} draws ({once:,} with all; --annotators fixed saves this)",
+            stderr=True,
+        )
+
+
+def say_unscored(model: PredictionReading) -> None:
+    """Tell, on standard error, which conditions of the study a model does not score."""
+    from dissensus.cli.terminal import say
+    from dissensus.core.names import visible
+    from dissensus.predictions.description import coverage
+
+    said = model.predictions
+    unscored = coverage(said)[0] if said.kind == "scores" and not said.complete else None
+    if unscored is not None and unscored.count:
+        say(visible(f"! {model.source.path}: {unscored}"), style="yellow", stderr=True)
+
+
+def kinds_of_models(given: Sequence[str], names: Iterable[str]) -> dict[str, Any]:
+    """Split ``NAME=KIND``; a kind alone is that of every model, under the name "".
+
+    >>> kinds_of_models(["set", "A=scores"], ["A", "B"])
+    {'': 'set', 'A': 'scores'}
+    """
+    kinds = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if name and name not in names:
+            raise DissensusError(
+                f"--kind is given for {name!r}, which is no model",
+                expected=f"one of {', '.join(map(repr, names))}",
+                advice=suggestion(name, names),
+            )
+        kinds[name] = kind
+    return kinds
 
 
 def write_results(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Receipt
     from dissensus.evaluation.categories import Categories
     from dissensus.study.reading import Reading
 
@@ -61,6 +61,12 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "ignore": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="COLUMN", help="A column to leave out. Repeat as needed.", rich_help_panel=INPUT
+        ),
+    ],
     "tie_separator": Annotated[
         str | None,
         typer.Option(
@@ -77,6 +83,39 @@ READING: dict[str, Any] = {
         str | None,
         typer.Option(
             "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
+        ),
+    ],
+    "duplicates": Annotated[
+        str | None,
+        typer.Option(
+            "--duplicates",
+            help="A condition mentioned again in a ranking: refuse (default), keep the first, or the best.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "confidence": Annotated[
+        str | None,
+        typer.Option(
+            "--confidence",
+            help="What confidences do: order conditions (default), or share one vote among them.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "lists": Annotated[
+        str | None,
+        typer.Option(
+            "--lists",
+            help="What lists of labels are: votes of several annotators, or the order or the tie of one.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "limit": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="NAME=SIZE",
+            help="What a file may ask for, e.g. columns=200000 or memory=32GB. Repeat as needed.",
+            rich_help_panel=INPUT,
         ),
     ],
 }
@@ -151,7 +190,7 @@ SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
     *("case", "annotator", "annotation", "condition", "rank", "confidence", "score"),
-    *("weight", "group", "case_weight"),
+    *("weight", "votes", "group", "case_weight"),
 )
 
 
@@ -173,6 +212,15 @@ def column_roles(columns: list[str] | None) -> dict[str, str | None]:
             )
         roles[role] = name
     return roles
+
+
+def limit_sizes(limits: list[str] | None) -> dict[str, int | str]:
+    """Turn ``NAME=SIZE`` into a mapping.
+
+    >>> limit_sizes(["columns=200000", "memory=32GB"])
+    {'columns': '200000', 'memory': '32GB'}
+    """
+    return {name: size for name, _, size in (limit.partition("=") for limit in limits or [])}
 
 
 def condition_list(path: Path | None) -> tuple[str, ...] | None:
@@ -207,9 +255,14 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
         said["format"],
         conditions=condition_list(said["conditions"]),
         columns=column_roles(said["column"]),
+        ignore=said["ignore"] or (),
         tie_separator=said["tie_separator"],
         bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
         unranked=said["unranked"],
+        duplicates=said["duplicates"] or "refuse",
+        confidence=said["confidence"],
+        lists=said["lists"],
+        limits=limit_sizes(said["limit"]),
     )
 
 
@@ -255,14 +308,20 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
-def say_what_was_lost(path: Path, notes: Iterable[Note]) -> None:
-    """Tell, on standard error, of whatever in a file did not become part of the study."""
+def say_receipt(receipt: Receipt) -> None:
+    """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
     from dissensus.cli.terminal import say
-    from dissensus.core.names import visible
 
-    for note in notes:
-        if note.lost:
-            say(visible(f"! {path}: {note}"), style="yellow", stderr=True)
+    for line in receipt.lines():
+        say(line, style="yellow" if line.startswith("  !") else "dim", stderr=True)
+
+
+def say_receipt_of_model(receipt: Receipt) -> None:
+    """Tell the same of a file of predictions in one line."""
+    from dissensus.cli.terminal import say
+
+    line = "; ".join(line.strip() for line in receipt.lines())
+    say(line, style="yellow" if receipt.lost else "dim", stderr=True)
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
@@ -270,5 +329,5 @@ def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[s
     if all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
     reading = examine(file, said)
-    say_what_was_lost(file, reading.notes)
+    say_receipt(reading.receipt)
     return reading

@@ -21,6 +21,15 @@ Path: TypeAlias = "str | PathLike[str]"
 Unranked: TypeAlias = Literal["below", "unobserved"]
 """What it means not to be mentioned: below all that is mentioned, or not compared at all."""
 
+Duplicates: TypeAlias = Literal["refuse", "first", "best"]
+"""What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one."""
+
+Confidence: TypeAlias = Literal["order", "share"]
+"""What confidences are used for: to order conditions, or to share one vote among them."""
+
+Lists: TypeAlias = Literal["votes", "order", "tie"]
+"""What a list of labels means: votes of several annotators, or the order or the tie of one."""
+
 Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
 Ranking: TypeAlias = Sequence[Block]
 NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]

@@ -159,7 +159,19 @@ def _is_array(kinds: str, dimensions: range) -> Callable[[object], bool]:
 
 ARRAYS = range(1, 5)
 
-CHOICES = ("Ties", "Within", "Unranked", "Via", "Unmentioned", "Distance", "PredictionKind", "Prior")
+CHOICES = (
+    "Ties",
+    "Within",
+    "Unranked",
+    "Via",
+    "Unmentioned",
+    "Distance",
+    "PredictionKind",
+    "Prior",
+    "Duplicates",
+    "Confidence",
+    "Lists",
+)
 """Aliases of a few words; which ones is checked where they are used."""
 
 ALIASES = {

@@ -101,6 +101,10 @@ def check_weights(what: str, weights: FloatArray) -> None:
 
 
 def equal_fields(one: Any, other: Any) -> bool:
-    """Compare two dataclasses of one type field by field, arrays by content."""
+    """Compare two dataclasses of one type field by field, arrays by content; what is undefined in both is equal."""
     pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
-    return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+    return all(_equal_arrays(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+
+def _equal_arrays(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))

@@ -84,7 +84,7 @@ def load_dermatology(path: Path) -> Dermatology:
     categories = Categories.from_file(directory / RISKS, said.conditions)
     known = {code: name for code, name in RISK_NAMES.items() if code in categories.names}
     notes = DERMATOLOGY.notes(directory / file.name for file in DERMATOLOGY.files)
-    return Dermatology(said, categories.renamed(known), _models(directory, said), (*reading.notes, *notes))
+    return Dermatology(said, categories.renamed(known), _models(directory, said), (*reading.receipt.notes, *notes))
 
 
 def _models(directory: FilePath, said: Annotations) -> dict[str, Predictions]:

@@ -126,7 +126,7 @@ def toy_problem(
     array([[0.  , 1.  , 0.  ],
            [0.34, 0.33, 0.34],
            [0.  , 0.37, 0.63]])
-    >>> problem.annotations.n_rankings
+    >>> problem.annotations.n_votes
     15
     """
     if n_cases < 1 or n_annotators < 1:

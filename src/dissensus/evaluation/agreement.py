@@ -134,7 +134,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     -----
     If several conditions share the top of the others, the value is the expectation over a random choice among them.
     Weights of rankings count in the IRN of the others and in the average over annotators. All rankings that one named
-    annotator gave on a case are left out together.
+    annotator gave on a case are left out together; of annotators who share an opinion, each is left out alone.
 
     Examples
     --------
@@ -150,10 +150,11 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     said = Annotations.checked(annotations, "agreement").counted
     units = _Units.of(said)
     hits = _expected_hits(said, units, inverse_ranks(said, ties), _counted(said, within))
-    sums = weighted_counts(units.case, units.weights, said.n_cases)
-    n_annotators = np.bincount(units.case, minlength=said.n_cases)
+    weights = units.weights * units.votes
+    sums = weighted_counts(units.case, weights, said.n_cases)
+    n_annotators = weighted_counts(units.case, units.votes, said.n_cases).astype(np.int64)
     values = np.full(said.n_cases, np.nan)
-    np.divide(weighted_counts(units.case, units.weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
+    np.divide(weighted_counts(units.case, weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
     return Agreement(said.case_names, values, n_annotators, said.case_weights)
 
 
@@ -164,14 +165,15 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 class _Units:
     """Who is left out together: the rankings of one annotator on one case; nameless rankings stand alone.
 
-    ``of_ranking`` (n_rankings,) is the unit of each ranking; ``case`` and ``weights`` (n_units,) are the case of each
-    unit, ascending, and the mean weight of its rankings; ``shares`` (n_rankings,) is the weight of each ranking within
-    its unit.
+    ``of_ranking`` (n_rankings,) is the unit of each ranking; ``case``, ``weights`` and ``votes`` (n_units,) are the
+    case of each unit, ascending, the mean weight of its rankings, and how many annotators are such a unit, each of whom
+    is left out alone; ``shares`` (n_rankings,) is the weight of each ranking within its unit.
     """
 
     of_ranking: IntArray
     case: IntArray
     weights: FloatArray
+    votes: FloatArray
     shares: FloatArray
 
     @classmethod
@@ -179,9 +181,10 @@ class _Units:
         alone = len(said.annotator_names) + np.arange(said.n_rankings)
         who = np.where(said.annotators == ANONYMOUS, alone, said.annotators)
         most = len(said.annotator_names) + said.n_rankings
-        keys, unit = np.unique(said.panel.case_of_opinion * most + who, return_inverse=True)
+        keys, first, unit = np.unique(said.panel.case_of_opinion * most + who, return_index=True, return_inverse=True)
         sums = weighted_counts(unit, said.weights, len(keys))
-        return cls(unit, keys // max(most, 1), sums / np.bincount(unit), said.weights / sums[unit])
+        votes = said.votes[first].astype(np.float64)
+        return cls(unit, keys // max(most, 1), sums / np.bincount(unit), votes, said.weights / sums[unit])
 
 
 def _counted(said: Annotations, within: Within) -> BoolArray:
@@ -204,9 +207,10 @@ def _expected_hits(said: Annotations, units: _Units, weights: FloatArray, counte
     of_mention = units.of_ranking[said.ranking_of_mention]
     cell = cells[of_mention] + support.local
     case = units.case[of_mention]
-    totals = weighted_counts(support.offsets[case] + support.local, weights, len(support.codes))
+    of_all = weights * units.votes[of_mention]
+    totals = weighted_counts(support.offsets[case] + support.local, of_all, len(support.codes))
     others = totals[member] - weighted_counts(cell, weights, len(unit))
-    mass = weighted_counts(case, weights, said.n_cases)[units.case]
+    mass = weighted_counts(case, of_all, said.n_cases)[units.case]
     top = np.maximum.reduceat(others, cells[:-1]) if len(unit) else others
     is_top = others >= (top - TIED * mass)[unit]
     named = weighted_counts(cell, units.shares[said.ranking_of_mention] * counted, len(unit))
@@ -267,7 +271,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
         raise DissensusError(
             "the annotators have no names",
             expected="at least two named annotators",
-            got=f"{annotations.n_rankings} anonymous rankings",
+            got=f"{annotations.n_votes} anonymous rankings",
             advice="say who gave each ranking (annotator_names=[...], an annotator column), or use annotator_agreement",
         )
     one, other = _pairs_within_cases(said)

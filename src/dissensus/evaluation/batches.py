@@ -15,6 +15,7 @@ from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.intervals import GROUP_RESAMPLES
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
@@ -81,7 +82,7 @@ class Job:
     metrics, models
         What is computed, and for whom.
     seed, draws
-        Of the resampling of cases: as many resamples as draws.
+        Seed of the resampling of cases, and number of draws.
     study
         The opinions.
     tops
@@ -181,8 +182,7 @@ class Job:
     def _resampled(self, values: Values, chance: FloatArray, cases: IntArray) -> Resamples:
         """Resample the cases, each as far as its draws count."""
         means, shares = values.counted(chance)
-        step = step_of(self.draws)
-        return self.weights.resamples(means, shares, n_draws=self.draws, step=step, cases=cases)[0]
+        return self.weights.resamples(means, shares, n_resamples=GROUP_RESAMPLES, cases=cases)[0]
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], list[Predicted]]:

@@ -22,10 +22,11 @@ RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64}
 
 SUMMARY = {
     **RUN,
+    "estimand": pl.String,
     "model": pl.String,
     "metric": pl.String,
     **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
-    **dict.fromkeys(("case_sd", "mc_error", "point_estimate", "optimism"), pl.Float64),
+    **dict.fromkeys(("case_sd", "annotator_sd", "draw_sd", "mc_error", "point_estimate", "difference"), pl.Float64),
     "n_cases": pl.Int64,
     "n_draws": pl.Int64,
 }

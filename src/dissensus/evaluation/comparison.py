@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.results import Evaluation
+from dissensus.core.checks import check_positive
+from dissensus.evaluation.results import AGREEMENT, Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+COLUMNS = (
+    *("run", "aggregation", "reliability", "estimand", "metric", "first", "second", "difference", "low", "high"),
+    *("probability_better", "p_value", "p_adjusted", "margin"),
+)
+"""What the table of differences holds, before the verdict."""
+
+LEAST_CASES, LEAST_GROUPS = 30, 5
+"""With fewer cases, or fewer groups of cases, there are numbers but no verdict."""
+
+
 @dataclass(frozen=True)
 class Difference:
-    """How one model compares with another under one aggregation and metric.
+    """How one model compares with another under one run and metric.
 
-    ``difference`` is the first minus the second, ``low`` to ``high`` its interval on cases like these,
-    ``probability_better`` the share of resamples in which the first is better, ties counted half.
+    Attributes
+    ----------
+    run, aggregation, reliability, estimand, metric, first, second
+        What is compared.
+    difference, low, high
+        The first minus the second, and the interval of this difference on cases like these.
+    probability_better
+        Share of resamples in which the first is better, ties counted half.
+    p_value, p_adjusted
+        Twice the smaller probability of either order, as it is, and by Holm's method over all pairs and metrics of the
+        run; undefined for a model and itself.
+    margin
+        The largest difference that does not matter, if one was given.
+    level
+        Probability that the interval holds.
+    higher_is_better, are_same, n_cases, n_groups
+        How the metric is oriented, whether both models are the same predictions, how many cases there are, and in how
+        many groups (0 if they stand alone).
 
     Examples
     --------
-    >>> found = Difference("dirichlet 1", "dirichlet", 1.0, "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05, 0.88)
+    >>> found = Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05,
+    ...                    0.88, 0.24, 0.24, n_cases=200)
     >>> found.is_distinguishable, found.verdict
     (False, 'A and B are not distinguishable')
     """
@@ -32,6 +61,7 @@ class Difference:
     run: str
     aggregation: str
     reliability: float | None
+    estimand: str
     metric: str
     first: str
     second: str
@@ -39,19 +69,75 @@ class Difference:
     low: float
     high: float
     probability_better: float
+    p_value: float
+    p_adjusted: float
+    margin: float | None = None
+    level: float = 0.9
+    higher_is_better: bool = True
+    are_same: bool = False
+    n_cases: int = 0
+    n_groups: int = 0
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there are enough cases, and groups of cases, for a verdict."""
+        return self.n_cases >= LEAST_CASES and (not self.n_groups or self.n_groups >= LEAST_GROUPS)
 
     @property
     def is_distinguishable(self) -> bool:
-        """Whether the interval of the difference leaves zero out."""
-        return self.low > 0 or self.high < 0
+        """Whether the order of the models is beyond doubt at the level, all comparisons of the run considered."""
+        outside = self.low > 0 or self.high < 0
+        return self.is_decided and not self.are_same and outside and self.p_adjusted < 1 - self.level
 
     @property
     def verdict(self) -> str:
-        """Say in words which model is better, or that they are not distinguishable."""
-        if not self.is_distinguishable:
-            return f"{self.first} and {self.second} are not distinguishable"
-        better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
-        return f"{better} is better than {worse}"
+        """Say in words which model is better, or why that cannot be said."""
+        if self.are_same:
+            return f"{self.first} and {self.second} are the same predictions"
+        if not self.is_decided:
+            return self._too_few()
+        if self.is_distinguishable:
+            better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
+            return f"{better} is better than {worse}"
+        return self._within_margin() or f"{self.first} and {self.second} are not distinguishable"
+
+    def mirrored(self) -> Difference:
+        """Return the same comparison the other way round.
+
+        Examples
+        --------
+        >>> found = Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01,
+        ...                    0.05, 0.88, 0.24, 0.24)
+        >>> found.mirrored().first, found.mirrored().difference
+        ('B', -0.02)
+        """
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=-self.difference,
+            low=-self.high,
+            high=-self.low,
+            probability_better=1 - self.probability_better,
+        )
+
+    def _too_few(self) -> str:
+        if self.n_cases < LEAST_CASES:
+            return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
+        return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
+
+    def _within_margin(self) -> str:
+        """Say that a difference does not matter, as far as the interval shows it."""
+        if self.margin is None:
+            return ""
+        low, high = (self.low, self.high) if self.higher_is_better else (-self.high, -self.low)
+        if -self.margin < low and high < self.margin:
+            return f"{self.first} and {self.second} are equivalent within {self.margin:g}"
+        if low > -self.margin:
+            return f"{self.first} is not worse than {self.second} by more than {self.margin:g}"
+        if high < self.margin:
+            return f"{self.second} is not worse than {self.first} by more than {self.margin:g}"
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +147,10 @@ class Comparison:
     Attributes
     ----------
     differences
-        One per aggregation, metric and pair of models.
-    ranks : (runs, metrics, models, models)
-        Probability that a model (third axis) has rank 1, 2, ... (last axis); ties share ranks.
+        One per estimate, metric and pair of models.
+    ranks : (estimates, metrics, models, models)
+        Probability that a model (third axis) has rank 1, 2, ... (last axis); ties share ranks. Estimates are the runs,
+        and then the agreement with single annotators.
     evaluation
         What was compared.
 
@@ -75,9 +162,9 @@ class Comparison:
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
     >>> compared = result.compare()
     >>> [(found.first, found.second, found.difference) for found in compared.differences]
-    [('A', 'B', 0.5)]
+    [('A', 'B', 0.5), ('A', 'B', 0.25)]
     >>> compared.ranks.shape
-    (1, 1, 2, 2)
+    (2, 1, 2, 2)
     """
 
     differences: tuple[Difference, ...]
@@ -98,9 +185,9 @@ class Comparison:
         """
         import polars as pl
 
-        names = tuple(Difference.__dataclass_fields__)
-        rows = [{**{name: getattr(d, name) for name in names}, "verdict": d.verdict} for d in self.differences]
-        return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
+        rows = [{**{name: getattr(d, name) for name in COLUMNS}, "verdict": d.verdict} for d in self.differences]
+        kinds = {"reliability": pl.Float64, "margin": pl.Float64}
+        return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
 
     def rank_frame(self) -> pl.DataFrame:
         """Return the probability of each rank: one row per aggregation, metric, model and rank.
@@ -111,45 +198,46 @@ class Comparison:
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.compare().rank_frame().select("run", "model", "rank").rows()
-        [('majority-vote', 'A', 1), ('majority-vote', 'A', 2), ('majority-vote', 'B', 1), ('majority-vote', 'B', 2)]
+        >>> result.compare().rank_frame().filter(run="majority-vote").select("model", "rank").rows()
+        [('A', 1), ('A', 2), ('B', 1), ('B', 2)]
         """
         import polars as pl
 
         result = self.evaluation
         rows = [
             {
-                **run.identity,
+                **one.identity,
                 "metric": metric.name,
                 "model": model,
                 "rank": rank + 1,
                 "probability": float(self.ranks[r, k, m, rank]),
             }
-            for r, run in enumerate(result.runs)
+            for r, one in enumerate(result.estimates)
             for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
+            if one.identity["estimand"] != AGREEMENT or not np.isnan(self.ranks[r, k, m, rank])
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
     def flips(self) -> pl.DataFrame:
-        """Return the pairs of models whose order by mean changes between metrics or aggregations, with examples.
+        """Return the pairs of models of which one is better here and the other one there, beyond doubt in both places.
 
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[5, 3, 0], [5, 3, 0]], ["a", "b", "c"])
-        >>> models = {"A": [[3, 1, 2], [3, 1, 2]], "B": [[2, 3, 1], [2, 3, 1]]}
+        >>> said = ds.Annotations.from_counts([[5, 3, 0]] * 40, ["a", "b", "c"])
+        >>> models = {"A": [[3, 1, 2]] * 40, "B": [[2, 3, 1]] * 40}
         >>> metrics = ["top-k-accuracy:1", "set-accuracy:2"]
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics)
-        >>> result.compare().flips().rows()
-        [('A', 'B', 'top-1 accuracy (majority-vote)', 'top-2 set accuracy (majority-vote)')]
+        >>> result.compare().flips().select("first", "second", "first_better").row(0)
+        ('A', 'B', 'top-1 accuracy (majority-vote); top-1 accuracy (annotators)')
         """
         import polars as pl
 
         rows = []
         for pair in combinations(self.evaluation.models, 2):
-            found = [d for d in self.differences if {d.first, d.second} == set(pair)]
+            found = [d for d in self.differences if {d.first, d.second} == set(pair) and d.is_distinguishable]
             better = {sign: [d for d in found if np.sign(d.probability_better - 0.5) == sign] for sign in (1, -1)}
             if better[1] and better[-1]:
                 rows.append(
@@ -170,39 +258,103 @@ def _where(differences: list[Difference]) -> str:
     return "; ".join(places) + more
 
 
-def compared(evaluation: Evaluation) -> Comparison:
+def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
     """Compare all pairs of models; see :meth:`Evaluation.compare`."""
+    if margin is not None:
+        check_positive(margin=margin)
     differences = [
-        difference(evaluation, run, k, a, b)
-        for run in range(len(evaluation.runs))
-        for k in range(len(evaluation.metrics))
-        for a, b in combinations(range(len(evaluation.models)), 2)
+        found for place in range(len(evaluation.estimates)) for found in _differences(evaluation, place, margin)
     ]
     signs = [1.0 if metric.higher_is_better else -1.0 for metric in evaluation.metrics]
     ranks = [
-        [rank_probabilities(sign * evaluation.resampled_means(run)[:, k]) for k, sign in enumerate(signs)]
-        for run in range(len(evaluation.runs))
+        [rank_probabilities(sign * evaluation.resampled_means(place)[:, k]) for k, sign in enumerate(signs)]
+        for place in range(len(evaluation.estimates))
     ]
     return Comparison(tuple(differences), np.array(ranks), evaluation)
 
 
-def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
-    """Compare model ``a`` with model ``b`` by metric ``k`` under one run."""
-    tally, metric = evaluation.tallies[run], evaluation.metrics[k]
-    resampled = evaluation.resampled_means(run)
-    gap = resampled[a, k] - resampled[b, k]
-    better = gap > 0 if metric.higher_is_better else gap < 0
-    low, high = _interval(gap, evaluation.level)
-    return Difference(
-        **evaluation.runs[run].identity,
-        metric=metric.name,
-        first=evaluation.models[a],
-        second=evaluation.models[b],
-        difference=float(np.mean(tally.means[a, k] - tally.means[b, k])),
-        low=low,
-        high=high,
-        probability_better=float(np.mean(better) + np.mean(gap == 0) / 2),
+def _differences(evaluation: Evaluation, place: int, margin: float | None) -> list[Difference]:
+    """Compare all pairs of models under one estimate, by metric and then by pair, with Holm's adjustment."""
+    pairs = list(combinations(range(len(evaluation.models)), 2))
+    by_pair = [pair_differences(evaluation, place, *pair, margin=margin) for pair in pairs]
+    found = [one for of_metric in zip(*by_pair, strict=True) for one in of_metric]
+    found = [one for one in found if one.estimand != AGREEMENT or not np.isnan(one.difference)]
+    adjusted = holm([one.p_value for one in found])
+    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for their number by Holm's method; undefined ones do not count.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.array(p_values, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1))
+    values[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in values]
+
+
+def pair_differences(
+    evaluation: Evaluation, place: int, a: int, b: int, *, margin: float | None = None
+) -> list[Difference]:
+    """Compare model ``a`` with model ``b`` by every metric under one estimate, each on its own."""
+    one, same = evaluation.estimates[place], are_same(evaluation, a, b)
+    apart = np.where(same, 0.0, evaluation.spread_of_difference(place, a, b).values)
+    groups = len(set(evaluation.study.groups))
+    found = []
+    for k, metric in enumerate(evaluation.metrics):
+        chance = _chance(apart[k], metric.higher_is_better)
+        low, high = _interval(apart[k], evaluation.level)
+        gap = float(np.mean(one.tally.means[a, k] - one.tally.means[b, k]))
+        p_value = float("nan") if same else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(apart[k]))
+        found.append(
+            Difference(
+                **one.identity,
+                metric=metric.name,
+                first=evaluation.models[a],
+                second=evaluation.models[b],
+                difference=gap,
+                low=float(np.fmin(low, gap)),
+                high=float(np.fmax(high, gap)),
+                probability_better=chance,
+                p_value=p_value,
+                p_adjusted=p_value,
+                margin=margin,
+                level=evaluation.level,
+                higher_is_better=metric.higher_is_better,
+                are_same=same,
+                n_cases=evaluation.n_cases,
+                n_groups=groups,
+            )
+        )
+    return found
+
+
+def _chance(gaps: FloatArray, higher_is_better: bool) -> float:
+    """Return how often the first is better; a tie counts half."""
+    better = gaps > 0 if higher_is_better else gaps < 0
+    return float("nan") if np.isnan(gaps).any() else float(np.mean(better) + np.mean(gaps == 0) / 2)
+
+
+def are_same(evaluation: Evaluation, a: int, b: int) -> bool:
+    """Tell whether two models name the same conditions in the same order, with the same values, on every case."""
+    one, other = (list(evaluation.predictions.values())[place] for place in (a, b))
+    return one.kind == other.kind and all(
+        np.array_equal(getattr(one, part), getattr(other, part)) for part in ("offsets", "codes", "values")
     )
+
+
+def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
+    """Compare model ``a`` with model ``b`` by metric ``k`` under one run, all comparisons of the run considered."""
+    names = {evaluation.models[a], evaluation.models[b]}
+    metric = evaluation.metrics[k].name
+    found = next(
+        one for one in _differences(evaluation, run, None) if one.metric == metric and {one.first, one.second} == names
+    )
+    return found if found.first == evaluation.models[a] else found.mirrored()
 
 
 def _interval(values: FloatArray, level: float) -> tuple[float, float]:
@@ -215,13 +367,15 @@ def _interval(values: FloatArray, level: float) -> tuple[float, float]:
 def rank_probabilities(goodness: FloatArray) -> FloatArray:
     """Return how often each model has each rank, (models, models), given its goodness in every draw (models, draws).
 
-    Equal models share the ranks they take up.
+    Equal models share the ranks they take up. Where a model has no value, nothing is known of any rank.
 
     >>> rank_probabilities(np.array([[2.0, 1.0], [1.0, 1.0]]))
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
     n_models = len(goodness)
+    if np.isnan(goodness).any():
+        return np.full((n_models, n_models), np.nan)
     above = (goodness[None] > goodness[:, None]).sum(axis=1)
     tied = (goodness[None] == goodness[:, None]).sum(axis=1)
     ranks = np.arange(n_models)[:, None, None]

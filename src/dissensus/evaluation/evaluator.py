@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -18,21 +18,24 @@ from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_choice, check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
+from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, Design, are_crossed
 from dissensus.evaluation.batches import Job, Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
-from dissensus.evaluation.results import Evaluation, Run
+from dissensus.evaluation.results import Evaluation, Run, Shared
+from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
+from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -43,6 +46,9 @@ TOPS = (1, 2, 3)
 
 IMAGES = "image"
 """Name of the column of cases that holds pictures."""
+
+LEFT_OUT_DRAWS = 250
+"""Draws per case where annotators are left out: the noise of draws is told apart from what annotators move."""
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
 """The deterministic aggregations that usual practice evaluates against."""
@@ -78,6 +84,7 @@ def evaluate(
     strata: Mapping[str, Sequence[str]] | None = None,
     images: Sequence[str] | None = None,
     level: float = 0.9,
+    annotators: AnnotatorsAre | None = None,
     allow_missing: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -107,6 +114,11 @@ def evaluate(
         A path or address of a picture of each case, for the report.
     level
         Probability that intervals hold.
+    annotators
+        ``"sample"``: other annotators like these might have been asked, and intervals say so; groups of them are left
+        out in turn, which costs about as much again for every opinion per case, at a quarter of the draws.
+        ``"fixed"``: intervals are about these very annotators. By default a sample if at least three named annotators
+        read at least ten cases that another one read as well.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     advance
@@ -144,10 +156,13 @@ def evaluate(
         categories=grouping,
         strata={column: names for column, names in labels.items() if column != IMAGES},
     )
+    design = design_of(study, annotators) if models else None
     points = _points_for(study, chosen) if models else []
     done = [replace(job, draws=_draws_of(one, draws)).run(one, advance) for one in sampled]
     at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
     limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
+    moved = left_out(at_once, design, chosen, seed=seed, threads=threads, advance=advance)
+    alone = SingleOpinions.of(at_once) if models else None
     return Evaluation(
         runs=_runs(chosen, sampled),
         points=tuple(points),
@@ -166,9 +181,72 @@ def evaluate(
             name: tuple(outcome.category_resamples[name] for outcome in done) for name in job.category_names
         },
         bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
+        annotators=moved,
+        shared=None if alone is None else shared_by(alone, design, sampled[0].case_names),
         level=level,
         seed=seed,
     )
+
+
+def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
+    """Return how annotators are left out; nothing if they count as fixed."""
+    if annotators is not None:
+        check_choice("annotators", annotators, get_args(AnnotatorsAre))
+    if annotators == "fixed" or (annotators is None and not are_crossed(study)):
+        return None
+    design = Design.of(study)
+    if len(np.unique(design.group)) < 2:
+        raise DissensusError(
+            "these annotators cannot be taken as a sample",
+            expected="at least two named annotators, each of whom read a case that others read too",
+            advice="say annotators='fixed' (--annotators fixed)",
+        )
+    return design
+
+
+def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = None) -> int:
+    """Return how many cases :func:`evaluate` will count in ``advance``, those without some annotators included."""
+    design = design_of(study, annotators)
+    return n_aggregations * (study.n_cases + (0 if design is None else len(design.case)))
+
+
+def left_out(
+    job: Job,
+    design: Design | None,
+    aggregations: Sequence[Aggregation],
+    *,
+    seed: int,
+    threads: int | None,
+    advance: Callable[[int], None] | None,
+) -> tuple[AnnotatorSpread | None, ...]:
+    """Evaluate again without each group of annotators: how far every run moves; nothing for draws from elsewhere."""
+    if design is None:
+        return tuple(None for _ in aggregations)
+    found: list[list[FloatArray]] = [[] for _ in aggregations]
+    for group in np.unique(design.group):
+        study = design.without(int(group))
+        own = replace(job, study=study, draws=LEFT_OUT_DRAWS)
+        for means, spec in zip(found, aggregations, strict=True):
+            if not isinstance(spec, GivenDraws):
+                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=seed, threads=threads)
+                means.append(own.run(drawn, None).means)
+            if advance is not None:
+                advance(study.n_cases)
+    return tuple(design.spread(np.concatenate(means, axis=-1)) if means else None for means in found)
+
+
+def shared_by(alone: SingleOpinions, design: Design | None, names: Sequence[str]) -> Shared:
+    """Average what single annotators share with the models, and see how far that moves without some of them."""
+    place = {name: i for i, name in enumerate(alone.study.case_names)}
+    means = alone.means()[..., [place[name] for name in names]]
+    if design is None:
+        return Shared(means, None)
+    groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
+    parts = [
+        alone.means(design.positions[design.case[design.group == group]], kept=np.flatnonzero(groups != group))
+        for group in np.unique(design.group)
+    ]
+    return Shared(means, design.spread(np.concatenate(parts, axis=-1)))
 
 
 def chosen_aggregations(given: Sequence[Aggregation | Plausibilities | str] | None) -> tuple[Aggregation, ...]:

@@ -49,7 +49,7 @@ class Alpha:
     observed, expected
         Mean distance between the rankings of a case, and between all rankings; nan if there are none.
     n_cases, n_rankings
-        Cases with at least two rankings, and their rankings.
+        Cases with at least two rankings, and their rankings; one that several annotators share counts for each.
     distance
         What is compared.
 
@@ -114,8 +114,8 @@ def krippendorff_alpha(
     Every pair of rankings on a case with m of them weighs 1 / (m - 1); expected disagreement is over all pairs of
     rankings in the study. Both are exact: the pairs are never listed. Identical sets are counted, and only sets that
     share a condition are compared; for overlaps the sum over all pairs is the squared length of a sum of vectors.
-    Every ranking counts as one, whatever its weight; case weights count. Observed and expected disagreement are both
-    computed anew in every bootstrap sample; samples in which alpha is undefined are left out of the interval.
+    Every vote counts as one ranking, whatever its weight; case weights count. Observed and expected disagreement are
+    both computed anew in every bootstrap sample; samples in which alpha is undefined are left out of the interval.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def krippendorff_alpha(
     observed, expected = (float(part[0]) for part in _disagreement(said, likeness, one_of_each))
     low, high = _interval(said, likeness, draws, np.random.default_rng(seed), level)
     value = float(_alpha(np.array([observed]), np.array([expected]))[0])
-    return Alpha(value, low, high, level, observed, expected, said.n_cases, said.n_rankings, distance)
+    return Alpha(value, low, high, level, observed, expected, said.n_cases, said.n_votes, distance)
 
 
 def _check_level(level: float) -> None:
@@ -146,7 +146,7 @@ def _check_level(level: float) -> None:
 
 def _paired(said: Annotations) -> Annotations:
     """Keep the cases with a weight and at least two rankings."""
-    return said.select((said.rankings_per_case > 1) & (said.case_weights > 0))
+    return said.select((said.votes_per_case > 1) & (said.case_weights > 0))
 
 
 # Disagreement --------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _likeness(said: Annotations, distance: Distance, depth: int) -> Likeness:
 
 def _disagreement(said: Annotations, likeness: Likeness, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return observed and expected disagreement if each case occurs so many ``times`` (n, n_cases), each shape (n,)."""
-    sizes = said.rankings_per_case
+    sizes = said.votes_per_case.astype(np.float64)
     weights = times * said.case_weights
     mass = weights @ sizes
     n_rankings = times @ sizes
@@ -239,7 +239,7 @@ class _OverlapLikeness:
     def of(cls, said: Annotations, depth: int) -> _OverlapLikeness:
         soft = soft_rankings(said, depth)
         case = said.panel.case_of_opinion
-        membership = _matrix(np.ones(len(case)), case, np.arange(len(case)), (said.n_cases, len(case)))
+        membership = _matrix(said.votes.astype(np.float64), case, np.arange(len(case)), (said.n_cases, len(case)))
         by_case = soft.combined(membership)
         return cls(by_case, by_case.inner(by_case), soft.excess.shape[1])
 
@@ -293,7 +293,7 @@ class _SetLikeness:
         identity, different = _identical(offsets, codes)
         set_offsets, elements = take_rows(offsets, different)
         case = said.panel.case_of_opinion
-        counts = _matrix(np.ones(len(case)), case, identity, (said.n_cases, len(different)))
+        counts = _matrix(said.votes.astype(np.float64), case, identity, (said.n_cases, len(different)))
         shape = (len(different), said.n_conditions)
         members = _matrix(np.ones(len(elements)), row_of_each(set_offsets), codes[elements], shape)
         return cls(counts, members, similarity, _within_cases(counts, members, similarity), _blocks(members))

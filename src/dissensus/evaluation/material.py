@@ -11,6 +11,7 @@ import numpy as np
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import join_offsets, offsets_from_lengths
+from dissensus.core.receipt import shared_receipt
 from dissensus.core.value import Value
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
@@ -66,7 +67,7 @@ def first_listed(predictions: Predictions, case_names: Sequence[str]) -> Predict
         codes=predictions.codes[entries],
         values=predictions.values[entries],
         complete=predictions.complete and predictions.n_conditions <= LISTED,
-    )
+    ).with_receipt(predictions.receipt)
 
 
 def joined(one: Material, other: Material) -> Material:
@@ -95,4 +96,4 @@ def _joined_lists(one: Predictions, other: Predictions) -> Predictions:
         codes=np.concatenate([one.codes, other.codes]),
         values=np.concatenate([one.values, other.values]),
         complete=one.complete and other.complete,
-    )
+    ).with_receipt(shared_receipt([one, other]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
-from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.results import ADJUSTED, Evaluation
 from dissensus.figures import case_charts, certainty_charts, comparison_charts, metric_charts, study_charts
 from dissensus.figures.charts import Chart
 
@@ -30,7 +30,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "two models": lambda evaluation: len(evaluation.models) > 1,
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
-    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.opinions_per_case > 1).any()),
+    "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.has_agreement,
 }
 """What figures may need, and how to tell whether an evaluation has it."""
@@ -103,6 +103,7 @@ class Tables:
     def __init__(self, evaluation: Evaluation) -> None:
         self.results = cache(evaluation.to_frame)
         self.per_draw = cache(evaluation.per_draw)
+        self.per_resample = cache(evaluation.per_resample)
         self.by_category = cache(evaluation.by_category)
         self.by_certainty = cache(evaluation.by_certainty)
         self.certainties = cache(evaluation.certainties)
@@ -175,13 +176,17 @@ class Plots:
     def reliability(self, metric: str | None = None) -> Chart:
         """Follow a metric of every model across reliabilities, with intervals and point estimates."""
         results, level = self.tables.results(), self.evaluation.level
-        return metric_charts.metric_across_reliability(results, self._metric(metric), level=level)
+        adjusted = results.filter(results["estimand"] == ADJUSTED)
+        return metric_charts.metric_across_reliability(adjusted, self._metric(metric), level=level)
 
     @figure("models")
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how a metric spreads over draws."""
-        per_draw, results = self._rows(self.tables.per_draw(), run), self._rows(self.tables.results(), run)
-        return metric_charts.draws_histogram(per_draw, results, self._metric(metric), run=self._label(run))
+        found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
+        per_draw, per_resample, results = (self._rows(table, run) for table in found)
+        return metric_charts.draws_histogram(
+            per_draw, per_resample, results, self._metric(metric), run=self._label(run)
+        )
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
@@ -200,7 +205,8 @@ class Plots:
         """Show how often each model has each rank; the run ``"all"`` shows all runs."""
         ranks = self.tables.comparison().rank_frame()
         if run == "all":
-            return comparison_charts.rank_distribution(ranks, self._metric(metric))
+            adjusted = ranks.filter(ranks["estimand"] == ADJUSTED)
+            return comparison_charts.rank_distribution(adjusted, self._metric(metric))
         return comparison_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
 
     @figure("levels of risk")

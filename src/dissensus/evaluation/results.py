@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.aliases import BoolArray, FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
+from dissensus.core.receipt import Receipt
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.core.value import Value
 from dissensus.evaluation import case_tables
-from dissensus.evaluation.batches import EDGES, bin_of, step_of
+from dissensus.evaluation.annotators import AnnotatorSpread
+from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.intervals import (
+    GROUP_RESAMPLES,
+    RESAMPLES,
+    Resampled,
+    Spread,
+    design_effects,
+    end_weights,
+    spread,
+)
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Metric
@@ -34,6 +45,12 @@ if TYPE_CHECKING:
 
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
+
+ADJUSTED, AGREEMENT = "adjusted", "agreement"
+"""What a number is an estimate of: see the glossary."""
+
+ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability": None, "estimand": AGREEMENT}
+"""What the columns of tables say about the agreement with single annotators."""
 
 VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
 
@@ -111,6 +128,51 @@ class Run:
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
 
 
+@dataclass(frozen=True, eq=False)
+class Shared(Value):
+    """What single annotators share with the models: the chance that one taken at random says the same.
+
+    Attributes
+    ----------
+    means : (models, metrics, n_cases)
+        Mean over the annotators of every case; nan for metrics that need more than an order.
+    annotators
+        How far the means over cases move when annotators are left out; missing where they count as fixed.
+    """
+
+    means: FloatArray
+    annotators: AnnotatorSpread | None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One number per model, metric and case, and what it is an estimate of.
+
+    Attributes
+    ----------
+    identity
+        What the columns of every table say about it: ``run``, ``aggregation``, ``reliability`` and ``estimand``.
+    means : (models, metrics, n_cases)
+        Mean of every case.
+    shares : (models, metrics, n_cases) or (1, 1, n_cases)
+        How much of the case counts.
+    tally
+        Sums over cases by draw.
+    annotators
+        How far means over cases move when annotators are left out, if that is known.
+    n_draws, n_chains
+        Draws per case, and the chains they come from.
+    """
+
+    identity: Mapping[str, Any]
+    means: FloatArray
+    shares: FloatArray
+    tally: Tally
+    annotators: AnnotatorSpread | None
+    n_draws: int = 1
+    n_chains: int = 1
+
+
 def present_versions() -> dict[str, str]:
     """Return the versions of the packages that numbers depend on."""
     return {name: version(name) for name in VERSIONED}
@@ -147,6 +209,10 @@ class Evaluation(Value):
         certainty.
     category_resamples
         Sums over resampled cases of the runs by category; all others follow from the means of cases.
+    annotators
+        For each run, how far its means move when annotators are left out; missing where they count as fixed.
+    shared
+        What single annotators share with the models; missing where opinions are not rankings.
     level
         Probability that intervals hold.
     seed
@@ -160,8 +226,12 @@ class Evaluation(Value):
     >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-    >>> result.to_frame().select("run", "model", "metric", "mean").rows()
-    [('majority-vote', 'A', 'top-1 accuracy', 1.0), ('majority-vote', 'B', 'top-1 accuracy', 0.5)]
+    >>> for row in result.to_frame().select("run", "estimand", "model", "mean").iter_rows():
+    ...     print(row)
+    ('majority-vote', 'adjusted', 'A', 1.0)
+    ('majority-vote', 'adjusted', 'B', 0.5)
+    ('annotators', 'agreement', 'A', 0.875)
+    ('annotators', 'agreement', 'B', 0.625)
     >>> result.runs[0].spec, result.metrics
     (MajorityVote(), (TopKAccuracy(k=1, j=1),))
     """
@@ -181,6 +251,8 @@ class Evaluation(Value):
     category_tallies: Mapping[str, tuple[Tally, ...]] = field(default_factory=dict)
     category_resamples: Mapping[str, tuple[Resamples, ...]] = field(default_factory=dict)
     bin_tallies: tuple[tuple[Tally, ...], ...] = ()
+    annotators: tuple[AnnotatorSpread | None, ...] = ()
+    shared: Shared | None = None
     level: float = 0.9
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -191,6 +263,12 @@ class Evaluation(Value):
     def study(self) -> Study:
         """The opinions on the evaluated cases."""
         return self.material.study
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was understood of the files: of opinions, then of each model; none for what was built in memory."""
+        found = [self.study.receipt, *(said.receipt for said in self.material.predictions.values())]
+        return tuple(receipt for receipt in found if receipt is not None)
 
     @property
     def case_names(self) -> tuple[str, ...]:
@@ -239,9 +317,9 @@ class Evaluation(Value):
 
     @property
     def reference(self) -> int:
-        """The run that stands for all where only one can be shown: the middle of the first aggregation's sweep."""
+        """The run that stands for all where only one can be shown: reliability 1, else the middle of the sweep."""
         first = [i for i, run in enumerate(self.runs) if run.spec.id == self.runs[0].spec.id]
-        return first[len(first) // 2]
+        return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])
 
     def run_label(self, run: int) -> str:
         """Name a run as the column ``run`` of every table does.
@@ -280,12 +358,14 @@ class Evaluation(Value):
     def to_frame(self) -> pl.DataFrame:
         """Return one tidy row per aggregation, model and metric.
 
-        ``mean`` is the uncertainty-adjusted value. ``sd``, ``min``, ``max`` and the interval ``annotation_low``
-        to ``annotation_high`` tell how far the annotations alone move it: the value on these very cases. ``low`` to
-        ``high`` is an interval for the value on cases like these, annotated likewise, and ``case_sd`` its standard
-        deviation. ``mc_error`` is the Monte Carlo error of ``mean``. ``point_estimate`` is the value against the
-        deterministic aggregation that the run tends to, and ``optimism`` is ``point_estimate`` minus ``mean``, or
-        ``mean`` minus ``point_estimate`` where lower is better: positive where the point estimate reads better.
+        ``estimand`` says what ``mean`` estimates: *adjusted* is the average over draws of a run, *agreement* the chance
+        that one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for
+        the value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd`` and ``draw_sd`` are what it
+        owes to the cases, to who the annotators were (nan where they count as fixed) and to what their opinions leave
+        open. ``sd``, ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the
+        annotations alone move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
+        ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
+        is ``point_estimate`` minus ``mean``.
 
         Examples
         --------
@@ -293,17 +373,44 @@ class Evaluation(Value):
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "optimism").row(0)
+        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "difference").row(0)
         ('majority-vote', 'A', 'top-1 accuracy', 1.0, 1.0, 0.0)
         """
         import polars as pl
 
         rows = [
             row
-            for run, tally in enumerate(self.tallies)
-            for row in self._rows(run, tally, self.resampled_means(run), self.n_cases, point=self._point(run))
+            for place, one in enumerate(self.estimates)
+            for row in self._rows(one, one.tally, self.spread(place), self.n_cases, point=self._point(place))
         ]
         return pl.DataFrame(rows, schema=SUMMARY)
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """What the tables hold: the adjusted values of every run, and then the agreement with single annotators."""
+        known = self.annotators or (None,) * len(self.runs)
+        adjusted = [
+            Estimate(
+                {**run.identity, "estimand": ADJUSTED},
+                self.case_means[place],
+                self.case_shares[place],
+                self.tallies[place],
+                known[place],
+                run.n_draws,
+                run.n_chains,
+            )
+            for place, run in enumerate(self.runs)
+        ]
+        return (*adjusted, *([] if self.shared is None else [self._agreement(self.shared)]))
+
+    def _agreement(self, shared: Shared) -> Estimate:
+        """Treat the shares of annotators like a run with a single draw."""
+        is_known = ~np.isnan(shared.means)
+        weights = is_known * self.study.case_weights
+        tally = Tally((weights * np.nan_to_num(shared.means)).sum(-1, keepdims=True), weights.sum(-1, keepdims=True))
+        return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
+
+    # Intervals --------------------------------------------------------------------------------------------
 
     @cached_property
     def case_weights(self) -> CaseWeights:
@@ -311,7 +418,7 @@ class Evaluation(Value):
         return CaseWeights.of(self.study.panel, self.seed)
 
     def resampled_means(self, run: int) -> FloatArray:
-        """Return the mean over resampled cases, shape (models, metrics, n_draws), found when it is first asked for.
+        """Return means over resampled cases, shape (models, metrics, n_resamples); intervals are their quantiles.
 
         Examples
         --------
@@ -319,26 +426,131 @@ class Evaluation(Value):
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
         >>> result.resampled_means(0).shape
-        (1, 1, 50)
+        (1, 1, 2000)
         """
-        if run not in self._resampled:
-            (resamples,) = self._resamples(run, self.tallies[run].n_draws)
-            self._resampled[run] = resamples.means(self.tallies[run])
-        return self._resampled[run]
+        return self.spread(run).values
+
+    def spread(self, place: int) -> Spread:
+        """Return where the means of all models may lie on cases like these, found when it is first asked for.
+
+        ``place`` is that of :attr:`estimates`: the runs, and then the agreement.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
+        >>> result.spread(0).case_sd.shape
+        (1, 1)
+        """
+        if place not in self._spreads:
+            known = self.estimates[place].annotators
+            self._spreads[place] = spread(
+                self._resampled(place),
+                *self._limits(place),
+                ends=self._ends(RESAMPLES),
+                n_groups=self._n_groups(),
+                annotators=None if known is None else known.of_models(),
+                level=self.level,
+            )
+        return self._spreads[place]
+
+    def spread_of_difference(self, place: int, first: int, second: int) -> Spread:
+        """Return where the difference of two models may lie on cases like these, for all metrics.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
+        >>> result = ds.evaluate(said, models, aggregations=["dirichlet:1"], draws=50)
+        >>> result.spread_of_difference(0, 0, 1).values.shape
+        (1, 2000)
+        """
+        if self.models[first] > self.models[second]:  # one order only, so that the other is its mirror image
+            return self.spread_of_difference(place, second, first).mirrored()
+        one, own = self.estimates[place], self._resampled(place)
+        masses = np.broadcast_to(self._masses(place), one.means.shape)
+        gaps = (one.means[first] - one.means[second])[None]
+        designs = design_effects(gaps, np.minimum(masses[first], masses[second])[None], self.case_weights.groups)[0]
+        low, high = self._limits(place)
+        widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
+        return spread(
+            Resampled(
+                own.means[first] - own.means[second],
+                (own.masses[first] + own.masses[second]) / 2,
+                own.units[first] / self._designs(place)[first] * designs,
+                own.gaps[first] - own.gaps[second],
+            ),
+            *(-widest, widest),
+            ends=self._ends(RESAMPLES),
+            n_groups=self._n_groups(),
+            annotators=None if one.annotators is None else one.annotators.of_difference(first, second),
+            level=self.level,
+        )
 
     @cached_property
-    def _resampled(self) -> dict[int, FloatArray]:
+    def _spreads(self) -> dict[int, Spread]:
         return {}
 
-    def _resamples(self, run: int, n_draws: int, **grouped: Any) -> list[Resamples]:
-        return self.case_weights.resamples(self.case_means[run], self.case_shares[run], n_draws=n_draws, **grouped)
+    def _ends(self, n_resamples: int) -> FloatArray:
+        return end_weights(self.seed, n_resamples)
 
-    def _resamples_by_label(self, run: int, labels: Sequence[Any], known: Sequence[Any]) -> list[Resamples]:
+    def _n_groups(self, cases: BoolArray | None = None) -> int | None:
+        """Count the groups that are resampled, if cases have groups."""
+        if not self.study.groups:
+            return None
+        groups = self.case_weights.groups
+        return len(np.unique(groups if cases is None else groups[cases]))
+
+    def _masses(self, place: int) -> FloatArray:
+        """Return the weight of each case, as far as it counts."""
+        return np.asarray(self.estimates[place].shares * self.case_weights.weights)
+
+    def _designs(self, place: int) -> FloatArray:
+        return design_effects(self.estimates[place].means, self._masses(place), self.case_weights.groups)
+
+    def _limits(self, place: int) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
+        means = self.estimates[place].means
+        ranges = np.array([metric.range for metric in self.metrics], dtype=np.float64).reshape(-1, 2)
+        seen = (over_draws(np.min, means), over_draws(np.max, means))
+        low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
+        return low, high
+
+    def _resampled(self, place: int) -> Resampled:
+        (resamples,) = self._resamples(place, RESAMPLES)
+        return resamples.resampled(self.estimates[place].tally, self._designs(place))
+
+    def _resamples(self, place: int, n_resamples: int, **grouped: Any) -> list[Resamples]:
+        one = self.estimates[place]
+        return self.case_weights.resamples(one.means, one.shares, n_resamples=n_resamples, **grouped)
+
+    def _spreads_by_label(
+        self, run: int, labels: Sequence[Any], known: Sequence[Any], tallies: Sequence[Tally]
+    ) -> list[Spread]:
         """Resample the cases of each label on their own."""
-        n_draws = self.tallies[run].n_draws
         codes = {label: code for code, label in enumerate(known)}
         groups = np.array([codes[label] for label in labels], dtype=np.int64)
-        return self._resamples(run, n_draws, step=step_of(n_draws), groups=groups, n_groups=len(known))
+        resamples = self._resamples(run, GROUP_RESAMPLES, groups=groups, n_groups=len(known))
+        return [
+            self._group_spread(run, one, tally, groups == code)
+            for code, (one, tally) in enumerate(zip(resamples, tallies, strict=True))
+        ]
+
+    def _group_spread(self, run: int, resamples: Resamples, tally: Tally, cases: BoolArray | None = None) -> Spread:
+        """Return where the means over a group of cases may lie; annotators count as fixed."""
+        designs = self._designs(run)
+        if cases is not None and cases.any():
+            own = np.unique(self.case_weights.groups[cases], return_inverse=True)[1]
+            designs = design_effects(self.case_means[run][..., cases], self._masses(run)[..., cases], own)
+        return spread(
+            resamples.resampled(tally, designs),
+            *self._limits(run),
+            ends=self._ends(GROUP_RESAMPLES),
+            n_groups=self._n_groups(cases),
+            level=self.level,
+        )
 
     def by_group(self, column: str) -> pl.DataFrame:
         """Return the same rows for each stratum of a column of cases, with the number of cases in it.
@@ -359,10 +571,14 @@ class Evaluation(Value):
                 advice=suggestion(column, self.strata),
             )
         labels = sorted(set(self.strata[column]))
-        by_run = [self._resamples_by_label(run, self.strata[column], labels) for run in range(len(self.runs))]
+        tallies = {label: self.stratum_tallies[column, label] for label in labels}
+        by_run = [
+            self._spreads_by_label(run, self.strata[column], labels, [of_runs[run] for of_runs in tallies.values()])
+            for run in range(len(self.runs))
+        ]
         return self._grouped(
             "stratum",
-            {label: self.stratum_tallies[column, label] for label in labels},
+            tallies,
             {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(labels)},
             {label: float(self.strata[column].count(label)) for label in labels},
         )
@@ -384,7 +600,13 @@ class Evaluation(Value):
         [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """
         sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
-        return self._grouped("category", self.category_tallies, self.category_resamples, sizes)
+        spreads = {
+            name: tuple(
+                self._group_spread(run, one, self.category_tallies[name][run]) for run, one in enumerate(of_runs)
+            )
+            for name, of_runs in self.category_resamples.items()
+        }
+        return self._grouped("category", self.category_tallies, spreads, sizes)
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
@@ -410,18 +632,18 @@ class Evaluation(Value):
     def _bins(self, run: int) -> Iterable[dict[str, Any]]:
         """Write the rows of one run by bin of certainty."""
         numbers = bin_of(self.findings[run].certainties[0])
-        resamples = self._resamples_by_label(run, numbers.tolist(), range(len(EDGES) - 1))
+        tallies = [of_runs[run] for of_runs in self.bin_tallies]
+        spreads = self._spreads_by_label(run, numbers.tolist(), range(len(EDGES) - 1), tallies)
         for i in np.unique(numbers):
-            tally = self.bin_tallies[i][run]
             limits = {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]}
-            for row in self._rows(run, tally, resamples[i].means(tally), int(np.sum(numbers == i))):
+            for row in self._rows(self.estimates[run], tallies[i], spreads[i], int(np.sum(numbers == i))):
                 yield {**limits, **row}
 
     def _grouped(
         self,
         name: str,
         tallies: Mapping[str, tuple[Tally, ...]],
-        resamples: Mapping[str, tuple[Resamples, ...]],
+        spreads: Mapping[str, tuple[Spread, ...]],
         sizes: Mapping[str, float],
     ) -> pl.DataFrame:
         import polars as pl
@@ -430,7 +652,7 @@ class Evaluation(Value):
             {name: label, **row}
             for label, of_runs in tallies.items()
             for run, tally in enumerate(of_runs)
-            for row in self._rows(run, tally, resamples[label][run].means(tally), sizes[label])
+            for row in self._rows(self.estimates[run], tally, spreads[label][run], sizes[label])
         ]
         return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
 
@@ -438,33 +660,29 @@ class Evaluation(Value):
         return float(np.mean([tally.weights.mean() for tally in tallies])) if self.models else 0.0
 
     def _rows(
-        self, run: int, tally: Tally, resampled: FloatArray, n_cases: float, *, point: FloatArray | None = None
+        self, one: Estimate, tally: Tally, apart: Spread, n_cases: float, *, point: FloatArray | None = None
     ) -> Iterable[dict[str, Any]]:
-        numbers = summary(tally.means, resampled, self.runs[run].n_chains, self.level)
+        numbers = summary(tally.means, apart, one.n_chains, self.level)
         for m, model in enumerate(self.models):
             for k, metric in enumerate(self.metrics):
+                if one.identity["estimand"] == AGREEMENT and np.isnan(one.means[m, k]).all():
+                    continue
                 row = {name: float(values[m, k]) for name, values in numbers.items()}
                 estimate = float(point[m, k]) if point is not None else None
                 yield {
-                    **self.runs[run].identity,
+                    **one.identity,
                     "model": model,
                     "metric": metric.name,
                     **row,
                     "point_estimate": estimate,
-                    "optimism": self._optimism(estimate, row["mean"], metric),
+                    "difference": None if estimate is None else estimate - row["mean"],
                     "n_cases": n_cases,
-                    "n_draws": min(self.runs[run].n_draws, tally.n_draws),
+                    "n_draws": min(one.n_draws, tally.n_draws),
                 }
 
-    def _point(self, run: int) -> FloatArray | None:
-        limit = self.runs[run].spec.limit
+    def _point(self, place: int) -> FloatArray | None:
+        limit = self.runs[place].spec.limit if place < len(self.runs) else None
         return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
-
-    @staticmethod
-    def _optimism(estimate: float | None, mean: float, metric: Metric) -> float | None:
-        if estimate is None:
-            return None
-        return estimate - mean if metric.higher_is_better else mean - estimate
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
@@ -521,7 +739,7 @@ class Evaluation(Value):
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
         >>> result.per_draw().columns
-        ['run', 'aggregation', 'reliability', 'model', 'metric', 'draw', 'mean', 'resampled_mean']
+        ['run', 'aggregation', 'reliability', 'estimand', 'model', 'metric', 'draw', 'mean']
         >>> len(result.per_draw())
         50
         """
@@ -531,9 +749,29 @@ class Evaluation(Value):
         for run, tally in enumerate(self.tallies):
             draws = [str(draw) for draw in range(tally.n_draws)]
             columns = self._labels(draws, "draw", runs=[run])
-            values = {"mean": tally.means.ravel(), "resampled_mean": self.resampled_means(run).ravel()}
-            parts.append(pl.DataFrame({**columns, **values}).with_columns(pl.col("draw").cast(pl.Int64)))
+            table = pl.DataFrame({**columns, "mean": tally.means.ravel()})
+            parts.append(table.with_columns(pl.col("draw").cast(pl.Int64)))
         return pl.concat(parts)
+
+    def per_resample(self) -> pl.DataFrame:
+        """Return the mean over every resample of the cases: one row per aggregation, model, metric and resample.
+
+        The quantiles of these means are the limits of intervals, so they hold everything that widens one.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
+        >>> len(result.per_resample())
+        2000
+        """
+        import polars as pl
+
+        numbers = [str(number) for number in range(RESAMPLES)]
+        columns = self._labels(numbers, "resample")
+        means = np.concatenate([self.resampled_means(run).ravel() for run in range(len(self.runs))])
+        return pl.DataFrame({**columns, "mean": means}).with_columns(pl.col("resample").cast(pl.Int64))
 
     def _labels(self, last: Sequence[str], name: str, *, runs: Sequence[int] | None = None) -> dict[str, pl.Series]:
         """Name the rows of arrays (runs, models, metrics, last) laid out flat."""
@@ -547,6 +785,7 @@ class Evaluation(Value):
             **{
                 name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
             },
+            "estimand": pl.repeat(ADJUSTED, len(run), dtype=pl.String, eager=True),
             "model": pl.Series(self.models, dtype=pl.String).gather(model),
             "metric": pl.Series([metric.name for metric in self.metrics], dtype=pl.String).gather(measure),
             name: pl.Series(last, dtype=pl.String).gather(place),
@@ -626,8 +865,15 @@ class Evaluation(Value):
         """
         return case_tables.agreement(self)
 
-    def compare(self) -> Comparison:
+    @checked
+    def compare(self, *, margin: float | None = None) -> Comparison:
         """Compare the models with each other on the same draws and the same resampled cases.
+
+        Parameters
+        ----------
+        margin
+            The largest difference that does not matter, in units of the metric. With it, verdicts also say whether one
+            model is not worse than the other by more than that, and whether both are equivalent.
 
         Examples
         --------
@@ -640,7 +886,7 @@ class Evaluation(Value):
         """
         from dissensus.evaluation.comparison import compared
 
-        return compared(self)
+        return compared(self, margin)
 
     def merge(self, other: Evaluation) -> Evaluation:
         """Put evaluations of different cases together; models, metrics and settings must agree.
@@ -734,25 +980,27 @@ class Evaluation(Value):
         return headline(self)
 
 
-def summary(means: FloatArray, resampled: FloatArray, n_chains: int, level: float) -> dict[str, FloatArray]:
-    """Summarise the means over cases of every draw, as they are and with resampled cases, each (models, metrics).
+def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> dict[str, FloatArray]:
+    """Summarise the means over cases of every draw, as they are and on cases like these, each (models, metrics).
 
-    The interval of a few cases is never empty: see :meth:`Resamples.means`. Draws in which no case counts, as in a rare
-    category, are left out.
+    The interval always holds the mean. Draws in which no case counts, as in a rare category, are left out.
     """
     from dissensus.aggregation.diagnostics import standard_errors_of_means
 
     tails = ((1 - level) / 2, (1 + level) / 2)
+    mean = over_draws(np.mean, means)
     return {
-        "mean": over_draws(np.mean, means),
+        "mean": mean,
         "sd": over_draws(np.std, means),
-        "low": over_draws(np.quantile, resampled, q=tails[0]),
-        "high": over_draws(np.quantile, resampled, q=tails[1]),
+        "low": np.fmin(over_draws(np.quantile, apart.values, q=tails[0]), mean),
+        "high": np.fmax(over_draws(np.quantile, apart.values, q=tails[1]), mean),
         "annotation_low": over_draws(np.quantile, means, q=tails[0]),
         "annotation_high": over_draws(np.quantile, means, q=tails[1]),
         "min": over_draws(np.min, means),
         "max": over_draws(np.max, means),
-        "case_sd": over_draws(np.std, resampled),
+        "case_sd": apart.case_sd,
+        "annotator_sd": apart.annotator_sd,
+        "draw_sd": apart.draw_sd,
         "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
     }
 

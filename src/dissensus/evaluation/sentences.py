@@ -14,6 +14,7 @@ from dissensus.core.errors import listing
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.evaluation.comparison import Comparison, Difference, difference
 from dissensus.evaluation.glossary import term
+from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.words import NOTHING, amount, counted, is_visible, number, percent, probability, signed
 from dissensus.metrics.base import Metric
@@ -334,22 +335,21 @@ def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     places = [evaluation.models.index(row["model"]) for row in rows[:2]]
     duel = difference(evaluation, evaluation.reference, 0, *places)
     sentences = (
-        *_leader(evaluation, rows, duel),
+        *_leader(rows, duel),
         *_usual_leader(evaluation, rows, metric),
         *_other_leaders(evaluation, results, duel.first),
     )
     title = Markup("probability that {} is better than {}").format(duel.first, duel.second)
     tone = "calm" if duel.is_distinguishable else "warm"
-    return [Statement(probability_better(evaluation, duel), title, sentences, tone)]
+    return [Statement(probability_better(duel), title, sentences, tone)]
 
 
-def probability_better(evaluation: Evaluation, found: Difference) -> str:
-    """Write the probability that the first of two models is better, as far as the draws can tell."""
-    run = [one.label for one in evaluation.runs].index(found.run)
-    return probability(found.probability_better, evaluation.tallies[run].sums.shape[-1])
+def probability_better(found: Difference) -> str:
+    """Write the probability that the first of two models is better, as far as resampling can tell."""
+    return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
 
 
-def _leader(evaluation: Evaluation, rows: Sequence[Result], duel: Difference) -> Iterable[Markup]:
+def _leader(rows: Sequence[Result], duel: Difference) -> Iterable[Markup]:
     first, second = rows[0], rows[1]
     yield Markup("Under {}, {} has the best {} {} ({}), then {} ({}).").format(
         duel.run,
@@ -360,9 +360,7 @@ def _leader(evaluation: Evaluation, rows: Sequence[Result], duel: Difference) ->
         second["model"],
         number(second["mean"]),
     )
-    chance = Markup("the probability that {} is better is {}").format(
-        duel.first, strong(probability_better(evaluation, duel))
-    )
+    chance = Markup("the probability that {} is better is {}").format(duel.first, strong(probability_better(duel)))
     if duel.is_distinguishable:
         yield Markup("The {} of their difference leaves zero out; {}.").format(term("interval"), chance)
     else:
@@ -398,7 +396,7 @@ def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -
         yield Markup("Which model leads depends on the metric: {}.").format(joined(parts))
 
 
-def verdict(evaluation: Evaluation, found: Difference) -> Markup:
+def verdict(found: Difference) -> Markup:
     """Say how two models compare, with the numbers."""
     return Markup(
         "{}: the difference {} minus {} is {} ({} to {}), and the probability that {} is better is {}."
@@ -408,7 +406,7 @@ def verdict(evaluation: Evaluation, found: Difference) -> Markup:
         found.second,
         *map(number, (found.difference, found.low, found.high)),
         found.first,
-        probability_better(evaluation, found),
+        probability_better(found),
     )
 
 

@@ -4,9 +4,9 @@ Tables and JSON are for people and other programs. What is read back is ``run.js
 ``arrays.npz`` (numbers), so that an evaluation comes back exactly.
 
 Schema, version 1. ``run.json`` says its format and version, the versions of the packages that computed the numbers, the
-specs of all runs and metrics, and the SHA-256 of every file of numbers beside it; ``checksum`` is the SHA-256 of
-everything else in it. What does not fit is refused. Results of an earlier version of the schema pass through
-:data:`MIGRATIONS`, one step per version.
+specs of all runs and metrics, the receipts of the files that were read (without the directories they were in), and the
+SHA-256 of every file of numbers beside it; ``checksum`` is the SHA-256 of everything else in it. What does not fit is
+refused. Results of an earlier version of the schema pass through :data:`MIGRATIONS`, one step per version.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
+from dissensus.core.receipt import Receipt
+from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.results import Evaluation, Run
+from dissensus.evaluation.results import Evaluation, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums, Tally
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
@@ -49,7 +51,7 @@ FORMAT, VERSION = "dissensus results", 1
 NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
 FILES = (*NUMBERS, "run.json")
 REPORT = "report.html"
-PANEL = ("opinion_offsets", "annotators", "weights", "case_weights")
+PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
 Migration: TypeAlias = Callable[[Described, Arrays], tuple[Described, Arrays]]
@@ -217,15 +219,29 @@ def _described(evaluation: Evaluation) -> Described:
         "metrics": [metric.record() for metric in evaluation.metrics],
         "excluded": list(evaluation.excluded),
         "findings": len(evaluation.findings),
+        "annotators": [None if one is None else _spread_settings(one) for one in evaluation.annotators],
+        "shared": evaluation.shared is not None,
+        "shared_annotators": _spread_settings(evaluation.shared.annotators)
+        if evaluation.shared is not None and evaluation.shared.annotators is not None
+        else None,
         **_described_material(evaluation.material),
     }
+
+
+def _spread_settings(spread: AnnotatorSpread) -> Described:
+    return {"scale": spread.scale, "n_annotators": spread.n_annotators}
 
 
 def _described_material(material: Material) -> Described:
     study, categories = material.study, material.categories
     return {
         "inputs": dict(material.inputs),
-        "study": {"kind": study.kind, "settings": study.settings(), "conditions": list(study.conditions)},
+        "study": {
+            "kind": study.kind,
+            "settings": study.settings(),
+            "conditions": list(study.conditions),
+            "receipt": _described_receipt(study.receipt),
+        },
         "case_names": list(study.panel.case_names),
         "annotator_names": list(study.panel.annotator_names),
         "groups": list(study.panel.groups),
@@ -234,12 +250,22 @@ def _described_material(material: Material) -> Described:
         if categories is None
         else {"names": list(categories.names), "levels": list(categories.levels)},
         "models": [
-            {"name": name, "title": said.name, "kind": said.kind, "complete": said.complete}
+            {
+                "name": name,
+                "title": said.name,
+                "kind": said.kind,
+                "complete": said.complete,
+                "receipt": _described_receipt(said.receipt),
+            }
             for name, said in material.predictions.items()
         ],
         "strata": {column: list(labels) for column, labels in material.strata.items()},
         "images": list(material.images),
     }
+
+
+def _described_receipt(receipt: Receipt | None) -> Described | None:
+    return None if receipt is None else {**receipt.to_dict(), "path": FilePath(receipt.path).name}
 
 
 def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
@@ -248,6 +274,10 @@ def _arrays(evaluation: Evaluation) -> dict[str, npt.NDArray[Any]]:
         arrays.update({f"{kind} {part.name}": getattr(sums, part.name) for part in fields(sums)})
     for name, resamples in _named_resamples(evaluation):
         arrays.update({f"{name} {part.name}": np.float32(getattr(resamples, part.name)) for part in fields(resamples)})
+    for name, spread in _named_spreads(evaluation):
+        arrays.update({f"{name} effects": spread.effects, f"{name} noise": spread.noise})
+    if evaluation.shared is not None:
+        arrays["shared means"] = evaluation.shared.means
     known: dict[bytes, str] = {}
     for number, found in enumerate(evaluation.findings):
         for part in fields(found):
@@ -276,6 +306,12 @@ def _named_sums(evaluation: Evaluation) -> Iterator[tuple[str, Tally]]:
 def _named_resamples(evaluation: Evaluation) -> Iterator[tuple[str, Resamples]]:
     of_categories = enumerate(evaluation.category_resamples.values())
     return ((f"resamples {c} {i}", one) for c, of_runs in of_categories for i, one in enumerate(of_runs))
+
+
+def _named_spreads(evaluation: Evaluation) -> Iterator[tuple[str, AnnotatorSpread]]:
+    named = {f"annotators {place}": one for place, one in enumerate(evaluation.annotators)}
+    named["shared annotators"] = None if evaluation.shared is None else evaluation.shared.annotators
+    return ((name, spread) for name, spread in named.items() if spread is not None)
 
 
 def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
@@ -324,10 +360,29 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
             name: _sums(Resamples, arrays, f"resamples {i}", len(runs)) for i, name in enumerate(names)
         },
         bin_tallies=tuple(_sums(Tally, arrays, f"bin {i}", len(runs)) for i in range(len(EDGES) - 1) if n_findings),
+        annotators=tuple(
+            _restored_spread(one, arrays, f"annotators {place}") for place, one in enumerate(described["annotators"])
+        ),
+        shared=_restored_shared(described, arrays),
         level=described["level"],
         seed=described["seed"],
         versions=described["versions"],
     )
+
+
+def _restored_spread(settings: Described | None, arrays: Arrays, name: str) -> AnnotatorSpread | None:
+    if settings is None:
+        return None
+    return AnnotatorSpread(
+        arrays[f"{name} effects"], arrays[f"{name} noise"], settings["scale"], settings["n_annotators"]
+    )
+
+
+def _restored_shared(described: Described, arrays: Arrays) -> Shared | None:
+    if not described["shared"]:
+        return None
+    spread = _restored_spread(described["shared_annotators"], arrays, "shared annotators")
+    return Shared(arrays["shared means"], spread)
 
 
 def _restored_material(described: Described, arrays: Arrays) -> Material:
@@ -350,19 +405,27 @@ def _restored_material(described: Described, arrays: Arrays) -> Material:
 
 
 def _restored_study(described: Described, arrays: Arrays) -> Study:
-    offsets, annotators, weights, case_weights = (arrays[f"panel {name}"] for name in PANEL)
+    offsets, annotators, weights, case_weights, votes = (arrays[f"panel {name}"] for name in PANEL)
     names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
-    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights)
+    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights, votes)
     study = described["study"]
     own = {name.removeprefix("study "): array for name, array in arrays.items() if name.startswith("study ")}
-    return restored_study(study["kind"], panel, conditions=study["conditions"], settings=study["settings"], arrays=own)
+    parts = {"conditions": study["conditions"], "settings": study["settings"], "arrays": own}
+    return restored_study(study["kind"], panel, **parts).with_receipt(_restored_receipt(study))
+
+
+def _restored_receipt(described: Described) -> Receipt | None:
+    """Restore the receipt of a study or of a model; results from before there were any have none."""
+    given = described.get("receipt")
+    return None if given is None else Receipt.from_dict(given)
 
 
 def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:
     model = described["models"][number]
     offsets, codes, values = (arrays[f"model {number} {name}"] for name in LISTS)
     names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
-    return Predictions(model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
+    parts = (model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
+    return Predictions(*parts).with_receipt(_restored_receipt(model))
 
 
 def _sums(kind: type[Added], arrays: Arrays, name: str, count: int) -> tuple[Added, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.names import case_keys
 from dissensus.core.value import Value
+from dissensus.evaluation.intervals import Resampled
 from dissensus.study.panel import Panel
 
 CASES_AT_ONCE = 1024
@@ -79,9 +80,9 @@ class Resamples(Sums):
 
     Attributes
     ----------
-    sums : (models, metrics, n_draws)
+    sums : (models, metrics, n_resamples)
         Sum over cases of bootstrap weight times weight times mean.
-    weights : (models, metrics, n_draws) or (1, 1, n_draws)
+    weights : (models, metrics, n_resamples) or (1, 1, n_resamples)
         The same without the mean.
     squares : (models, metrics, 1) or (1, 1, 1)
         Sum over cases of the square of their weight.
@@ -97,18 +98,31 @@ class Resamples(Sums):
             *(part.astype(np.float32).astype(np.float64) for part in (self.sums, self.weights, self.squares))
         )
 
-    def means(self, tally: Tally) -> FloatArray:
-        """Return the mean over resampled cases: its spread is that of the mean over cases like these.
+    def resampled(self, tally: Tally, designs: FloatArray) -> Resampled:
+        """Return the means over resampled cases, and what an added case weighs and the draws add.
 
         What annotators got wrong differs from case to case, so it is in the spread of the cases' means already. Of n
         cases, the spread over draws comes in by 1/sqrt(n) only: it is all there is for one case, and vanishes for many.
+
+        Parameters
+        ----------
+        tally
+            The same cases, by draw.
+        designs : (models, metrics)
+            Design effects, see :func:`design_effects`.
         """
         means = tally.means
         is_known = ~np.isnan(means)
         centres = _ratio(np.where(is_known, means, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
-        effective = _ratio(np.sqrt(self.squares), tally.weights.mean(axis=-1, keepdims=True))
-        gaps = np.where(is_known, effective * (means - centres[..., None]), 0.0)
-        return np.asarray(_ratio(self.sums, self.weights) + gaps)
+        totals = tally.weights.mean(axis=-1, keepdims=True)
+        gaps = np.where(is_known, _ratio(np.sqrt(self.squares), totals) * (means - centres[..., None]), 0.0)
+        again = np.arange(self.sums.shape[-1]) % tally.n_draws
+        return Resampled(
+            _ratio(self.sums, self.weights),
+            np.broadcast_to(self.weights, self.sums.shape),
+            designs * _ratio(self.squares, totals)[..., 0],
+            gaps[..., again],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +150,11 @@ class CaseWeights:
         return CaseWeights(seed, panel.case_weights, names)
 
     @cached_property
+    def groups(self) -> IntArray:
+        """What is resampled together, numbered from 0, shape (n_cases,)."""
+        return np.unique(np.array(self.names, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
     def keys(self) -> KeyArray:
         """Hash of what is resampled, shape (n_cases,)."""
         return case_keys(self.names)
@@ -145,13 +164,12 @@ class CaseWeights:
         means: FloatArray,
         shares: FloatArray,
         *,
-        n_draws: int,
-        step: int = 1,
+        n_resamples: int,
         cases: IntArray | None = None,
         groups: IntArray | None = None,
         n_groups: int = 1,
     ) -> list[Resamples]:
-        """Sum the means of cases over as many resamples as there are draws, separately for groups of cases.
+        """Sum the means of cases over resamples of the cases, separately for groups of cases.
 
         Parameters
         ----------
@@ -159,8 +177,8 @@ class CaseWeights:
             Mean of every case over the draws in which it counts.
         shares : (models, metrics, n_cases) or (1, 1, n_cases)
             Share of the draws in which it counts.
-        n_draws, step
-            Number of draws, of which every ``step``-th is used.
+        n_resamples
+            How often the cases are resampled.
         cases : (n_cases,)
             Positions of the cases, by default all; these must be in the order of ``means``.
         groups : (n_cases,)
@@ -173,20 +191,19 @@ class CaseWeights:
         masses = shares * self.weights[everyone]
         products = np.multiply(masses, means, out=np.zeros_like(means), where=np.broadcast_to(masses > 0, means.shape))
         parts = _columns(products), _columns(masses)
-        size = -(-n_draws // step)
-        totals = [np.zeros((n_groups, size, part.shape[1])) for part in parts]
+        totals = [np.zeros((n_groups, n_resamples, part.shape[1])) for part in parts]
         for chunk in _chunks(len(everyone)):
-            bootstrap = np.ascontiguousarray(self._bootstrap(everyone[chunk], n_draws)[:, ::step])
+            bootstrap = self._bootstrap(everyone[chunk], n_resamples)
             for part, total in zip(parts, totals, strict=True):
                 add_resampled(part[chunk], bootstrap, np.ascontiguousarray(own[chunk]), total)
         squares = [np.square(masses[..., own == group]).sum(axis=-1, keepdims=True) for group in range(n_groups)]
         shaped = [_shaped(total, part) for total, part in zip(totals, (products, masses), strict=True)]
         return [Resamples(*sums) for sums in zip(*shaped, squares, strict=True)]
 
-    def _bootstrap(self, cases: IntArray, n_draws: int) -> FloatArray:
+    def _bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
         from dissensus.kernels.resamples import case_weights
 
-        return case_weights(np.uint64(self.seed), self.keys[cases], n_draws)
+        return case_weights(np.uint64(self.seed), self.keys[cases], n_resamples)
 
 
 def _columns(values: FloatArray) -> FloatArray:
@@ -195,7 +212,7 @@ def _columns(values: FloatArray) -> FloatArray:
 
 
 def _shaped(total: FloatArray, like: FloatArray) -> FloatArray:
-    """Lay (n_groups, n_draws, models * metrics) out as (n_groups, models, metrics, n_draws)."""
+    """Lay (n_groups, n_resamples, models * metrics) out as (n_groups, models, metrics, n_resamples)."""
     return total.transpose(0, 2, 1).reshape(len(total), *like.shape[:-1], total.shape[1])
 
 

@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import joined
-from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.results import Evaluation, Shared
 from dissensus.evaluation.tally import Resamples, Sums
 
 SETTINGS = ("runs", "points", "models", "level", "seed")
@@ -42,7 +42,16 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         category_tallies=_merged(one.category_tallies, other.category_tallies),
         category_resamples=_rounded(_merged(one.category_resamples, other.category_resamples)),
         bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
+        annotators=tuple(None for _ in one.runs),
+        shared=_shared(one.shared, other.shared),
     )
+
+
+def _shared(one: Shared | None, other: Shared | None) -> Shared | None:
+    """Put the cases side by side; how far annotators move means over all cases is not known from the parts."""
+    if one is None or other is None:
+        return None
+    return Shared(np.concatenate([one.means, other.means], axis=-1), None)
 
 
 def _check_alike(setting: str, one: object, other: object) -> None:

@@ -33,8 +33,8 @@ BANDS = ("annotation_low", "annotation_high", 0.45), ("low", "high", 0.18)
 """The strong band of the annotations alone, and the pale one of cases like these, annotated likewise."""
 
 
-SPREADS = {"resampled_mean": ("annotations and cases", 0.35), "mean": ("annotations alone", 0.85)}
-"""What the numbers of a draw differ by, pale and solid."""
+SPREADS = (("resamples", "cases like these", 0.35), ("draws", "annotations alone", 0.85))
+"""What numbers are counted, what they differ by, and how strongly they are drawn."""
 
 
 def metric_across_reliability(summary: pl.DataFrame, metric: str, *, level: float = 0.9) -> Chart:
@@ -102,32 +102,34 @@ def _numbers(rows: pl.DataFrame, column: str) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def draws_histogram(per_draw: pl.DataFrame, summary: pl.DataFrame, metric: str, *, run: str) -> Chart:
-    """Show how a metric of each model spreads over the draws of one run, one row of panels per model."""
-    draws = per_draw.filter(per_draw["metric"] == metric)
+def draws_histogram(
+    per_draw: pl.DataFrame, per_resample: pl.DataFrame, summary: pl.DataFrame, metric: str, *, run: str
+) -> Chart:
+    """Show how a metric of each model spreads over draws and over resampled cases, one row of panels per model."""
+    tables = [table.filter(table["metric"] == metric) for table in (per_resample, per_draw)]
     rows = summary.filter(summary["metric"] == metric)
-    span = joint_span(*(_numbers(draws, name) for name in SPREADS), _numbers(rows, "point_estimate"))
+    span = joint_span(*(_numbers(table, "mean") for table in tables), _numbers(rows, "point_estimate"))
     panels = []
     for place, row in enumerate(rows.iter_rows(named=True)):
-        mine = draws.filter(draws["model"] == row["model"])
+        mine = [_numbers(table.filter(table["model"] == row["model"]), "mean") for table in tables]
         last = place == len(rows) - 1
         x = Axis(metric if last else "", span)
-        panels.append(Pane(_draw_marks(mine, row, place), x, Axis("draws", form=".1%"), row["model"]))
+        panels.append(Pane(_draw_marks(mine, row, place), x, Axis("share", form=".1%"), row["model"]))
     caption = (
-        "Solid: the metric over all cases in each draw, so its spread is due to the annotations alone. Pale: cases "
-        "resampled as well. The dashed line marks the point estimate."
+        "Solid: the metric over all cases in each draw, so its spread is due to the annotations alone. Pale: where it "
+        "may lie on cases like these. The dashed line marks the point estimate."
     )
     return Chart(f"{metric} over the draws of {run}", tuple(panels), caption, height=130, gap=64)
 
 
-def _draw_marks(mine: pl.DataFrame, row: dict[str, float], place: int) -> tuple[Mark, ...]:
-    edges = even_edges(*(_numbers(mine, name) for name in SPREADS), number=24)
+def _draw_marks(values: list[FloatArray], row: dict[str, float], place: int) -> tuple[Mark, ...]:
+    edges = even_edges(*values, number=24)
     middle, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
     marks: list[Mark] = []
     top = 0.0
-    for column, (name, opacity) in SPREADS.items():
-        shares = counted(_numbers(mine, column), edges)
-        texts = tuple(f"{share:.1%} of draws around {x:.3f}\n{name}" for share, x in zip(shares, middle, strict=True))
+    for own, (unit, name, opacity) in zip(values, SPREADS, strict=True):
+        shares = counted(own, edges)
+        texts = tuple(f"{share:.1%} of {unit} around {x:.3f}\n{name}" for share, x in zip(shares, middle, strict=True))
         marks.append(Bars(middle, shares, width, colour=theme.hue(place), opacity=opacity, texts=texts))
         top = float(np.nanmax(shares, initial=top))
     for value, name, dash in ((row["mean"], "mean over draws", 0), (row["point_estimate"], "point estimate", 1)):

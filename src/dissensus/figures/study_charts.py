@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dissensus.core.aliases import IntArray
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Bars, Chart, Pane, dodged, in_order, named_places
 from dissensus.figures.samples import even_edges
@@ -39,7 +40,7 @@ def study_statistics(study: Study, *, categories: Sequence[str] = (), order: Seq
         _counts(one, per_case if one.per_case else per_opinion, groups) if one.are_counts else _scores(one)
         for one in study.distributions()
     )
-    caption = f"{study.n_cases} cases with {study.n_opinions} opinions." + (
+    caption = f"{study.n_cases} cases with {study.n_votes} opinions." + (
         " Shares are within each category of the most plausible condition." if len(groups) > 1 else ""
     )
     return Chart("What the annotators said", panes, caption, columns=2, height=240)
@@ -55,11 +56,11 @@ def _few(labels: list[str]) -> list[str]:
 
 def _counts(one: Distribution, labels: ObjectArray, groups: list[str]) -> Pane:
     """Draw how often each number occurs, side by side for each label."""
-    capped = np.minimum(one.values, MOST + 1)
+    capped, votes = np.minimum(one.values, MOST + 1), _votes(one)
     shown = np.arange(int(capped.min(initial=MOST + 1)), int(capped.max(initial=0)) + 1)
     bars = []
     for place, group in enumerate(groups):
-        counts = np.array([np.sum(capped[labels == group] == number) for number in shown], dtype=np.float64)
+        counts = np.array([votes[(labels == group) & (capped == number)].sum() for number in shown], dtype=np.float64)
         shares = counts / max(counts.sum(), 1)
         name = "" if group == ALL else str(group)
         texts = tuple(_told(int(n), share, name, one) for n, share in zip(shown, shares, strict=True))
@@ -74,8 +75,12 @@ def _told(number: int, share: float, group: str, one: Distribution) -> str:
     return f"{share:.1%} of {one.unit}{f' ({group})' if group else ''}\n{one.title}: {many}"
 
 
+def _votes(one: Distribution) -> IntArray:
+    return np.ones(len(one.values), dtype=np.int64) if one.votes is None else one.votes
+
+
 def _scores(one: Distribution) -> Pane:
     edges = even_edges(np.asarray(one.values, dtype=np.float64), number=20)
-    shares = np.histogram(one.values, edges)[0] / max(len(one.values), 1)
+    shares = np.histogram(one.values, edges, weights=_votes(one))[0] / max(_votes(one).sum(), 1)
     bars = Bars((edges[:-1] + edges[1:]) / 2, shares, 0.9 * float(edges[1] - edges[0]), colour=theme.hue(0))
     return Pane((bars,), Axis(one.title, form=".2f"), Axis(f"share of {one.unit}", form=".1%"))

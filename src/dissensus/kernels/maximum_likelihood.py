@@ -10,6 +10,14 @@ restricted to it has its maximum inside, and it is unique: log-probabilities are
 several top components no ranking tells anything, and the estimate gives each its share of the votes for first
 blocks (a tied block divides its vote).
 
+What order is kept. Conditions of mass zero do not vanish together: with a prior of fixed shapes and rankings that
+count r times, whoever is beaten by a condition, and does not beat it back, is lighter by a factor like r. A component
+is as heavy as all that beat it allow, so it falls with the *level* of the component: how many components lie above one
+another over it, on the longest way. Within a level the same holds as at the top, for the rankings with all higher
+levels struck out: a maximum within each component, and shares of the votes for first blocks between components that
+nobody compared. With unranked "below" the latter happens only to conditions that everybody ties, which stay tied.
+Orders compare first levels and then these values; whoever no ranking mentions comes last.
+
 How it is found. The EM (MM) step of the race view, lam_k = wins_k / expected exposure_k, accelerated by
 squared extrapolation (Varadhan and Roland, 2008) that is taken back when it lowers the likelihood.
 """
@@ -24,10 +32,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.kernels.jit import compiled, inner
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
-from dissensus.kernels.races import Races, Rankings, group_rankings, plain_rankings
+from dissensus.kernels.races import Races, Rankings, group_rankings, offsets_of, plain_rankings
 
 
 class Estimate(NamedTuple):
@@ -37,6 +45,8 @@ class Estimate(NamedTuple):
     ----------
     values : (sum of U + 1,)
         Plausibilities of the support and, last, of the rest of each case.
+    order : (sum of U + 1,)
+        Numbers that grow with level and value: what to compare conditions by; zero for what nobody mentioned.
     iterations : (n_cases,)
         Evaluations of the EM step.
     gradients : (n_cases,)
@@ -46,22 +56,63 @@ class Estimate(NamedTuple):
     """
 
     values: FloatArray
+    order: FloatArray
     iterations: IntArray
     gradients: FloatArray
     is_converged: BoolArray
 
 
-# Which conditions have any mass -------------------------------------------------------------------------
+# Who beats whom ---------------------------------------------------------------------------------------------
 
 
-def top_components(rankings: Rankings, below: bool) -> IntArray:
-    """Label the conditions of top components by their first member, all others by -1; shape (sum of U,).
+class Components(NamedTuple):
+    """Hold the groups of conditions that beat each other in both directions, and how deep each group lies.
 
-    In the graph the members of a block point to its edge, and its edge to the members of the next one, so that a path
-    leads from i to j when i beats j, or beats someone who does.
+    Attributes
+    ----------
+    first : (sum of U,)
+        The first member of the component of each condition, counted over all cases.
+    level : (sum of U,)
+        The most components that lie one above the other over it; those of level 0 are the top components.
+    is_lost : (sum of U,)
+        Whether no ranking mentions the condition although some ranking of the case mentions anything.
+    """
+
+    first: IntArray
+    level: IntArray
+    is_lost: BoolArray
+
+
+def find_components(rankings: Rankings, below: bool) -> Components:
+    """Find the components of all conditions, and their levels."""
+    n_conditions = int(rankings.support_offsets[-1])
+    source, target, member = defeats(rankings, below)
+    size = n_conditions + len(rankings.code_offsets) - 1
+    graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(size, size))
+    n_components, component = connected_components(graph.tocsr(), directed=True, connection="strong")
+    depth = np.zeros(n_components, dtype=np.int64)
+    own = component[:n_conditions]
+    first = np.full(n_components, -1, dtype=np.int64)
+    first[own[::-1]] = np.arange(n_conditions)[::-1]
+    above, below_it = component[source].astype(np.int64), component[target].astype(np.int64)
+    leads = above != below_it
+    above, below_it = above[leads], below_it[leads]
+    deepen(above, below_it, (first[below_it] >= 0).astype(np.int64), depth)  # the edge of a block is no level
+    is_mentioned = np.zeros(n_conditions, dtype=np.bool_)
+    is_mentioned[member] = True
+    case = row_of_each(rankings.support_offsets)
+    is_heard = np.bincount(case[is_mentioned], minlength=len(rankings.n_unmentioned)) > 0
+    return Components(first[own], depth[own], ~is_mentioned & is_heard[case])
+
+
+def defeats(rankings: Rankings, below: bool) -> tuple[IntArray, IntArray, IntArray]:
+    """Return sources and targets of a graph whose paths lead from a condition to all that it beats; and all mentions.
+
+    The members of a block point to its edge, a node of its own behind the conditions, and its edge points to the
+    members of the next block. Rankings that do not count are left out.
     """
     case_of_ranking, ranking_of_block, block_of_mention = parts_of(rankings)
-    n_conditions, n_blocks = int(rankings.support_offsets[-1]), len(ranking_of_block)
+    n_conditions = int(rankings.support_offsets[-1])
     is_used = rankings.multiplicities[ranking_of_block[block_of_mention]] > 0.0
     block = block_of_mention[is_used]
     ranking = ranking_of_block[block]
@@ -72,17 +123,19 @@ def top_components(rankings: Rankings, below: bool) -> IntArray:
         last, unmentioned = never_mentioned(rankings, ranking, member)
         sources.append(n_conditions + rankings.block_offsets[last + 1] - 1)
         targets.append(unmentioned)
-    source, target = np.concatenate(sources), np.concatenate(targets)
-    size = n_conditions + n_blocks
-    graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(size, size))
-    _, component = connected_components(graph.tocsr(), directed=True, connection="strong")
-    is_beaten = np.zeros(size, dtype=np.bool_)
-    is_beaten[component[target[component[source] != component[target]]]] = True
-    top = np.flatnonzero(~is_beaten[component[:n_conditions]])
-    _, first, group = np.unique(component[top], return_index=True, return_inverse=True)
-    labels = np.full(n_conditions, -1, dtype=np.int64)
-    labels[top] = top[first][group] - np.repeat(rankings.support_offsets[:-1], np.diff(rankings.support_offsets))[top]
-    return labels
+    return np.concatenate(sources), np.concatenate(targets), member
+
+
+@compiled
+def deepen(source: IntArray, target: IntArray, length: IntArray, depth: IntArray) -> None:
+    """Raise depths until every target lies the length of each of its steps below the source of the step."""
+    is_settled = False
+    while not is_settled:
+        is_settled = True
+        for step in range(len(source)):
+            least = depth[source[step]] + length[step]
+            if least > depth[target[step]]:
+                depth[target[step]], is_settled = least, False
 
 
 def never_mentioned(rankings: Rankings, ranking: IntArray, member: IntArray) -> tuple[IntArray, IntArray]:
@@ -109,35 +162,54 @@ def parts_of(rankings: Rankings) -> tuple[IntArray, IntArray, IntArray]:
     return case, ranking, block
 
 
-def restrict(rankings: Rankings, labels: IntArray) -> Rankings:
-    """Keep the labelled conditions of each case only; nothing is unmentioned any more."""
+def split_rankings(rankings: Rankings, part: IntArray, members: IntArray, n_parts: int) -> Rankings:
+    """Make a case of each part of the conditions, its rankings those of its conditions among each other.
+
+    ``part`` has shape (sum of U,), -1 for conditions that are left out; ``members`` are all others, part after part.
+    Nothing is unmentioned any more.
+    """
     case_of_ranking, ranking_of_block, block_of_mention = parts_of(rankings)
-    case_of_mention = case_of_ranking[ranking_of_block[block_of_mention]]
-    kept_before = offsets_from_lengths((labels >= 0).astype(np.int64))
-    column = rankings.support_offsets[case_of_mention] + rankings.codes
-    kept = labels[column] >= 0
-    block_sizes = np.bincount(block_of_mention[kept], minlength=len(ranking_of_block))
-    n_blocks = np.bincount(ranking_of_block[block_sizes > 0], minlength=len(rankings.multiplicities))
-    support_offsets = kept_before[rankings.support_offsets]
-    return rankings._replace(
-        support_offsets=support_offsets,
-        block_offsets=offsets_from_lengths(n_blocks),
-        code_offsets=offsets_from_lengths(block_sizes[block_sizes > 0]),
-        codes=kept_before[column[kept]] - support_offsets[case_of_mention[kept]],
-        n_unmentioned=np.zeros_like(rankings.n_unmentioned),
+    column = rankings.support_offsets[case_of_ranking[ranking_of_block[block_of_mention]]] + rankings.codes
+    mention = np.flatnonzero(part[column] >= 0)
+    mention = mention[np.argsort(part[column[mention]], kind="stable")]
+    column, block = column[mention], block_of_mention[mention]
+    begins_block = begins_run(part[column], block)
+    begins_ranking = begins_run(part[column], ranking_of_block[block])
+    offsets = offsets_of(part[members], n_parts)
+    place = np.zeros(len(part), dtype=np.int64)
+    place[members] = np.arange(len(members)) - offsets[part[members]]
+    return Rankings(
+        support_offsets=offsets,
+        ranking_offsets=offsets_of(part[column[begins_ranking]], n_parts),
+        block_offsets=np.append(np.flatnonzero(begins_ranking[begins_block]), begins_block.sum()),
+        code_offsets=np.append(np.flatnonzero(begins_block), len(column)),
+        codes=place[column],
+        multiplicities=rankings.multiplicities[ranking_of_block[block[begins_ranking]]],
+        n_unmentioned=np.zeros(n_parts, dtype=np.int64),
     )
 
 
-def first_votes(rankings: Rankings) -> FloatArray:
-    """Count the votes for first blocks, each divided among its conditions; shape (sum of U,)."""
-    voting = np.flatnonzero(np.diff(rankings.block_offsets))
-    offsets, mentions = take_rows(rankings.code_offsets, rankings.block_offsets[voting])
-    sizes = np.diff(offsets)
-    case = np.searchsorted(rankings.ranking_offsets, voting, side="right") - 1
-    columns = np.repeat(rankings.support_offsets[case], sizes) + rankings.codes[mentions]
-    return weighted_counts(
-        columns, np.repeat(rankings.multiplicities[voting] / sizes, sizes), rankings.support_offsets[-1]
-    )
+def part_members(part: IntArray) -> IntArray:
+    """Return the conditions that belong to any part, part after part."""
+    members = np.flatnonzero(part >= 0)
+    return members[np.argsort(part[members], kind="stable")]
+
+
+def first_votes(rankings: Rankings, level: IntArray) -> FloatArray:
+    """Count the votes for first blocks once all higher levels are struck out; shape (sum of U,).
+
+    Each vote is divided among what is left of its block. As nobody is ranked before a condition of a higher level, the
+    levels of a ranking ascend from block to block.
+    """
+    case_of_ranking, ranking_of_block, block = parts_of(rankings)
+    ranking = ranking_of_block[block]
+    column = rankings.support_offsets[case_of_ranking[ranking]] + rankings.codes
+    column = column[np.lexsort((level[column], block))]
+    begins = begins_run(ranking, level[column])
+    start = np.flatnonzero(begins)[np.cumsum(begins) - 1] if len(begins) else np.empty(0, dtype=np.int64)
+    votes = block == block[start]
+    shares = rankings.multiplicities[ranking] / (rankings.code_offsets[block + 1] - start)
+    return weighted_counts(column[votes], shares[votes], rankings.support_offsets[-1])
 
 
 # The maximum within components ----------------------------------------------------------------------------
@@ -347,12 +419,52 @@ def maximise(
         estimate.is_converged[i] = gradient < tolerance
 
 
+def fit_stages(
+    rankings: Rankings, found: Components, stage: IntArray, below: bool, limits: tuple[float, int]
+) -> tuple[FloatArray, Estimate]:
+    """Find the maximum within the components of each stage; shape (sum of U,), one for a component of its own.
+
+    The estimate that is returned with them has no values yet.
+    """
+    is_open = np.zeros(int(stage.max(initial=-1)) + 1, dtype=np.bool_)
+    is_open[stage[np.bincount(found.first, minlength=len(stage))[found.first] > 1]] = True
+    part = np.where(is_open, np.cumsum(is_open) - 1, -1)[stage]
+    members = part_members(part)
+    split = split_rankings(rankings, part, members, int(is_open.sum()))
+    races = group_rankings(split, below=below)
+    column, place = np.arange(len(members)) + part[members], np.zeros(len(stage), dtype=np.int64)
+    place[members] = np.arange(len(members)) - split.support_offsets[part[members]]
+    labels = np.zeros(races.column_offsets[-1], dtype=np.int64)
+    labels[column] = place[found.first[members]]
+    fit = new_estimate(len(split.n_unmentioned), len(labels))
+    maximise(races, all_wins(races), labels, limits, fit, expectation_room(races))
+    inside = np.ones(len(stage))
+    inside[members] = fit.values[column]
+    case = row_of_each(rankings.support_offsets)[members[split.support_offsets[:-1]]]
+    return inside, of_cases(fit, case, len(rankings.n_unmentioned))
+
+
+def new_estimate(n_cases: int, n_columns: int) -> Estimate:
+    """Make room for the estimates of some cases; nothing is left to do."""
+    steps, is_converged = np.zeros(n_cases, dtype=np.int64), np.ones(n_cases, dtype=np.bool_)
+    return Estimate(np.zeros(n_columns), np.zeros(n_columns), steps, np.zeros(n_cases), is_converged)
+
+
+def of_cases(fit: Estimate, case: IntArray, n_cases: int) -> Estimate:
+    """Sum up how the stages of each case were fitted: all steps, the largest gradient, whether all converged."""
+    whole = new_estimate(n_cases, 0)
+    np.add.at(whole.iterations, case, fit.iterations)
+    np.maximum.at(whole.gradients, case, fit.gradients)
+    whole.is_converged[case[~fit.is_converged]] = False
+    return whole
+
+
 def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e-10, most: int = 100_000) -> Estimate:
     """Find the plausibilities that maximise the likelihood of the rankings of each case.
 
     Conditions outside the top components, unmentioned ones among them, get exactly zero: the likelihood
-    approaches its supremum as their weights vanish. A case without usable rankings gets the uniform
-    distribution on its support, or all mass on the rest when it has no support.
+    approaches its supremum as their weights vanish; their order is kept. A case without usable rankings gets
+    the uniform distribution on its support, or all mass on the rest when it has no support.
 
     Parameters
     ----------
@@ -366,28 +478,18 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
         EM steps after which a case is left as not converged.
     """
     rankings = plain_rankings(rankings)
-    labels = top_components(rankings, below)
-    restricted = restrict(rankings, labels)
-    races = group_rankings(restricted, below=below)
-    n_cases, n_columns = len(rankings.n_unmentioned), races.column_offsets[-1]
-    top = np.flatnonzero(labels >= 0)
-    case = row_of_each(rankings.support_offsets)[top]
-    column = np.arange(len(top)) + case  # after the columns of each case comes that of its rest, which is empty
-    inner_labels = np.zeros(n_columns, dtype=np.int64)
-    first_member = np.searchsorted(top, rankings.support_offsets[case] + labels[top])
-    inner_labels[column] = first_member - restricted.support_offsets[case]
-    estimate = Estimate(
-        values=np.zeros(n_columns),
-        iterations=np.zeros(n_cases, dtype=np.int64),
-        gradients=np.zeros(n_cases),
-        is_converged=np.ones(n_cases, dtype=np.bool_),
-    )
-    maximise(races, all_wins(races), inner_labels, (tolerance, most), estimate, expectation_room(races))
-    shares = component_shares(first_votes(rankings)[top], case, first_member, np.diff(restricted.support_offsets))
-    values = np.zeros(rankings.support_offsets[-1] + n_cases)
+    found = find_components(rankings, below)
+    n_cases, case = len(rankings.n_unmentioned), row_of_each(rankings.support_offsets)
+    stage = stages_of(rankings, found.level)
+    inside, fit = fit_stages(rankings, found, stage, below, (tolerance, most))
+    within = inside * component_shares(first_votes(rankings, found.level), stage, found.first)
+    column = np.arange(len(case)) + case  # after the columns of each case comes that of its rest, which is empty
+    values = np.zeros(len(case) + n_cases)
     values[rankings.support_offsets[1:] + np.arange(n_cases)] = np.diff(rankings.support_offsets) == 0
-    values[top + case] = estimate.values[column] * shares
-    return estimate._replace(values=values)
+    order = values.copy()
+    values[column] = np.where(found.level == 0, within, 0.0)
+    order[column] = np.where(found.is_lost, 0.0, order_numbers(case, found.level, within))
+    return fit._replace(values=values, order=order)
 
 
 def all_wins(races: Races) -> FloatArray:
@@ -398,9 +500,32 @@ def all_wins(races: Races) -> FloatArray:
     return races.wins + weighted_counts(members, np.repeat(races.tie_counts, sizes), len(races.wins))
 
 
-def component_shares(votes: FloatArray, case: IntArray, first_member: IntArray, n_members: IntArray) -> FloatArray:
-    """Divide the mass of each case among its components by votes; without any vote, by their sizes."""
-    in_component = weighted_counts(first_member, votes, len(votes))[first_member]
-    in_case = weighted_counts(case, votes, len(n_members))[case]
-    size = np.bincount(first_member, minlength=len(votes))[first_member]
-    return np.where(in_case > 0.0, in_component / np.maximum(in_case, 1e-300), size / n_members[case])
+def component_shares(votes: FloatArray, stage: IntArray, first: IntArray) -> FloatArray:
+    """Divide the mass of each stage among its components by votes; without any vote, by their sizes."""
+    in_component = weighted_counts(first, votes, len(votes))[first]
+    in_stage = weighted_counts(stage, votes, 0)[stage]
+    size = np.bincount(first, minlength=len(votes))[first]
+    by_size = size / np.bincount(stage)[stage]
+    return np.where(in_stage > 0.0, in_component / np.maximum(in_stage, 1e-300), by_size)
+
+
+# Orders ------------------------------------------------------------------------------------------------------
+
+
+def stages_of(rankings: Rankings, level: IntArray) -> IntArray:
+    """Give a number to every level of every case, those of a case in a row; shape (sum of U,)."""
+    case = row_of_each(rankings.support_offsets)
+    n_levels = np.zeros(len(rankings.n_unmentioned), dtype=np.int64)
+    np.maximum.at(n_levels, case, level + 1)
+    return offsets_from_lengths(n_levels)[case] + level
+
+
+def order_numbers(case: IntArray, level: IntArray, within: FloatArray) -> FloatArray:
+    """Count from 1 per case, from the deepest level upwards and within it by value; equal ones have one number."""
+    order = np.lexsort((within, -level, case))
+    begins = begins_run(case[order], level[order], within[order])
+    number, begins_case = np.cumsum(begins), begins_run(case[order])
+    before = (number[begins_case] - 1)[np.cumsum(begins_case) - 1]
+    numbers = np.empty(len(case))
+    numbers[order] = number - before
+    return numbers

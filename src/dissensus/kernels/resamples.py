@@ -5,11 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, plain
-from dissensus.kernels.randomness import Keys, Streams, exponential, new_streams, start, subkey, uniform
+from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.randomness import (
+    Keys,
+    Stream,
+    Streams,
+    binomial,
+    exponential,
+    new_streams,
+    start,
+    subkey,
+    uniform,
+)
 
 CASE_STREAM = np.uint64(1 << 32)
 """Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain."""
+
+MANY = 1000
+"""Larger resamples, where annotators share rankings, are counted ranking by ranking and not annotator by annotator."""
 
 
 def case_weights(seed: np.uint64, keys: Keys, draws: int) -> FloatArray:
@@ -32,17 +45,19 @@ def fill_weights(seed: np.uint64, keys: Keys, weights: FloatArray, streams: Stre
             weights[case, draw] = exponential(stream)
 
 
-def resample_counts(ranking_offsets: IntArray, keys: Keys, draws: int, size: int) -> FloatArray:
-    """Count how often each ranking is in each resample.
+def resample_counts(ranking_offsets: IntArray, votes: IntArray, keys: Keys, draws: int, size: int) -> FloatArray:
+    """Count how often each ranking is in each resample of annotators.
 
     Parameters
     ----------
     ranking_offsets : (n_cases + 1,)
         Rankings of each case.
+    votes : (n_rankings,)
+        How many annotators gave each ranking.
     keys : (n_cases,)
         Keys of the random streams.
     draws, size
-        Resamples per case, and rankings per resample; size 0 stands for as many as the case has.
+        Resamples per case, and annotators per resample; size 0 stands for as many as the case has.
 
     Returns
     -------
@@ -50,20 +65,48 @@ def resample_counts(ranking_offsets: IntArray, keys: Keys, draws: int, size: int
         Case after case, draw after draw, one count per ranking.
     """
     counts = np.zeros(draws * ranking_offsets[-1])
-    add_counts(plain(ranking_offsets), plain(keys), draws, size, counts, new_streams())
+    add_counts(plain(ranking_offsets), plain(votes), plain(keys), draws, size, counts, new_streams())
     return counts
 
 
 @compiled
 def add_counts(
-    ranking_offsets: IntArray, keys: Keys, draws: int, size: int, counts: FloatArray, streams: Streams
+    ranking_offsets: IntArray,
+    votes: IntArray,
+    keys: Keys,
+    draws: int,
+    size: int,
+    counts: FloatArray,
+    streams: Streams,
 ) -> None:
     """Count as :func:`resample_counts` says, from zero."""
     stream = streams[0]
     for case in range(len(keys)):
         start(stream, keys[case])
-        n_rankings = ranking_offsets[case + 1] - ranking_offsets[case]
+        ends = np.cumsum(votes[ranking_offsets[case] : ranking_offsets[case + 1]])
+        asked = size if size > 0 else ends[-1]
         for draw in range(draws):
-            row = draws * ranking_offsets[case] + draw * n_rankings
-            for _ in range(size if size > 0 else n_rankings):
-                counts[row + min(np.int64(uniform(stream) * n_rankings), n_rankings - 1)] += 1.0
+            row = draws * ranking_offsets[case] + draw * len(ends)
+            if asked > MANY and ends[-1] > len(ends):
+                count_rankings(stream, ends, asked, counts[row : row + len(ends)])
+            else:
+                count_annotators(stream, ends, asked, counts[row : row + len(ends)])
+
+
+@inner
+def count_annotators(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
+    """Choose annotators one at a time; those before ``ends[r]`` and not before the end before it gave ranking r."""
+    n_annotators = ends[-1]
+    for _ in range(asked):
+        annotator = min(np.int64(uniform(stream) * n_annotators), n_annotators - 1)
+        counts[np.searchsorted(ends, annotator, side="right")] += 1.0
+
+
+@inner
+def count_rankings(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
+    """Choose how many annotators give each ranking, from the last to the first: one binomial number each."""
+    for ranking in range(len(ends) - 1, 0, -1):
+        chosen = binomial(stream, asked, (ends[ranking] - ends[ranking - 1]) / ends[ranking])
+        counts[ranking] = chosen
+        asked -= chosen
+    counts[0] = asked

@@ -316,8 +316,7 @@ class Drawn:
         """The different orders of each case, down to the depth."""
         from dissensus.kernels.orders import draw_orders
 
-        values = self.batch.values if self.batch.order_values is None else self.batch.order_values
-        return draw_orders(self.layout, values, max(1, self.depth))
+        return draw_orders(self.layout, self.batch.compared, max(1, self.depth))
 
     @cached_property
     def case_of_member(self) -> IntArray:

@@ -114,15 +114,16 @@ def part_of(batch: Batch, cases: slice) -> Batch:
     """Take some consecutive cases of a batch."""
     start, stop = cases.start, cases.stop
     first, last = batch.support_offsets[start], batch.support_offsets[stop]
+    numbers = slice(batch.n_draws * (first + start), batch.n_draws * (last + stop))
     return replace(
         batch,
         case_names=batch.case_names[cases],
         support_offsets=batch.support_offsets[start : stop + 1] - first,
         support=batch.support[first:last],
-        values=batch.values[batch.n_draws * (first + start) : batch.n_draws * (last + stop)],
+        values=batch.values[numbers],
         rest_shapes=batch.rest_shapes[cases],
         rest_keys=batch.rest_keys[cases],
-        order_values=None,
+        order_values=None if batch.order_values is None else batch.order_values[numbers],
         others=None,
         is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
     )

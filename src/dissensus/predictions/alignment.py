@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
-from dissensus.predictions.entries import Entries
+from dissensus.predictions.entries import Entries, Subject, assembled_scores
 from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:
@@ -85,9 +85,10 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
     """Put the vocabulary into another order, or add conditions that the model never lists."""
     check_names("condition", conditions)
     recoded = _recoded(predictions, conditions)
-    if predictions.complete:
-        _refuse_missing_columns(predictions, conditions)
-    entries = Entries(predictions.case_of_entry, recoded[predictions.codes], predictions.values).sorted()
+    entries = Entries(predictions.case_of_entry, recoded[predictions.codes], predictions.values)
+    if predictions.complete and len(conditions) > predictions.n_conditions:
+        return assembled_scores(entries, Subject(predictions.name, conditions, predictions.case_names))
+    entries = entries.sorted()
     return Predictions(
         predictions.name,
         predictions.kind,
@@ -97,7 +98,7 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
         entries.codes,
         entries.values,
         predictions.complete,
-    )
+    ).with_receipt(predictions.receipt)
 
 
 def _recoded(predictions: Predictions, conditions: tuple[str, ...]) -> IntArray:
@@ -114,16 +115,3 @@ def _recoded(predictions: Predictions, conditions: tuple[str, ...]) -> IntArray:
             advice=suggestion(unknown[0], conditions) or "correct the names, or add them to the conditions",
         )
     return codes
-
-
-def _refuse_missing_columns(predictions: Predictions, conditions: tuple[str, ...]) -> None:
-    own = set(predictions.conditions)
-    missing = [name for name in conditions if name not in own]
-    if missing:
-        raise DissensusError(
-            f"there are no scores for condition {missing[0]!r}",
-            expected=f"a score for each of the {len(conditions)} conditions of the study",
-            got=f"{len(missing)} missing: {listing(missing)}",
-            where=f"model {predictions.name!r}",
-            advice="add the columns; a long table or a list per case may leave conditions out",
-        )

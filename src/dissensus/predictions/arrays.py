@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import SEPARATORS
 from dissensus.predictions.entries import check_one_row_each, predictions_from_scores, predictions_from_sets
 from dissensus.predictions.frames import check_matrix_kind, is_number
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MATRIX_KEYS = ("probs", "scores", "predictions", "probabilities", "logits", "sets", "pred_probs", "arr_0")
 CASE_KEYS = ("case_ids", "case_names", "cases", "case_id", "ids")
 CONDITION_KEYS = ("classes", "conditions", "class_names", "condition_names", "labels")
+
+MOST_WHOLE = 2**53
+"""Below it a float is the whole number that was written."""
 
 
 def predictions_from_array(
@@ -155,8 +158,9 @@ def matrix_from_text(text: str) -> NDArray[Any]:
         matrix = np.loadtxt(rows, delimiter=separator, ndmin=2)
     except ValueError as error:
         raise _bad_line(lines, separator) from error
-    whole = matrix == np.round(matrix) if not any("." in row or "e" in row.lower() for row in rows) else False
-    return matrix.astype(np.int64) if np.all(whole) else matrix
+    written = not any("." in row or "e" in row.lower() for row in rows)
+    whole = written and bool((np.abs(matrix) < MOST_WHOLE).all()) and bool((matrix == np.round(matrix)).all())
+    return matrix.astype(np.int64) if whole else matrix
 
 
 def separator_of(line: str) -> str | None:

@@ -67,10 +67,29 @@ def _notes_on_scores(predictions: Predictions) -> list[Note]:
     if not negative.any():
         off = _sums_off(predictions)
         notes.append(_note(predictions, "cases whose scores do not sum to 1", off, "kept as scores, not probabilities"))
+    if not predictions.complete:
+        notes += coverage(predictions)
     if predictions.complete and bool(np.isin(predictions.values, (0, 1)).all()):
         action = "kept as scores; say kind='set' if the ones are a set"
         notes.append(Note("cases with scores of 0 and 1 only", predictions.n_cases, action))
     return notes
+
+
+def coverage(predictions: Predictions) -> list[Note]:
+    """Tell of conditions without a score; 0 counts as none, as both are last."""
+    listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
+    unlisted = [predictions.conditions[code] for code in np.flatnonzero(~listed)]
+    everywhere = f"of {predictions.n_conditions}, taken as not predicted: below all that have one"
+    partly = predictions.entries_per_case < listed.sum()
+    return [
+        Note("conditions without a score", len(unlisted), everywhere, tuple(unlisted[:3])),
+        _note(
+            predictions,
+            "cases on which some of the other conditions have no score",
+            partly,
+            "taken as not predicted there: below all that have one",
+        ),
+    ]
 
 
 def _lowest(predictions: Predictions) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -239,7 +239,8 @@ def coded(mentions: Sequence[Any], case: IntArray, subject: Subject) -> IntArray
 def _code(mention: object, known: dict[object, int]) -> int:
     if isinstance(mention, str):
         return known.get(mention, -1)
-    return -1 if isinstance(mention, bool) or not isinstance(mention, Integral) else int(mention)
+    is_code = isinstance(mention, Integral) and not isinstance(mention, bool) and 0 <= int(mention) < len(known)
+    return int(cast("Any", mention)) if is_code else -1
 
 
 # Entries ----------------------------------------------------------------------------------------------

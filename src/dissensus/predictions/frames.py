@@ -71,7 +71,7 @@ def predictions_from_long(
     """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
     table = polars_frame(frame)
     roles = find_columns(table.columns, columns, aliases=ALIASES)
-    chosen = _long_kind(table.columns, {role for role in roles if role in KIND_OF_ROLE}, kind)
+    chosen = _long_kind(table, roles, kind)
     needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, chosen) == chosen}
     table = tidied(with_roles(table, needed))
     if not len(table):
@@ -84,9 +84,12 @@ def predictions_from_long(
     return assembled_scores(entries, subject) if chosen == "scores" else assembled(chosen, entries, subject)
 
 
-def _long_kind(columns: Sequence[str], offered: Collection[str], kind: PredictionKind | None) -> PredictionKind:
+def _long_kind(table: pl.DataFrame, roles: Mapping[str, str], kind: PredictionKind | None) -> PredictionKind:
     """Settle what the rows mean: what is asked for, or what the one column of numbers says."""
+    columns, offered = table.columns, {role for role in roles if role in KIND_OF_ROLE}
     kinds = [KIND_OF_ROLE[role] for role in sorted(offered)]
+    if not kinds and kind != "set" and not _numbers_without_role(table, roles):
+        return _kind_of_labels(table, roles, kind)
     if kind is not None:
         check_kind(kind)
         role = next((role for role, other in KIND_OF_ROLE.items() if other == kind), None)
@@ -105,11 +108,34 @@ def _long_kind(columns: Sequence[str], offered: Collection[str], kind: Predictio
     )
 
 
+def _numbers_without_role(table: pl.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """Name the columns of numbers that no role uses: one of them may be the score."""
+    spare = table.drop(roles.values())
+    return [column.name for column in spare if len(column.drop_nulls()) and not _holds_text(column)]
+
+
+def _kind_of_labels(table: pl.DataFrame, roles: Mapping[str, str], kind: PredictionKind | None) -> PredictionKind:
+    """Settle what rows without a number mean: one label per case is certain, several need a word."""
+    if kind is not None:
+        check_kind(kind)
+    several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
+    if not several.any() or kind == "ranking":
+        return kind or "ranking"
+    raise DissensusError(
+        "a case has several labels, and no score or rank",
+        expected="one label per case, a column 'score' or 'rank', or a word: set, or ranking (by the order of rows)",
+        got=f"{several.sum()} such rows; columns {listing(table.columns, most=12)}",
+        advice="say kind='set' or kind='ranking' (--kind set)",
+    )
+
+
 def _values(table: pl.DataFrame, kind: PredictionKind) -> FloatArray:
     """Return a number per row that is larger for better conditions."""
     if kind == "set":
         return np.ones(len(table))
     role = "score" if kind == "scores" else "rank"
+    if role not in table.columns:
+        return np.ones(len(table)) if kind == "scores" else -np.arange(len(table), dtype=np.float64)
     numbers = table[role]
     stray = numbers.is_not_null() & table["condition"].is_null()
     refuse_rows(table, stray, role, f"a row has a {role} but no condition")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -10,10 +11,10 @@ import numpy as np
 
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, DissensusWarning
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
-from dissensus.core.value import Value
+from dissensus.core.receipt import Received, shortened, spaced, tied_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ Conditions: TypeAlias = "Sequence[str] | int | None"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions(Value):
+class Predictions(Received):
     """Hold what one model said about the cases of a study.
 
     Each case has a list of entries, best first: a condition and its value. Larger is better, and a condition
@@ -338,7 +339,8 @@ class Predictions(Value):
         offsets, entries = take_rows(self.offsets, rows)
         names = tuple(self.case_names[row] for row in rows.tolist())
         codes, values = self.codes[entries], self.values[entries]
-        return Predictions(self.name, self.kind, self.conditions, names, offsets, codes, values, self.complete)
+        parts = (self.name, self.kind, self.conditions, names, offsets, codes, values, self.complete)
+        return Predictions(*parts).with_receipt(self.receipt)
 
     @checked
     def align(
@@ -361,7 +363,12 @@ class Predictions(Value):
         ------
         DissensusError
             If a case is missing on either side, if the study does not know a condition that the model lists,
-            or if complete predictions lack a condition of the study.
+            or if some conditions of the study have no score and others have a negative one.
+
+        Notes
+        -----
+        Conditions of the study that have no score are below all that have one; :meth:`notes` counts them, and a warning
+        tells of them where scores were complete before.
 
         Examples
         --------
@@ -372,7 +379,12 @@ class Predictions(Value):
         """
         from dissensus.predictions.alignment import aligned
 
-        return aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+        found = aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+        if self.complete and not found.complete:
+            from dissensus.predictions.description import coverage
+
+            warnings.warn(f"model {self.name!r}: {coverage(found)[0]}", DissensusWarning, stacklevel=3)
+        return found
 
     def rename(self, name: str) -> Predictions:
         """Give the model another name.
@@ -383,7 +395,7 @@ class Predictions(Value):
         'A'
         """
         own = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Predictions(**{**own, "name": name})
+        return Predictions(**{**own, "name": name}).with_receipt(self.receipt)
 
     def to_scores(self) -> FloatArray:
         """Write out as a dense matrix, shape (n_cases, K), in which a condition that is not listed has 0.
@@ -415,6 +427,37 @@ class Predictions(Value):
             lists[case][-1].append(self.conditions[code])
             last[case] = value
         return lists
+
+    def words(self, case: int, most: int = 3) -> str:
+        """Write what the model said first about one case in words.
+
+        Examples
+        --------
+        >>> said = Predictions.from_scores([[0.62, 0.2, 0.1, 0.08]], ["Melanoma", "Nevus", "Acne", "Wart"])
+        >>> said.words(0)
+        'Melanoma 0.62, Nevus 0.2, Acne 0.1'
+        >>> Predictions.from_rankings([["Melanoma", ["Acne", "Nevus"]]]).words(0)
+        'Melanoma, then Acne and Nevus tied'
+        """
+        entries = slice(int(self.offsets[case]), int(self.offsets[case + 1]))
+        listed = [self.conditions[code] for code in self.codes[entries]]
+        if self.kind == "scores":
+            scored = zip(listed[:most], self.values[entries][:most], strict=True)
+            return ", ".join(f"{name} {value:.3g}" for name, value in scored) or "no condition"
+        if self.kind == "set":
+            return f"{{{', '.join(listed)}}}"
+        return tied_in_words(self.select([case]).to_lists()[0])
+
+    def examples(self, most: int = 3) -> tuple[str, ...]:
+        """Write what the model said about a few cases in words: the first, the middle and the last it lists any for.
+
+        Examples
+        --------
+        >>> Predictions.from_sets([["a", "b"], [], ["c"]], case_names=["x", "y", "z"]).examples()
+        ('on case x: {a, b}', 'on case z: {c}')
+        """
+        chosen = spaced(np.flatnonzero(self.entries_per_case), most)
+        return tuple(shortened(f"on case {self.case_names[case]}: {self.words(case)}") for case in chosen)
 
     def notes(self) -> tuple[Note, ...]:
         """Tell what deserves a look: ties, sums other than one, negative scores, empty lists.

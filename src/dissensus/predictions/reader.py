@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.arguments import checked
+from dissensus.core.delimited import SEPARATORS
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
-from dissensus.core.files import SEPARATORS, Source, open_source
-from dissensus.core.notes import Note
+from dissensus.core.files import Source, open_source
+from dissensus.core.json_text import refuse_scattered
+from dissensus.core.limits import Limits
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.arrays import (
     matrix_from_text,
@@ -21,16 +24,22 @@ from dissensus.predictions.arrays import (
     predictions_from_arrays,
     separator_of,
 )
+from dissensus.predictions.binary import predictions_from_probabilities, probability_column
 from dissensus.predictions.description import check_predictions
 from dissensus.predictions.frames import (
-    ALIASES,
     is_long,
     is_number,
     predictions_from_long,
     predictions_from_wide,
 )
 from dissensus.predictions.lines import is_list_per_case, predictions_from_lines
-from dissensus.study.tables import find_columns, notes_on_columns
+from dissensus.predictions.roles import (
+    Understood,
+    roles_of_arrays,
+    roles_of_lines,
+    roles_of_long,
+    roles_of_wide,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,11 +54,10 @@ __all__ = ["PredictionReading", "examine_predictions", "read_models", "read_pred
 
 @dataclass(frozen=True)
 class PredictionReading:
-    """What was read, in which format, what was found on the way, and the file as it was read."""
+    """What was read, what was understood of it, and the file as it was read."""
 
     predictions: Predictions
-    format: str
-    notes: tuple[Note, ...]
+    receipt: Receipt
     source: Source = field(repr=False)
 
 
@@ -63,6 +71,7 @@ class PredictionOptions:
     columns: Mapping[str, str | None] = field(default_factory=dict)
     kind: PredictionKind | None = None
     alpha_index: int | None = None
+    positive: str | None = None
 
 
 @checked
@@ -76,7 +85,9 @@ def read_predictions(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Predictions:
     r"""Read the predictions of one model.
 
@@ -91,15 +102,19 @@ def read_predictions(
     name
         Name of the model; by default that of the file without its ending.
     format
-        ``"npy"``, ``"npz"``, ``"matrix"``, ``"wide"``, ``"long"`` or ``"jsonl"``; recognised by default.
+        ``"npy"``, ``"npz"``, ``"matrix"``, ``"binary"``, ``"wide"``, ``"long"`` or ``"jsonl"``; recognised by default.
     columns
         Column of each role (``case``, ``condition``, ``score``, ``rank``) where it goes by an unusual name.
     kind
         ``"scores"``, ``"ranking"`` or ``"set"`` where the content leaves a doubt.
     alpha_index
         Which sets to take from an array of shape (cases, conditions, alphas).
+    positive
+        The condition whose probability a table with one number per case holds, in a study of two conditions.
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -130,11 +145,12 @@ def read_predictions(
         columns=columns,
         kind=kind,
         alpha_index=alpha_index,
+        positive=positive,
         allow_missing=allow_missing,
+        limits=limits,
     )
-    lost = [str(note) for note in reading.notes if note.lost]
-    if lost:
-        warnings.warn(f"{path}: {'; '.join(lost)}", DissensusWarning, stacklevel=2)
+    if reading.receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
     return reading.predictions
 
 
@@ -148,7 +164,9 @@ def read_models(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> dict[str, Predictions]:
     r"""Read several models, each from ``"name=path"`` or a path.
 
@@ -165,7 +183,8 @@ def read_models(
     ['Aster']
     """
     options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
-    options |= {"kind": kind, "alpha_index": alpha_index, "allow_missing": allow_missing}
+    options |= {"kind": kind, "alpha_index": alpha_index, "positive": positive, "allow_missing": allow_missing}
+    options |= {"limits": limits}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -198,9 +217,11 @@ def examine_predictions(
     columns: Mapping[str, str | None] | None = None,
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
+    positive: str | None = None,
     allow_missing: bool = False,
+    limits: Mapping[str, int | str] | None = None,
 ) -> PredictionReading:
-    """Read predictions and keep the notes on what was found; see :func:`read_predictions`."""
+    """Read predictions and tell what was understood of the file; see :func:`read_predictions`."""
     own_name, place = named_path(path)
     options = PredictionOptions(
         name=name or own_name,
@@ -209,17 +230,26 @@ def examine_predictions(
         columns=columns or {},
         kind=kind,
         alpha_index=alpha_index,
+        positive=positive,
     )
-    source = _opened(place)
+    source = _opened(place, Limits.given(limits))
     try:
         chosen = _named_format(format) if format else _recognised_format(source, options)
         predictions = chosen.parse(source, options)
         found = aligned(predictions, options.cases, options.conditions, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if str(place) in error.where else error.at(str(place)) from None
-    on_file = _notes_on_file(source, options, chosen.name, predictions)
-    notes = (*on_file, *found.notes, *check_predictions(found.predictions))
-    return PredictionReading(found.predictions, chosen.name, notes, replace(source, content=None))
+    understood = chosen.understood(source, options, predictions)
+    receipt = Receipt(
+        str(place),
+        chosen.name,
+        format is not None,
+        columns=understood.columns,
+        assumed=understood.assumed,
+        notes=(*found.notes, *check_predictions(found.predictions)),
+        examples=found.predictions.examples(),
+    )
+    return PredictionReading(found.predictions.with_receipt(receipt), receipt, replace(source, content=None))
 
 
 def named_path(path: Path) -> tuple[str, FilePath]:
@@ -248,8 +278,8 @@ NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
 """``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""
 
 
-def _opened(place: FilePath) -> Source:
-    source = open_source(place)
+def _opened(place: FilePath, limits: Limits) -> Source:
+    source = open_source(place, limits, headless=True)
     if source.kind == "directory":
         raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
     if source.kind == "json" and isinstance(source.content, dict):
@@ -257,7 +287,7 @@ def _opened(place: FilePath) -> Source:
     if source.kind == "json" and _holds_objects(source.content):
         return replace(source, kind="jsonl")
     if source.kind == "text" and _has_header(source.content):
-        return source.as_table()
+        return source.as_table(limits=limits, headless=True)
     return source
 
 
@@ -271,28 +301,17 @@ def _has_header(text: str) -> bool:
     return separated and not all(is_number(cell) for cell in first.split(separator_of(first)))
 
 
-def _notes_on_file(
-    source: Source, options: PredictionOptions, chosen: str, predictions: Predictions
-) -> tuple[Note, ...]:
-    if chosen == "long":
-        columns = _table(source).columns
-        return notes_on_columns(columns, find_columns(columns, options.columns, aliases=ALIASES))
-    if chosen != "jsonl" and predictions.kind == "set" and options.kind is None:
-        action = "read as sets; kind='scores' reads them as scores"
-        return (Note("cases with 0 and 1 only", predictions.n_cases, action),)
-    return ()
-
-
 # Formats ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PredictionFormat:
-    """A format of predictions: its name on the command line, and two functions."""
+    """A format of predictions: its name on the command line, how it is recognised, read and told of."""
 
     name: str
     recognises: Callable[[Source, PredictionOptions], bool]
     parse: Callable[[Source, PredictionOptions], Predictions]
+    understood: Callable[[Source, PredictionOptions, Predictions], Understood]
 
 
 def _named_format(name: str) -> PredictionFormat:
@@ -316,13 +335,27 @@ def _recognised_format(source: Source, options: PredictionOptions) -> Prediction
 
 
 def _table(source: Source) -> pl.DataFrame:
-    import polars as pl
 
     if source.is_table:
         return source.table
     if source.kind == "jsonl":
-        return pl.DataFrame(source.content, infer_schema_length=None, strict=False)
+        return _table_of_records(source.content, str(source.path))
     raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
+
+
+def _table_of_records(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFrame:
+    import polars as pl
+
+    refuse_scattered(records, len({key for record in records for key in record}), where)
+    try:
+        return pl.DataFrame(records, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError) as error:
+        raise FormatError(
+            "the records do not make a table",
+            expected="single words and numbers under the same keys in every row, or a list under the key 'ranked'",
+            got=str(error).partition(";")[0],
+            where=where,
+        ) from error
 
 
 def _is_headerless(source: Source, options: PredictionOptions) -> bool:
@@ -337,6 +370,13 @@ def _is_headerless(source: Source, options: PredictionOptions) -> bool:
 
 def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
     return source.kind in ("text", "json") or _is_headerless(source, options)
+
+
+def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
+    if source.kind == "jsonl" and is_list_per_case(source.content):
+        return False
+    is_table = source.is_table or source.kind == "jsonl"
+    return is_table and probability_column(_table(source), options.conditions, options.columns) is not None
 
 
 def _recognises_long(source: Source, options: PredictionOptions) -> bool:
@@ -378,6 +418,17 @@ def _parse_wide(source: Source, options: PredictionOptions) -> Predictions:
     )
 
 
+def _parse_binary(source: Source, options: PredictionOptions) -> Predictions:
+    return predictions_from_probabilities(
+        _table(source),
+        options.conditions,
+        columns=options.columns,
+        positive=options.positive,
+        name=options.name,
+        case_names=options.cases,
+    )
+
+
 def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_long(
         _table(source), options.conditions, columns=options.columns, kind=options.kind, name=options.name
@@ -390,12 +441,44 @@ def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_lines(source.content, options.conditions, kind=options.kind, name=options.name)
 
 
+def _arrays_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_arrays(source.content if source.kind == "npz" else {}, predictions, options.kind)
+
+
+def _long_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_long(_table(source).columns, options.columns, predictions, options.kind)
+
+
+def _wide_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    given = options.columns.get("case")
+    return roles_of_wide(_table(source), given, options.conditions, predictions, options.kind)
+
+
+def _binary_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:
+    """Tell whose probability the one column holds, and that the other condition has the rest."""
+    wide = _wide_understood(source, options, predictions)
+    table = _table(source)
+    column = probability_column(table, options.conditions, options.columns)
+    positive = options.positive or column
+    other = next(name for name in options.conditions or () if name != positive)
+    reason = AS_SAID if options.positive is not None else BY_NAME
+    columns = tuple(
+        Column(one.name, f"probability of {positive!r}", reason) if one.name == column else one for one in wide.columns
+    )
+    return Understood(columns, (*wide.assumed, f"{other!r} has what {positive!r} leaves of 1"))
+
+
+def _lines_understood(source: Source, _: PredictionOptions, predictions: Predictions) -> Understood:
+    return roles_of_lines(source.content, predictions)
+
+
 FORMATS = (
-    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
-    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
-    PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
-    PredictionFormat("long", _recognises_long, _parse_long),
-    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
-    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
+    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays, _arrays_understood),
+    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays, _arrays_understood),
+    PredictionFormat("matrix", _recognises_matrix, _parse_matrix, _arrays_understood),
+    PredictionFormat("binary", _recognises_binary, _parse_binary, _binary_understood),
+    PredictionFormat("long", _recognises_long, _parse_long, _long_understood),
+    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide, _wide_understood),
+    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines, _lines_understood),
 )
 """All formats; the first that fits a file is taken."""

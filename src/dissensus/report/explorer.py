@@ -15,6 +15,7 @@ import numpy as np
 from dissensus.core.aliases import IntArray
 from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
 from dissensus.report.pictures import shown_runs
+from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,7 +114,10 @@ def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl
 
 
 def _opinions(study: Study, chosen: IntArray, vocabulary: Vocabulary) -> list[list[list[Any]]]:
-    """Return, for each case, who said what: pairs of an opinion and the annotators who share it."""
+    """Return, for each case, who said what: pairs of an opinion and the annotators who share it.
+
+    Annotators are codes; a negative number is how many of them have no name, less than zero.
+    """
     offsets = study.panel.opinion_offsets
     return [_shared(study, range(offsets[i], offsets[i + 1]), vocabulary) for i in chosen.tolist()]
 
@@ -124,7 +128,8 @@ def _shared(study: Study, opinions: range, vocabulary: Vocabulary) -> list[list[
         weight = float(study.panel.weights[opinion])
         numbers = study.said(opinion, vocabulary.code)
         group = groups.setdefault((*numbers, weight), [numbers, [], weight])
-        group[1].append(int(study.panel.annotators[opinion]))
+        annotator, votes = int(study.panel.annotators[opinion]), int(study.panel.votes[opinion])
+        group[1].append(-votes if annotator == ANONYMOUS else annotator)
     return [group if group[2] != 1 else group[:2] for group in groups.values()]
 
 

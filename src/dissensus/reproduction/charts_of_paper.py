@@ -139,7 +139,7 @@ def _risk_certainty(frames: Frames) -> Chart:
 def _histogram(frames: Frames) -> Chart:
     found = frames["models"]
     medium = found.filter((found["aggregation"] == "plackett-luce") & (found["reliability"] == 3.0))
-    return draws_histogram(frames["models_draws"], medium, TOP3, run=MEDIUM)
+    return draws_histogram(frames["models_draws"], frames["models_resamples"], medium, TOP3, run=MEDIUM)
 
 
 CHARTS: Mapping[str, tuple[str, Callable[[Frames], Chart]]] = {

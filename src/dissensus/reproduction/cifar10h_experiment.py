@@ -57,7 +57,7 @@ def _certainty_rows(certainty: Certainty, told: str) -> list[Row]:
 
 
 def _annotators(data: Cifar10h) -> Row:
-    votes = float(data.annotations.rankings_per_case.mean())
+    votes = float(data.annotations.votes_per_case.mean())
     return Row(TITLE, "annotators per image, mean", votes, None, "the votes", Printed(50, 2), form=".1f")
 
 

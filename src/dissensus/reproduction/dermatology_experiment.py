@@ -81,7 +81,7 @@ def _study_rows(said: Annotations) -> list[Row]:
     return [
         row("cases", said.n_cases, Printed(1939, 0), RELEASED),
         row("conditions", said.n_conditions, Printed(N_CONDITIONS, 0)),
-        row("cases with fewer than three annotators", int((said.rankings_per_case < 3).sum()), Printed(0, 0), FEW),
+        row("cases with fewer than three annotators", int((said.votes_per_case < 3).sum()), Printed(0, 0), FEW),
         row("printed cases found in the release", cases_found(said), Printed(len(CASES), 0)),
     ]
 
@@ -186,7 +186,7 @@ def _annotator_rows(data: Dermatology) -> list[Row]:
     told = 'risk of the top-1 condition by IRN, ties="each"'
     rows = []
     for what, numbers, claim in (
-        ("annotators per case", said.rankings_per_case, AtMost(0.0, "less annotators")),
+        ("annotators per case", said.votes_per_case, AtMost(0.0, "less annotators")),
         ("different conditions per case", said.support.sizes, AtLeast(0.0, "more unique conditions")),
     ):
         means = {name: float(numbers[labels == name].mean()) for name in ("low", "high") if (labels == name).any()}

@@ -9,6 +9,7 @@ from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.datasets.printed_cases import CASES, PredictionSet, PrintedCase
 from dissensus.evaluation.evaluator import evaluate
+from dissensus.evaluation.results import ADJUSTED
 from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.reproduction.rows import Printed, Row, Section, Settings
@@ -54,7 +55,7 @@ def _case_rows(case: PrintedCase, settings: Settings) -> list[Row]:
         found = evaluate(
             said, sets, aggregations=[aggregation], metrics=[Coverage()], draws=draws, seed=settings.seed, threads=1
         ).to_frame()
-        values = {row["model"]: row for row in found.iter_rows(named=True)}
+        values = {row["model"]: row for row in found.iter_rows(named=True) if row["estimand"] == ADJUSTED}
         rows += [_row(case, each, aggregation, values[each.model], draws) for each in case.predictions]
     return rows
 

@@ -25,7 +25,7 @@ TENTH = (
 def ava_section(ratings: Ratings, settings: Settings) -> Section:
     """Find how certain it is whether the first photographs are poor or good."""
     certainty, told = _certainty(ratings, 5.0, settings)
-    votes = float(ratings.panel.opinions_per_case.mean())
+    votes = float(ratings.panel.votes_per_case.mean())
     rows = (
         Row(AVA_TITLE, "ratings per photograph, mean", votes, None, "the votes", Printed(222, 5), TENTH, form=".1f"),
         _share(AVA_TITLE, certainty, told, AtLeast(0.5, "most examples receive high certainty"), ""),
@@ -36,10 +36,10 @@ def ava_section(ratings: Ratings, settings: Settings) -> Section:
 
 def toxicity_section(ratings: Ratings, settings: Settings) -> Section:
     """Find how certain it is whether the first comments are toxic, and how certain among the toxic ones."""
-    rated = ratings.select(ratings.panel.opinions_per_case > 0)
+    rated = ratings.select(ratings.panel.votes_per_case > 0)
     certainty, told = _certainty(rated, 0.0, settings)
     is_toxic = _mostly(rated)
-    votes = float(ratings.panel.opinions_per_case.mean())
+    votes = float(ratings.panel.votes_per_case.mean())
     words = "the paper calls certainty low without a limit; that is taken as below 0.99"
     rows = [
         Row(TOXICITY_TITLE, "ratings per comment, mean", votes, None, "the ratings", Printed(10, 1), form=".1f"),
@@ -81,8 +81,8 @@ def _share(title: str, certainty: Certainty, told: str, claim: AtLeast, reason: 
 def _mostly(ratings: Ratings) -> BoolArray:
     """Tell which comments more than half of their annotators rate below zero."""
     case = row_of_each(ratings.rating_offsets)
-    below = weighted_counts(case, (ratings.scores < 0).astype(np.float64), ratings.n_cases)
-    return np.asarray(below > ratings.panel.opinions_per_case / 2)
+    below = weighted_counts(case, ((ratings.scores < 0) * ratings.votes).astype(np.float64), ratings.n_cases)
+    return np.asarray(below > ratings.panel.votes_per_case / 2)
 
 
 def _low_among(certainty: Certainty, chosen: BoolArray, told: str, reason: str) -> Row:

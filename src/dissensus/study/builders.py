@@ -11,15 +11,13 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
 from dissensus.core.checks import check_length, check_most
 from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
-from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
 from dissensus.study.rankings import Annotations
+from dissensus.study.repeats import check_mentioned_once
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-SHORT_RANKING = 12
-"""Longer rankings are sorted to find a condition that is mentioned twice."""
 
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
@@ -67,20 +65,26 @@ def annotations_from_counts(
     groups: Sequence[str] | None,
     unranked: Unranked,
 ) -> Annotations:
-    """Expand votes into anonymous rankings of one condition; see :meth:`Annotations.from_counts`."""
-    votes = checked_counts(counts)
-    n_cases, n_conditions = votes.shape
+    """Build an anonymous ranking for every condition that has votes; see :meth:`Annotations.from_counts`."""
+    matrix = checked_counts(counts)
+    n_cases, n_conditions = matrix.shape
     names = condition_names([], n_conditions if conditions is None else conditions)
     check_length("condition", len(names), n_conditions)
-    codes = np.repeat(np.tile(np.arange(n_conditions, dtype=np.int64), n_cases), votes.ravel())
-    one_each = np.arange(len(codes) + 1, dtype=np.int64)
-    panel = Panel(
-        case_names=numbered_names(case_names, n_cases),
-        opinion_offsets=offsets_from_lengths(votes.sum(axis=1)),
-        annotators=np.full(len(codes), ANONYMOUS, dtype=np.int64),
+    panel = voted_panel(matrix, numbered_names(case_names, n_cases), groups)
+    one_each = np.arange(panel.n_opinions + 1, dtype=np.int64)
+    return Annotations(names, panel, one_each, one_each, np.nonzero(matrix)[1], unranked)
+
+
+def voted_panel(matrix: IntArray, case_names: tuple[str, ...], groups: Sequence[str] | None) -> Panel:
+    """Return who gave the opinions of a matrix of votes: nobody in particular, one opinion for each number above 0."""
+    votes = matrix[matrix > 0]
+    return Panel(
+        case_names=case_names,
+        opinion_offsets=offsets_from_lengths((matrix > 0).sum(axis=1)),
+        annotators=np.full(len(votes), ANONYMOUS, dtype=np.int64),
         groups=group_names(groups),
+        votes=votes,
     )
-    return Annotations(names, panel, one_each, one_each, codes, unranked)
 
 
 def checked_counts(counts: ArrayLike) -> IntArray:
@@ -103,6 +107,7 @@ def checked_counts(counts: ArrayLike) -> IntArray:
             got=str(votes[row, column]),
             where=f"row {row + 1}, column {column + 1}",
         )
+    check_sum_of_votes(votes)
     return votes.astype(np.int64)
 
 
@@ -129,47 +134,6 @@ def assemble(
         codes = np.sort(first_key + codes) - first_key
     check_mentioned_once(conditions, panel, row_of_each(code_offsets[block_offsets]), codes)
     return Annotations(conditions, panel, block_offsets, code_offsets, codes, unranked)
-
-
-def check_mentioned_once(
-    conditions: tuple[str, ...], panel: Panel, ranking_of_mention: IntArray, codes: IntArray
-) -> None:
-    """Refuse a ranking that mentions one condition twice."""
-    if not _may_repeat(ranking_of_mention, codes):
-        return
-    keys = np.sort(ranking_of_mention * len(conditions) + codes)
-    twice = keys[1:][~begins_run(keys)[1:]]
-    if len(twice):
-        ranking, code = divmod(int(twice[0]), len(conditions))
-        raise DissensusError(
-            f"condition {conditions[code]!r} is mentioned twice by one annotator",
-            expected="every condition at most once in a ranking",
-            got=f"{len(twice)} repeated mention{'s' if len(twice) > 1 else ''}",
-            where=place_of(panel, ranking),
-            advice="remove one of the mentions, or tell repeated rankings apart (annotation column)",
-        )
-
-
-def _may_repeat(ranking_of_mention: IntArray, codes: IntArray) -> bool:
-    """Compare each mention with the next few: enough to clear short rankings, which nearly all are, without sorting."""
-    for shift in range(1, SHORT_RANKING):
-        together = ranking_of_mention[shift:] == ranking_of_mention[:-shift]
-        if not together.any():
-            return False
-        if (together & (codes[shift:] == codes[:-shift])).any():
-            return True
-    return True
-
-
-def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
-    """Say on which case, and by whom, an opinion was given."""
-    case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
-    annotator = panel.annotators[opinion]
-    if annotator == ANONYMOUS:
-        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
-    else:
-        who = f"annotator {panel.annotator_names[annotator]!r}"
-    return f"case {panel.case_names[case]!r}, {who}"
 
 
 def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | None) -> tuple[str, ...]:

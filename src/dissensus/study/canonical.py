@@ -1,9 +1,9 @@
 """Write annotations in the canonical long form, which loses nothing, and in a few others.
 
 The canonical form is a table with one row per mentioned condition: ``case``, ``annotation`` (the number of the ranking
-within its case), ``annotator``, ``condition``, ``rank``, and, only where they say something, ``weight``, ``group``,
-``case_weight`` and ``unranked``. Rows without a condition are abstentions, rows with a case alone are unannotated
-cases, and rows without a case declare the names of conditions and annotators in their order.
+within its case), ``annotator``, ``condition``, ``rank``, and, only where they say something, ``weight``, ``votes``,
+``group``, ``case_weight`` and ``unranked``. Rows without a condition are abstentions, rows with a case alone are
+unannotated cases, and rows without a case declare the names of conditions and annotators in their order.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def _columns(annotations: Annotations) -> list[str]:
     optional = {
         "annotator": bool(annotations.annotator_names),
         "weight": annotations.panel.is_weighted,
+        "votes": annotations.panel.has_votes,
         "group": bool(annotations.groups),
         "case_weight": annotations.panel.has_case_weights,
         "unranked": annotations.unranked != "below",
@@ -80,6 +81,7 @@ def _opinions(annotations: Annotations, ranking: IntArray) -> pl.DataFrame:
         pl.Series("annotation", ranking - annotations.ranking_offsets[case] + 1),
         _named("annotator", annotations.annotator_names, annotator),
         pl.Series("weight", annotations.weights[ranking]),
+        pl.Series("votes", annotations.votes[ranking]),
     )
 
 
@@ -106,7 +108,8 @@ def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool =
     """Write annotations; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
-    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists.
+    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists of
+    anonymous rankings, from which the same is restored; annotators, weights and groups are refused there.
 
     Parameters
     ----------
@@ -158,14 +161,20 @@ def is_nested(path: Path) -> bool:
 
 def _write_nested(annotations: Annotations, place: FilePath) -> None:
     panel = annotations.panel
-    if panel.annotator_names or panel.is_weighted or panel.groups or panel.has_case_weights:
+    if panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights:
         raise DissensusError(
-            "nested lists cannot hold annotators, weights or groups",
+            "nested lists cannot hold annotators, weights, votes or groups",
             advice="write .csv, .parquet or .jsonl instead",
         )
-    document = {
+    if not annotations.n_cases:
+        raise DissensusError(
+            "nested lists cannot hold a study without cases", advice="write .csv, .parquet or .jsonl instead"
+        )
+    document: dict[str, object] = {
         "conditions": annotations.conditions,
         "case_names": annotations.case_names,
         "rankings": annotations.to_rankings(),
     }
+    if annotations.unranked != "below":
+        document["unranked"] = annotations.unranked
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")

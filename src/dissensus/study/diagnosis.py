@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
-from dissensus.core.notes import Note
 from dissensus.study.panel import ANONYMOUS, Panel
 
 if TYPE_CHECKING:
@@ -39,15 +38,29 @@ def span(values: IntArray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def spread(values: IntArray) -> str:
-    """Write the range and the middle of some counts.
+def spread(values: IntArray, votes: IntArray | None = None) -> str:
+    """Write the range and the middle of some counts, each of which occurs once or as often as it has votes.
 
-    >>> spread(np.array([1, 2, 6])), spread(np.array([2, 2]))
-    ('1 to 6, median 2', '2')
+    >>> spread(np.array([1, 2, 6])), spread(np.array([1, 2, 6]), np.array([1, 1, 4])), spread(np.array([2, 2]))
+    ('1 to 6, median 2', '1 to 6, median 6', '2')
     """
     if not len(values) or values.min() == values.max():
         return span(values)
-    return f"{span(values)}, median {np.median(values):g}"
+    return f"{span(values)}, median {median(values, votes):g}"
+
+
+def median(values: IntArray, votes: IntArray | None = None) -> float:
+    """Return the middle of some counts, each of which occurs once or as often as it has votes.
+
+    >>> median(np.array([5, 1]), np.array([1, 3])), median(np.array([5, 1]), np.array([2, 2]))
+    (1.0, 3.0)
+    """
+    if votes is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    ends = np.cumsum(votes[order])
+    middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+    return float(values[order][middle].mean())
 
 
 def percent(part: int, whole: int) -> str:
@@ -69,15 +82,16 @@ def description_html(annotations: Annotations) -> str:
 
 
 def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
-    given = annotations.mentions_per_ranking
-    spoken = given[given > 0]
+    given, votes = annotations.mentions_per_ranking, annotations.votes
+    spoken = int(votes[given > 0].sum())
+    mentioned = f"{annotations.n_mentioned} of {annotations.n_conditions}"
     lines = {
-        "rankings per case": span(annotations.rankings_per_case),
-        "conditions mentioned": f"{annotations.n_mentioned} of {annotations.n_conditions}; {span(spoken)} per ranking",
-        "one condition only": f"{percent(int((given == 1).sum()), len(spoken))} of rankings",
-        "with a tie": f"{percent(int(annotations.has_tie.sum()), len(spoken))} of rankings",
+        "rankings per case": span(annotations.votes_per_case),
+        "conditions mentioned": f"{mentioned}; {span(given[given > 0])} per ranking",
+        "one condition only": f"{percent(int(votes[given == 1].sum()), spoken)} of rankings",
+        "with a tie": f"{percent(int(votes[annotations.has_tie].sum()), spoken)} of rankings",
         "annotators": str(len(annotations.annotator_names)) if annotations.annotator_names else "anonymous",
-        "abstentions": str(int((given == 0).sum())),
+        "abstentions": str(int(votes[given == 0].sum())),
         "unannotated cases": str(len(annotations.unannotated)),
         "groups of cases": str(len(set(annotations.groups))),
         "weights": "yes" if annotations.panel.is_weighted else "0",
@@ -85,7 +99,7 @@ def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
     always = ("rankings per case", "conditions mentioned", "one condition only", "with a tie", "annotators")
     shown = {label: text for label, text in lines.items() if label in always or text != "0"}
     head = (
-        f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_rankings, 'ranking')}, "
+        f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_votes, 'ranking')}, "
         f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
     )
     return head, shown
@@ -101,11 +115,12 @@ class Spread:
     mean: float
 
     @staticmethod
-    def of(counts: IntArray) -> Spread:
-        """Summarise counts; of nothing, everything is zero."""
+    def of(counts: IntArray, votes: IntArray | None = None) -> Spread:
+        """Summarise counts, each of which occurs once or as often as it has votes; of nothing, everything is zero."""
         if not len(counts):
             return Spread(0, 0.0, 0, 0.0)
-        return Spread(int(counts.min()), float(np.median(counts)), int(counts.max()), float(counts.mean()))
+        mean = float(np.average(counts, weights=votes))
+        return Spread(int(counts.min()), median(counts, votes), int(counts.max()), mean)
 
     def __str__(self) -> str:
         if self.least == self.most:
@@ -117,12 +132,10 @@ class Spread:
 class Diagnosis(ABC):
     """What a file of opinions holds, for people and for machines."""
 
-    format: str
     cases: int
     annotators: int
     annotators_per_case: Spread
     unannotated_cases: tuple[str, ...]
-    notes: tuple[Note, ...]
 
     @abstractmethod
     def lines(self) -> dict[str, str]:
@@ -138,27 +151,25 @@ class Diagnosis(ABC):
 
 
 @overload
-def diagnose(study: Annotations, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis: ...
+def diagnose(study: Annotations) -> RankingsDiagnosis: ...
 
 
 @overload
-def diagnose(study: Ratings, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis: ...
+def diagnose(study: Ratings) -> RatingsDiagnosis: ...
 
 
 @overload
-def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis: ...
+def diagnose(study: Study) -> Diagnosis: ...
 
 
 @checked
-def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+def diagnose(study: Study) -> Diagnosis:
     """Count what is inside a study and look for what may be wrong.
 
     Parameters
     ----------
     study
         Annotations or ratings.
-    format, notes
-        Where the study comes from, and what was found while it was read.
 
     Examples
     --------
@@ -167,7 +178,7 @@ def diagnose(study: Study, *, format: str = "", notes: Sequence[Note] = ()) -> D
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    return study.diagnosis(format=format, notes=notes)
+    return study.diagnosis()
 
 
 def repeated_opinions(panel: Panel) -> int:
@@ -235,7 +246,7 @@ class RankingsDiagnosis(Diagnosis):
 
     def remarks(self) -> list[str]:
         """Tell of skipped rows, abstentions, repetitions, and names that look alike."""
-        remarks = [str(note) for note in self.notes]
+        remarks = []
         if self.abstentions:
             remarks.append(f"{plural(self.abstentions, 'abstention')}: kept, without conditions")
         if self.unannotated_cases:
@@ -251,25 +262,24 @@ class RankingsDiagnosis(Diagnosis):
         return [*remarks, *list(alike)[:5]]
 
 
-def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence[Note]) -> RankingsDiagnosis:  # noqa: A002
+def diagnosis_of_rankings(annotations: Annotations) -> RankingsDiagnosis:
     """Count what is inside a study of rankings."""
-    given = annotations.mentions_per_ranking
+    given, votes = annotations.mentions_per_ranking, annotations.votes
     used = np.isin(np.arange(annotations.n_conditions), annotations.codes)
     return RankingsDiagnosis(
-        format=format,
         cases=annotations.n_cases,
-        rankings=annotations.n_rankings,
+        rankings=annotations.n_votes,
         conditions=annotations.n_conditions,
         unranked=annotations.unranked,
         annotators=len(annotations.annotator_names),
-        anonymous_rankings=int((annotations.annotators == ANONYMOUS).sum()),
-        annotators_per_case=Spread.of(annotations.rankings_per_case),
-        conditions_per_ranking=Spread.of(given),
+        anonymous_rankings=int(votes[annotations.annotators == ANONYMOUS].sum()),
+        annotators_per_case=Spread.of(annotations.votes_per_case),
+        conditions_per_ranking=Spread.of(given, votes),
         conditions_per_case=Spread.of(annotations.support.sizes),
-        single_condition_rankings=int((given == 1).sum()),
-        rankings_with_tie=int(annotations.has_tie.sum()),
+        single_condition_rankings=int(votes[given == 1].sum()),
+        rankings_with_tie=int(votes[annotations.has_tie].sum()),
         largest_tie=int(annotations.block_sizes.max(initial=0)),
-        abstentions=int((given == 0).sum()),
+        abstentions=int(votes[given == 0].sum()),
         repeated_rankings=repeated_opinions(annotations.panel),
         weighted=annotations.panel.is_weighted,
         groups=len(set(annotations.groups)),
@@ -277,7 +287,6 @@ def diagnosis_of_rankings(annotations: Annotations, format: str, notes: Sequence
         conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
         unannotated_cases=annotations.unannotated,
         similar_conditions=similar_names(annotations.conditions),
-        notes=tuple(notes),
     )
 
 
@@ -310,7 +319,7 @@ class RatingsDiagnosis(Diagnosis):
 
     def remarks(self) -> list[str]:
         """Tell of cases without a rating, and of repetitions."""
-        remarks = [str(note) for note in self.notes]
+        remarks = []
         if self.unannotated_cases:
             cases = plural(len(self.unannotated_cases), "case")
             remarks.append(f"{cases} without a rating: kept ({listing(self.unannotated_cases, most=3)})")
@@ -320,20 +329,24 @@ class RatingsDiagnosis(Diagnosis):
         return remarks
 
 
-def diagnosis_of_ratings(ratings: Ratings, format: str, notes: Sequence[Note]) -> RatingsDiagnosis:  # noqa: A002
+def _mean_and_sd(scores: FloatArray, votes: IntArray) -> tuple[float, float]:
+    mean = np.average(scores, weights=votes)
+    return float(mean), float(np.sqrt(np.average((scores - mean) ** 2, weights=votes)))
+
+
+def diagnosis_of_ratings(ratings: Ratings) -> RatingsDiagnosis:
     """Count what is inside a study of ratings."""
-    scores = ratings.scores if len(ratings.scores) else None
+    low, high = ratings.scale or (None, None)
+    mean, sd = _mean_and_sd(ratings.scores, ratings.votes) if len(ratings.scores) else (None, None)
     return RatingsDiagnosis(
-        format=format,
         cases=ratings.n_cases,
-        ratings=ratings.n_ratings,
+        ratings=ratings.n_votes,
         annotators=len(ratings.annotator_names),
-        annotators_per_case=Spread.of(ratings.panel.opinions_per_case),
+        annotators_per_case=Spread.of(ratings.votes_per_case),
         repeated_ratings=repeated_opinions(ratings.panel),
-        lowest=None if scores is None else float(scores.min()),
-        highest=None if scores is None else float(scores.max()),
-        mean=None if scores is None else float(scores.mean()),
-        sd=None if scores is None else float(scores.std()),
+        lowest=low,
+        highest=high,
+        mean=mean,
+        sd=sd,
         unannotated_cases=ratings.unannotated,
-        notes=tuple(notes),
     )

@@ -41,7 +41,9 @@ class Opinions:
     local : (n_mentions,)
         Conditions as positions in the support of their case.
     weights : (n_rankings,)
-        Weight of each ranking, positive.
+        Weight of each ranking, positive, times the annotators who gave it.
+    votes : (n_rankings,)
+        How many annotators gave each ranking.
     support_offsets, support
         Codes of the mentioned conditions of each case.
     """
@@ -56,6 +58,7 @@ class Opinions:
     code_offsets: IntArray
     local: IntArray
     weights: FloatArray
+    votes: IntArray
     support_offsets: IntArray
     support: IntArray
 
@@ -102,6 +105,7 @@ class Opinions:
             code_offsets=code_offsets,
             local=self.local[mentions],
             weights=self.weights[rankings],
+            votes=self.votes[rankings],
             support_offsets=support_offsets,
             support=self.support[members],
         )
@@ -152,7 +156,8 @@ def found_opinions(annotations: Annotations) -> Opinions:
         block_offsets=said.block_offsets.copy(),  # kernels are compiled for arrays that may be written
         code_offsets=said.code_offsets.copy(),
         local=said.support.local,
-        weights=said.weights.copy(),
+        weights=said.weights * said.votes,
+        votes=said.votes,
         support_offsets=offsets_from_lengths(said.support.sizes[has_opinion]),
         support=said.support.codes,
     )

@@ -20,11 +20,15 @@ from dissensus.core.ragged import (
     offsets_from_lengths,
     row_of_each,
     take_rows,
+    weighted_counts,
 )
 from dissensus.core.value import Value
 
 ANONYMOUS = -1
 """The code of an annotator without a name."""
+
+MOST_VOTES = 2**53
+"""Votes of a study add up to at most this: up to here every whole number is a float of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,8 @@ class Panel(Value):
         The group (for example the patient) of each case; empty when cases stand alone.
     case_weights : (n_cases,)
         Weight of each case in averages over cases.
+    votes : (n_opinions,)
+        How many annotators gave each opinion; more than one only where nobody is named.
     """
 
     case_names: tuple[str, ...]
@@ -56,6 +62,7 @@ class Panel(Value):
     weights: FloatArray = field(default_factory=lambda: np.empty(0))
     groups: tuple[str, ...] = ()
     case_weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    votes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -67,6 +74,7 @@ class Panel(Value):
             "annotators": frozen_integers(self.annotators),
             "weights": frozen_numbers(weights),
             "case_weights": frozen_numbers(case_weights),
+            "votes": _frozen_votes(self.votes, n_opinions),
         }
         for name, array in own.items():
             object.__setattr__(self, name, array)
@@ -86,6 +94,7 @@ class Panel(Value):
             check_not_empty("group", self.groups)
         check_weights("weights", self.weights)
         check_weights("case weights", self.case_weights)
+        _check_votes(self.votes, self.annotators)
 
     @property
     def n_cases(self) -> int:
@@ -94,13 +103,35 @@ class Panel(Value):
 
     @property
     def n_opinions(self) -> int:
-        """Number of opinions on all cases."""
+        """Number of opinions on all cases; one that several annotators share counts once."""
         return len(self.annotators)
 
     @property
     def opinions_per_case(self) -> IntArray:
-        """Number of opinions on each case, shape (n_cases,)."""
+        """Number of opinions on each case; one that several annotators share counts once, shape (n_cases,)."""
         return np.diff(self.opinion_offsets)
+
+    @property
+    def n_votes(self) -> int:
+        """Number of times that an annotator gave an opinion, on all cases."""
+        return int(self.votes.sum())
+
+    @property
+    def votes_per_case(self) -> IntArray:
+        """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
+        if not self.has_votes:
+            return self.opinions_per_case
+        return np.diff(offsets_from_lengths(self.votes)[self.opinion_offsets])
+
+    @property
+    def annotators_per_case(self) -> IntArray:
+        """Number of annotators on each case, shape (n_cases,); one with a name counts once, however many opinions."""
+        named = self.annotators != ANONYMOUS
+        case = self.case_of_opinion[named]
+        who = np.unique(case * max(len(self.annotator_names), 1) + self.annotators[named])
+        nameless = weighted_counts(self.case_of_opinion[~named], self.votes[~named], self.n_cases)
+        distinct = np.bincount(who // max(len(self.annotator_names), 1), minlength=self.n_cases)
+        return np.asarray(nameless + distinct, dtype=np.int64)
 
     @property
     def case_of_opinion(self) -> IntArray:
@@ -111,6 +142,11 @@ class Panel(Value):
     def is_weighted(self) -> bool:
         """Whether any opinion has a weight other than one."""
         return bool((self.weights != 1).any())
+
+    @property
+    def has_votes(self) -> bool:
+        """Whether several annotators share any opinion."""
+        return bool((self.votes != 1).any())
 
     @property
     def has_case_weights(self) -> bool:
@@ -136,6 +172,7 @@ class Panel(Value):
             weights=self.weights[opinions],
             groups=tuple(self.groups[i] for i in cases) if self.groups else (),
             case_weights=self.case_weights[cases],
+            votes=self.votes[opinions],
         )
         return panel, opinions
 
@@ -146,7 +183,19 @@ class Panel(Value):
             opinion_offsets=offsets_from_lengths(np.bincount(self.case_of_opinion[opinions], minlength=self.n_cases)),
             annotators=self.annotators[opinions],
             weights=self.weights[opinions],
+            votes=self.votes[opinions],
         )
+
+
+def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
+    """Say on which case, and by whom, an opinion was given."""
+    case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
+    annotator = panel.annotators[opinion]
+    if annotator == ANONYMOUS:
+        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
+    else:
+        who = f"annotator {panel.annotator_names[annotator]!r}"
+    return f"case {panel.case_names[case]!r}, {who}"
 
 
 def concatenate_panels(panels: Sequence[Panel]) -> Panel:
@@ -165,4 +214,40 @@ def concatenate_panels(panels: Sequence[Panel]) -> Panel:
         weights=np.concatenate([panel.weights for panel in panels]),
         groups=tuple(g for panel in panels for g in (panel.groups or panel.case_names)) if grouped else (),
         case_weights=np.concatenate([panel.case_weights for panel in panels]),
+        votes=np.concatenate([panel.votes for panel in panels]),
     )
+
+
+def _frozen_votes(votes: IntArray, n_opinions: int) -> IntArray:
+    """Return the votes as a read-only array of its own; one vote each takes no memory."""
+    if not len(votes):
+        return np.broadcast_to(np.int64(1), n_opinions)
+    frozen = frozen_integers(votes)
+    return frozen if (frozen != 1).any() else np.broadcast_to(np.int64(1), frozen.shape)
+
+
+def _check_votes(votes: IntArray, annotators: IntArray) -> None:
+    check_length("vote", len(votes), len(annotators))
+    wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))
+    if len(wrong):
+        raise DissensusError(
+            "votes must be whole numbers, one or more",
+            expected=f"1 to {MOST_VOTES:,}",
+            got=f"{votes[wrong[0]]} at position {wrong[0] + 1}",
+            advice="leave opinions that nobody gave out",
+        )
+    check_sum_of_votes(votes)
+    named = np.flatnonzero((votes != 1) & (annotators != ANONYMOUS))
+    if len(named):
+        raise DissensusError(
+            "an annotator with a name has one vote",
+            got=f"{votes[named[0]]} votes at position {named[0] + 1}",
+            advice="give an opinion that should count for more a weight, or leave the names of annotators out",
+        )
+
+
+def check_sum_of_votes(votes: IntArray | FloatArray) -> None:
+    """Refuse so many votes that their sum is not exact."""
+    total = votes.sum(dtype=np.float64)
+    if total > MOST_VOTES:
+        raise DissensusError("there are too many votes", expected=f"at most {MOST_VOTES:,}", got=f"{total:.3g}")

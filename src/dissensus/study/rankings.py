@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, IntArray, NestedRankings, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, IntArray, NestedRankings, Unranked
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
-from dissensus.core.ragged import frozen_integers, join_offsets, row_of_each, take_rows
+from dissensus.core.ragged import frozen_integers, join_offsets, offsets_from_lengths, row_of_each, take_rows
+from dissensus.core.receipt import tied_in_words
 from dissensus.study.diagnosis import (
     RankingsDiagnosis,
     description,
@@ -178,10 +179,13 @@ class Annotations(Study):
         confidence: str | None = None,
         annotation: str | None = None,
         weight: str | None = None,
+        votes: str | None = None,
         group: str | None = None,
         case_weight: str | None = None,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence_as: Confidence | None = None,
     ) -> Annotations:
         """Build from a table with one row per mentioned condition (pandas, polars or arrow).
 
@@ -203,8 +207,16 @@ class Annotations(Study):
             A column that tells several rankings by one annotator on one case apart.
         weight, group, case_weight
             Weight of the ranking, group of the case (for example the patient), weight of the case.
+        votes
+            How many annotators gave this ranking, 0 for none; only where the annotators have no names.
         tie_separator
             Split each condition cell at this text into tied conditions.
+        duplicates
+            What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` row, or the one
+            with the ``"best"`` rank.
+        confidence_as
+            ``"order"`` (as by default): confidences order the conditions of a ranking. ``"share"``: they share one
+            vote among them, see :func:`read_annotations`.
 
         Examples
         --------
@@ -225,10 +237,19 @@ class Annotations(Study):
             "rank": rank,
             "confidence": confidence,
             "weight": weight,
+            "votes": votes,
             "group": group,
             "case_weight": case_weight,
         }
-        return annotations_from_long(frame, conditions, columns=columns, tie_separator=tie_separator, unranked=unranked)
+        return annotations_from_long(
+            frame,
+            conditions,
+            columns=columns,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence_as,
+        )
 
     @classmethod
     @checked
@@ -243,9 +264,14 @@ class Annotations(Study):
     ) -> Annotations:
         """Build from votes: ``counts[i, k]`` anonymous annotators gave condition ``k`` on case ``i``.
 
+        Votes are counted, not listed: every number above 0 is one ranking with so many votes.
+
         Examples
         --------
-        >>> Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"]).to_rankings()
+        >>> said = Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"])
+        >>> said.n_rankings, said.votes
+        (2, array([2, 1]))
+        >>> said.to_rankings()
         [[[['cat']], [['cat']], [['frog']]]]
         """
         from dissensus.study.builders import annotations_from_counts
@@ -256,7 +282,7 @@ class Annotations(Study):
 
     @property
     def n_rankings(self) -> int:
-        """Number of rankings on all cases, abstentions included."""
+        """Number of rankings on all cases, abstentions included; one that several annotators share counts once."""
         return self.n_opinions
 
     @property
@@ -266,7 +292,7 @@ class Annotations(Study):
 
     @property
     def rankings_per_case(self) -> IntArray:
-        """Number of rankings of each case, abstentions included, shape (n_cases,)."""
+        """Number of rankings of each case, abstentions included; shared ones count once, shape (n_cases,)."""
         return self.panel.opinions_per_case
 
     @property
@@ -325,6 +351,23 @@ class Annotations(Study):
 
     # Acts ---------------------------------------------------------------------------------------------
 
+    def each_alone(self, opinions: IntArray, names: Sequence[str]) -> Annotations:
+        """Make every one of some opinions a case of its own, under new names.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
+        [[[['b']]]]
+        """
+        panel = Panel(
+            case_names=tuple(names),
+            opinion_offsets=np.arange(len(opinions) + 1),
+            annotators=self.annotators[opinions],
+            annotator_names=self.annotator_names,
+        )
+        return self._with_opinions(panel, opinions)
+
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Annotations:
         block_offsets, blocks = take_rows(self.block_offsets, opinions)
         code_offsets, mentions = take_rows(self.code_offsets, blocks)
@@ -377,7 +420,7 @@ class Annotations(Study):
             self.code_offsets,
             recoded[self.codes][order],
             self.unranked,
-        )
+        ).with_receipt(self.receipt)
 
     def with_unranked(self, unranked: Unranked) -> Annotations:
         """Give the conditions that are not mentioned another meaning.
@@ -387,7 +430,8 @@ class Annotations(Study):
         >>> Annotations.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
         'unobserved'
         """
-        return Annotations(self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes, unranked)
+        parts = (self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes)
+        return Annotations(*parts, unranked).with_receipt(self.receipt)
 
     @classmethod
     @checked
@@ -398,14 +442,23 @@ class Annotations(Study):
         *,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence: Confidence | None = None,
     ) -> tuple[Annotations, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
         from dissensus.study.tables import build_from_table
 
-        return build_from_table(table, conditions, tie_separator=tie_separator, unranked=unranked)
+        return build_from_table(
+            table,
+            conditions,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence,
+        )
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
-        """Write out as nested lists of names: case > annotator > block > condition.
+        """Write out as nested lists of names: case > annotator > block > condition; shared rankings are repeated.
 
         Examples
         --------
@@ -414,22 +467,24 @@ class Annotations(Study):
         """
         names = [self.conditions[code] for code in self.codes]
         blocks = _nest(names, self.code_offsets)
-        return _nest(_nest(blocks, self.block_offsets), self.ranking_offsets)
+        rankings = _nest(blocks, self.block_offsets)
+        repeated = [ranking for ranking, votes in zip(rankings, self.votes, strict=True) for _ in range(votes)]
+        return _nest(repeated, offsets_from_lengths(self.votes_per_case))
 
     # Telling ------------------------------------------------------------------------------------------
 
     def facts(self) -> tuple[Fact, ...]:
         """Count cases, rankings, annotators, conditions and ties, for a table."""
-        given = self.mentions_per_ranking
-        spoken = int((given > 0).sum())
+        given, votes = self.mentions_per_ranking, self.votes
+        spoken = int(votes[given > 0].sum())
         return (
             Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
-            Fact("Rankings", f"{self.n_rankings:,}", "ranking", "Rankings"),
-            Fact("Annotators per case", spread(self.rankings_per_case), "annotator", "Annotators"),
-            Fact("Conditions per ranking", spread(given[given > 0]), "condition", "Conditions"),
+            Fact("Rankings", f"{self.n_votes:,}", "ranking", "Rankings"),
+            Fact("Annotators per case", spread(self.panel.annotators_per_case), "annotator", "Annotators"),
+            Fact("Conditions per ranking", spread(given[given > 0], votes[given > 0]), "condition", "Conditions"),
             Fact("Conditions per case (support)", spread(self.support.sizes), "support", "support"),
-            Fact("Rankings with one condition", percent(int((given == 1).sum()), spoken)),
-            Fact("Rankings with a tie", percent(int(self.has_tie.sum()), spoken), "tie", "tie"),
+            Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
+            Fact("Rankings with a tie", percent(int(votes[self.has_tie].sum()), spoken), "tie", "tie"),
             Fact("Different conditions mentioned", f"{self.n_mentioned:,} of {self.n_conditions:,}"),
         )
 
@@ -437,9 +492,10 @@ class Annotations(Study):
         """Write the sentence of a methods section about the rankings."""
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
         below = "ranked last" if self.unranked == "below" else "taken as not compared"
+        people = spread(self.panel.annotators_per_case)
         return (
-            f"{cases} ranked by annotators ({spread(self.rankings_per_case)} per case); a ranking may hold ties and "
-            f"need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
+            f"{cases} ranked by annotators ({people} per case); a ranking may hold ties "
+            f"and need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
             f"mentioned were {below}."
         )
 
@@ -452,10 +508,18 @@ class Annotations(Study):
             "largest tie of a ranking (1: no tie)": largest,
         }
         return (
-            Distribution("annotators per case", self.rankings_per_case),
+            Distribution("annotators per case", self.panel.annotators_per_case),
             Distribution("different conditions per case", self.support.sizes),
-            *(Distribution(title, values, "rankings", per_case=False) for title, values in per_ranking.items()),
+            *(
+                Distribution(title, values, "rankings", self.votes, per_case=False)
+                for title, values in per_ranking.items()
+            ),
         )
+
+    @property
+    def detail(self) -> IntArray:
+        """Number of blocks of each ranking, shape (n_rankings,)."""
+        return self.blocks_per_ranking
 
     def said(self, opinion: int, code: Callable[[int], int]) -> list[int]:
         """Write one ranking as a flat list of codes; a condition tied with the one before it is minus its code minus 1.
@@ -476,17 +540,15 @@ class Annotations(Study):
         >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
         'Melanoma, then Hemangioma and Nevus tied'
         """
-        blocks = [[self.conditions[code] for code in block] for block in self._blocks(opinion)]
-        named = [block[0] if len(block) == 1 else f"{', '.join(block[:-1])} and {block[-1]} tied" for block in blocks]
-        return ", then ".join(named) or "no condition"
+        return tied_in_words([self.conditions[code] for code in block] for block in self._blocks(opinion))
 
     def _blocks(self, opinion: int) -> list[list[int]]:
         offsets = self.code_offsets[self.block_offsets[opinion] : self.block_offsets[opinion + 1] + 1]
         return [self.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
 
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RankingsDiagnosis:  # noqa: A002
+    def diagnosis(self) -> RankingsDiagnosis:
         """Count rankings, conditions and ties, and look for what may be wrong."""
-        return diagnosis_of_rankings(self, format, notes)
+        return diagnosis_of_rankings(self)
 
     def __repr__(self) -> str:
         return description(self)

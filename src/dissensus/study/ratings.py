@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, KeyArray, Unranked
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_numbers, offsets_from_lengths, weighted_counts
-from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, place_of
+from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, voted_panel
 from dissensus.study.diagnosis import RatingsDiagnosis, diagnosis_of_ratings, plural, spread
-from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels
+from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels, place_of
 from dissensus.study.study import Distribution, Fact, Study
 
 if TYPE_CHECKING:
@@ -132,15 +132,15 @@ class Ratings(Study):
 
         Examples
         --------
-        >>> Ratings.from_counts([[2, 1]], levels=[0.0, 1.0]).scores
-        array([0., 0., 1.])
+        >>> said = Ratings.from_counts([[2, 1]], levels=[0.0, 1.0])
+        >>> said.scores, said.votes
+        (array([0., 1.]), array([2, 1]))
         """
-        votes = checked_counts(counts)
+        matrix = checked_counts(counts)
         numbers = as_numbers("levels", levels)
-        check_length("level", numbers.size, votes.shape[1])
-        scores = np.repeat(np.tile(numbers, len(votes)), votes.ravel())
-        names = numbered_names(case_names, len(votes))
-        return cls(_anonymous_panel(names, votes.sum(axis=1), groups), scores)
+        check_length("level", numbers.size, matrix.shape[1])
+        panel = voted_panel(matrix, numbered_names(case_names, len(matrix)), groups)
+        return cls(panel, numbers[np.nonzero(matrix)[1]])
 
     @classmethod
     @checked
@@ -152,9 +152,12 @@ class Ratings(Study):
         annotator: str | None = None,
         score: str | None = None,
         weight: str | None = None,
+        votes: str | None = None,
         group: str | None = None,
     ) -> Ratings:
         """Build from a table with one row per rating (pandas, polars or arrow); a missing score is no rating.
+
+        A column of votes says how many annotators gave the score, 0 for none.
 
         Examples
         --------
@@ -164,7 +167,14 @@ class Ratings(Study):
         """
         from dissensus.study.tables import polars_frame
 
-        columns = {"case": case, "annotator": annotator, "score": score, "weight": weight, "group": group}
+        columns = {
+            "case": case,
+            "annotator": annotator,
+            "score": score,
+            "weight": weight,
+            "votes": votes,
+            "group": group,
+        }
         return ratings_from_table(polars_frame(frame), columns)
 
     @classmethod
@@ -176,13 +186,15 @@ class Ratings(Study):
         *,
         tie_separator: str | None = None,  # noqa: ARG003
         unranked: Unranked | None = None,  # noqa: ARG003
+        duplicates: Duplicates = "refuse",  # noqa: ARG003
+        confidence: Confidence | None = None,  # noqa: ARG003
     ) -> tuple[Ratings, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
-        return _ratings_from_roles(table), ()
+        return _ratings_from_roles(table)
 
     @property
     def n_ratings(self) -> int:
-        """Number of ratings on all cases."""
+        """Number of ratings on all cases; one that several annotators share counts once."""
         return self.n_opinions
 
     @property
@@ -210,9 +222,10 @@ class Ratings(Study):
             raise DissensusError("no case has any rating", got=f"{self.n_cases} cases without ratings")
         case = said.panel.case_of_opinion
         rated, case = np.unique(case, return_inverse=True)
-        totals = weighted_counts(case, said.weights, len(rated))
-        means = weighted_counts(case, said.weights * said.scores, len(rated)) / totals
-        squares = weighted_counts(case, said.weights * (said.scores - means[case]) ** 2, len(rated))
+        weights = said.weights * said.votes
+        totals = weighted_counts(case, weights, len(rated))
+        means = weighted_counts(case, weights * said.scores, len(rated)) / totals
+        squares = weighted_counts(case, weights * (said.scores - means[case]) ** 2, len(rated))
         names = np.array(self.case_names, dtype=object)
         kept = tuple(names[rated].tolist())
         return Moments(kept, tuple(np.delete(names, rated).tolist()), case_keys(kept), totals, means, squares)
@@ -236,22 +249,22 @@ class Ratings(Study):
         low_and_high = "{:g} to {:g}".format(*self.scale) if self.scale else NO_SCORES
         return (
             Fact("Cases", f"{self.n_cases:,}", "case", "Cases"),
-            Fact("Ratings", f"{self.n_ratings:,}", "rating", "Ratings"),
-            Fact("Annotators per case", spread(self.panel.opinions_per_case), "annotator", "Annotators"),
+            Fact("Ratings", f"{self.n_votes:,}", "rating", "Ratings"),
+            Fact("Annotators per case", spread(self.panel.votes_per_case), "annotator", "Annotators"),
             Fact("Lowest and highest rating", low_and_high),
-            Fact("Average rating", f"{self.scores.mean():.3g}" if self.scale else NO_SCORES),
+            Fact("Average rating", f"{np.average(self.scores, weights=self.votes):.3g}" if self.scale else NO_SCORES),
         )
 
     def methods(self) -> str:
         """Write the sentence of a methods section about the ratings."""
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
-        return f"{cases} rated by annotators ({spread(self.panel.opinions_per_case)} per case)."
+        return f"{cases} rated by annotators ({spread(self.panel.votes_per_case)} per case)."
 
     def distributions(self) -> tuple[Distribution, ...]:
         """Return how many annotators there are, and the scores."""
         return (
-            Distribution("annotators per case", self.panel.opinions_per_case),
-            Distribution("score", self.scores, "ratings", per_case=False, are_counts=False),
+            Distribution("annotators per case", self.panel.votes_per_case),
+            Distribution("score", self.scores, "ratings", self.votes, per_case=False, are_counts=False),
         )
 
     def said(self, opinion: int, code: Callable[[int], int]) -> list[float]:  # noqa: ARG002 - scores name no conditions
@@ -262,14 +275,14 @@ class Ratings(Study):
         """Write one rating in words."""
         return f"{self.scores[opinion]:g}"
 
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> RatingsDiagnosis:  # noqa: A002
+    def diagnosis(self) -> RatingsDiagnosis:
         """Count ratings and summarise the scores."""
-        return diagnosis_of_ratings(self, format, notes)
+        return diagnosis_of_ratings(self)
 
     def __repr__(self) -> str:
         span = " from {:g} to {:g}".format(*self.scale) if self.scale else ""
         missing = f"; {plural(len(self.unannotated), 'case')} without a rating" if self.unannotated else ""
-        return f"Ratings: {plural(self.n_cases, 'case')}, {plural(self.n_ratings, 'rating')}{span}{missing}"
+        return f"Ratings: {plural(self.n_cases, 'case')}, {plural(self.n_votes, 'rating')}{span}{missing}"
 
 
 def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[str] | None) -> Panel:
@@ -283,23 +296,24 @@ def _anonymous_panel(names: tuple[str, ...], sizes: IntArray, groups: Sequence[s
 
 def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -> Ratings:
     """Build ratings from a table; see :meth:`Ratings.from_long`."""
-    return _ratings_from_roles(named_by_roles(table, columns))
-
-
-def named_by_roles(table: pl.DataFrame, columns: Mapping[str, str | None]) -> pl.DataFrame:
-    """Keep the columns that have a role in a table of ratings, under the role's name."""
     from dissensus.study import tables
 
-    aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "group")}
+    return _ratings_from_roles(tables.with_roles(table, roles_of_ratings(table, columns)))[0]
+
+
+def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the column of each role in a table of ratings."""
+    from dissensus.study import tables
+
+    aliases = {role: tables.ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
     aliases["score"] = SCORE_NAMES
-    roles = tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
-    return tables.with_roles(table, roles)
+    return tables.find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
 
 
-def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
+def _ratings_from_roles(table: pl.DataFrame) -> tuple[Ratings, tuple[Note, ...]]:
     from dissensus.study import tables
 
-    table = tables.tidied(table)
+    table, notes = tables.without_zero_votes(tables.tidied(table))
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
@@ -308,6 +322,7 @@ def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
     order = np.argsort(case, kind="stable")
     order = order[table["score"].is_not_null().to_numpy()[order]]
     weights = table["weight"].fill_null(1.0).to_numpy()[order] if "weight" in table.columns else np.empty(0)
+    votes = table["votes"].fill_null(1.0).to_numpy()[order] if "votes" in table.columns else np.empty(0)
     panel = Panel(
         case_names=names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[order], minlength=len(names))),
@@ -315,5 +330,6 @@ def _ratings_from_roles(table: pl.DataFrame) -> Ratings:
         annotator_names=annotator_names,
         weights=weights,
         groups=tables.case_groups(table, case),
+        votes=votes.astype(np.int64),
     )
-    return Ratings(panel, table["score"].fill_null(0.0).to_numpy()[order])
+    return Ratings(panel, table["score"].fill_null(0.0).to_numpy()[order]), notes

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import Cases
+from dissensus.core.names import Cases, known_name
 from dissensus.core.notes import Note
+from dissensus.core.receipt import Received, shared_receipt, shortened, spaced
 from dissensus.core.registry import Family, Registered
-from dissensus.core.value import Value
 from dissensus.study.panel import Panel
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Distribution:
         The numbers.
     unit
         What has one number each, in the plural: ``"cases"``, ``"rankings"``.
+    votes : (n_opinions,)
+        How often each number of an opinion counts; nothing for once each.
     per_case, are_counts
         Whether each case has a number, or each opinion; whether they are counts, or scores on a scale.
     """
@@ -60,11 +62,12 @@ class Distribution:
     title: str
     values: IntArray | FloatArray
     unit: str = "cases"
+    votes: IntArray | None = None
     per_case: bool = True
     are_counts: bool = True
 
 
-class Study(Value, Registered, ABC):
+class Study(Received, Registered, ABC):
     """Hold what annotators said about the cases of a study; :class:`Annotations` and :class:`Ratings` are two kinds.
 
     A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
@@ -82,6 +85,8 @@ class Study(Value, Registered, ABC):
         The cases and who gave an opinion on them.
     conditions
         Names of the conditions; empty where opinions do not name any.
+    receipt
+        What was understood of the file that it was read from; none if it was built in memory.
 
     Examples
     --------
@@ -127,6 +132,11 @@ class Study(Value, Registered, ABC):
         return self.panel.weights
 
     @property
+    def votes(self) -> IntArray:
+        """How many annotators gave each opinion; more than one only where nobody is named."""
+        return self.panel.votes
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Group of each case; empty when cases stand alone."""
         return self.panel.groups
@@ -143,8 +153,18 @@ class Study(Value, Registered, ABC):
 
     @property
     def n_opinions(self) -> int:
-        """Number of opinions on all cases, abstentions included."""
+        """Number of opinions on all cases, abstentions included; one that several annotators share counts once."""
         return self.panel.n_opinions
+
+    @property
+    def n_votes(self) -> int:
+        """Number of times that an annotator gave an opinion, on all cases."""
+        return self.panel.n_votes
+
+    @property
+    def votes_per_case(self) -> IntArray:
+        """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
+        return self.panel.votes_per_case
 
     @property
     def n_conditions(self) -> int:
@@ -189,7 +209,21 @@ class Study(Value, Registered, ABC):
         >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
         array([5.])
         """
-        return self._with_opinions(*self.panel.select(self.panel.positions(cases)))
+        return self._with_opinions(*self.panel.select(self.panel.positions(cases))).with_receipt(self.receipt)
+
+    def without(self, annotators: Sequence[str]) -> Self:
+        """Leave out what some annotators said; all cases stay, and all names.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+        >>> said.without(["A"]).to_rankings()
+        [[[['b']]]]
+        """
+        codes = [self.annotator_names.index(known_name("annotator", name, self.annotator_names)) for name in annotators]
+        kept = np.flatnonzero(~np.isin(self.annotators, codes))
+        return self._with_opinions(self.panel.keep(kept), kept)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
@@ -211,7 +245,7 @@ class Study(Value, Registered, ABC):
                 expected=f"studies of the kind {kinds[0] if cls is Study else cls.__name__}",
                 got=listing(dict.fromkeys(kinds)),
             )
-        return parts[0]._joined(parts)
+        return parts[0]._joined(parts).with_receipt(shared_receipt(list(parts)))
 
     @classmethod
     def checked(cls, said: object, who: str) -> Self:
@@ -244,6 +278,8 @@ class Study(Value, Registered, ABC):
         *,
         tie_separator: str | None = None,
         unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence: Confidence | None = None,
     ) -> tuple[Self, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
 
@@ -278,12 +314,39 @@ class Study(Value, Registered, ABC):
         """Write one opinion in words."""
 
     @property
+    def detail(self) -> IntArray:
+        """How much each opinion says, to choose those that are shown first, shape (n_opinions,)."""
+        return np.ones(self.n_opinions, dtype=np.int64)
+
+    def examples(self, most: int = 3) -> tuple[str, ...]:
+        """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
+        ('an annotator on case x said: 1', 'an annotator on case y said: 5')
+        """
+        said = np.where(self.is_abstention, 0, self.detail)
+        order = np.lexsort((-said, self.panel.case_of_opinion))
+        best = order[np.unique(self.panel.case_of_opinion[order], return_index=True)[1]]
+        telling, others = best[said[best] > 1], best[said[best] == 1]
+        chosen = [*spaced(telling, most), *spaced(others, max(0, most - len(telling)))]
+        return tuple(shortened(self._sentence(opinion)) for opinion in sorted(chosen))
+
+    def _sentence(self, opinion: int) -> str:
+        annotator, votes = int(self.annotators[opinion]), int(self.votes[opinion])
+        nobody = "an annotator" if votes == 1 else f"{votes} annotators"
+        who = nobody if annotator < 0 else f"annotator {self.annotator_names[annotator]}"
+        return f"{who} on case {self.case_names[self.panel.case_of_opinion[opinion]]} said: {self.words(opinion)}"
+
+    @property
     def scale(self) -> tuple[float, float] | None:
         """The lowest and the highest score, where opinions are scores."""
         return None
 
     @abstractmethod
-    def diagnosis(self, *, format: str = "", notes: Sequence[Note] = ()) -> Diagnosis:  # noqa: A002
+    def diagnosis(self) -> Diagnosis:
         """Count what is inside and look for what may be wrong; see :func:`dissensus.diagnose`."""
 
     # Storing ------------------------------------------------------------------------------------------

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.study.builders import assemble, unknown_condition
-from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
+from dissensus.study.repeats import without_repeats
+from dissensus.study.soft_votes import soft_votes
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -40,6 +43,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "position"),
     "confidence": ("confidence",),
     "weight": ("weight",),
+    "votes": ("votes", "n_votes", "num_votes", "vote_count"),
     "group": ("group", "group_id", "patient", "patient_id"),
     "case_weight": ("case_weight",),
     "unranked": ("unranked",),
@@ -47,11 +51,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """The roles a column can have, and the names by which it is recognised, first choice first."""
 
 NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked")
-NUMBERS = ("rank", "confidence", "score", "weight", "case_weight")
+NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
 INTEGER = r"^\s*[+-]?\d+(\.0*)?\s*$"
 """What an integer label looks like, also where a missing value has turned it into a float."""
 EXPECTED_RANK = "1 for the best, then larger numbers; equal ranks are ties, gaps do not matter"
+EXPECTED_VOTES = "how many annotators gave the opinion: a whole number, 0 for none"
 EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cell if it is not mentioned"
+SAID = ("annotator", "annotation", "condition", "rank", "confidence", "score", "weight")
+"""Roles of an opinion, which a row without votes does not hold."""
 ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
@@ -63,12 +70,20 @@ def annotations_from_long(
     columns: Mapping[str, str | None],
     tie_separator: str | None,
     unranked: Unranked | None,
+    duplicates: Duplicates,
+    confidence: Confidence | None,
 ) -> Annotations:
     """Build from any data frame; see :meth:`Annotations.from_long`."""
     table = polars_frame(frame)
-    roles = without_second_order(find_columns(table.columns, columns), columns)
-    named = with_roles(table, roles)
-    return build_from_table(named, conditions, tie_separator=tie_separator, unranked=unranked)[0]
+    roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
+    return build_from_table(
+        with_roles(table, roles),
+        conditions,
+        tie_separator=tie_separator,
+        unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
+    )[0]
 
 
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
@@ -147,8 +162,15 @@ def check_roles(given: Mapping[str, str | None], known: Iterable[str]) -> None:
         )
 
 
-def without_second_order(roles: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """Settle which column orders the conditions: the one asked for, else the rank before the confidence."""
+def without_second_order(
+    roles: Mapping[str, str], given: Mapping[str, str | None], confidence: Confidence | None = None
+) -> dict[str, str]:
+    """Settle which column orders the conditions: the one asked for, else the rank before the confidence.
+
+    To say what confidences are used for is to ask for them.
+    """
+    if confidence is not None and "confidence" in roles:
+        given = {**given, "confidence": roles["confidence"]}
     if given.get("rank") is not None and given.get("confidence") is not None:
         raise DissensusError(
             "a rank column and a confidence column are both asked for",
@@ -192,13 +214,16 @@ def build_from_table(
     *,
     tie_separator: str | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
 ) -> tuple[Annotations, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
-    Rows without a condition are abstentions, and rows with a case alone are unannotated cases. In a table
-    that numbers its annotations and has ranks, as the canonical one does, rows that hold nothing but a
-    condition or nothing but an annotator declare names.
+    Rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows with 0
+    votes, whose conditions are known nevertheless. In a table that numbers its annotations and has ranks, as the
+    canonical one does, rows that hold nothing but a condition or nothing but an annotator declare names.
     """
+    _check_confidence(table, confidence)
     table = tidied(table, tie_separator)
     meaning = unranked or _declared_unranked(table)
     table, declared = _without_declarations(table)
@@ -206,6 +231,7 @@ def build_from_table(
     with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
         annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
         conditions_found = pool.submit(label_codes, table, known)
+        table, notes_on_votes = without_zero_votes(table)
         case, case_names = case_codes(table["case"])
         annotator, annotator_names = annotators_found.result()
         rankings = _Rankings.of(_opinion_keys(table, case, annotator, len(annotator_names)), case)
@@ -217,11 +243,30 @@ def build_from_table(
             weights=repeated_number(table, "weight", rankings.of_row),
             groups=case_groups(table, case),
             case_weights=repeated_number(table, "case_weight", case),
+            votes=repeated_number(table, "votes", rankings.of_row).astype(np.int64),
         )
         mentioned, notes = _mentioned(table)
         rank = _rank_numbers(table)
         codes, names = conditions_found.result()
-    return _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning), notes
+    mentioned, repeated = without_repeats(duplicates, names, panel, rankings.of_row, rank, codes, mentioned)
+    said = _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning)
+    if confidence != "share":
+        return said, (*notes_on_votes, *notes, *repeated)
+    order = np.lexsort((codes[mentioned], rank[mentioned], rankings.of_row[mentioned]))
+    votes, shared = soft_votes(said, -rank[mentioned][order])
+    return votes, (*notes_on_votes, *notes, *repeated, *shared)
+
+
+def _check_confidence(table: pl.DataFrame, confidence: Confidence | None) -> None:
+    if confidence is None:
+        return
+    check_choice("confidence", confidence, get_args(Confidence))
+    if "confidence" not in table.columns:
+        raise DissensusError(
+            "there are no confidences to use",
+            expected="a column 'confidence', or one that is named (--column confidence=NAME)",
+            got=f"columns {listing(table.columns, most=12)}",
+        )
 
 
 # Tidying ----------------------------------------------------------------------------------------------
@@ -269,7 +314,8 @@ def _number(table: pl.DataFrame, role: str) -> pl.Series:
         column = column.str.strip_chars().replace("", None)
         number = column.cast(pl.Float64, strict=False)
     wrong = number.is_null() & column.is_not_null()
-    refuse_rows(table, wrong, role, f"a {role.replace('_', ' ')} is not a number", expected="a number")
+    what = "a number of votes" if role == "votes" else f"a {role.replace('_', ' ')}"
+    refuse_rows(table, wrong, role, f"{what} is not a number", expected="a number")
     return number
 
 
@@ -317,6 +363,34 @@ def _holds_one_of(table: pl.DataFrame, declares: Sequence[str]) -> pl.Series:
     given = [role for role in table.columns if role not in ("case", "unranked", ROW)]
     filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
     return table.select((filled == 1) & pl.any_horizontal(pl.col(declares).is_not_null())).to_series()
+
+
+def without_zero_votes(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+    """Empty the rows that nobody voted for, so that only their case is left, and note how many there are."""
+    if "votes" not in table.columns:
+        return table, ()
+    _check_votes(table)
+    nobody = table["votes"] == 0
+    if not nobody.any():
+        return table, ()
+    said = [role for role in SAID if role in table.columns]
+    table = table.with_columns(pl.when(pl.col("votes") != 0).then(pl.col(role)).alias(role) for role in said)
+    return table, (Note("rows with 0 votes", int(nobody.sum()), "kept as conditions that nobody chose"),)
+
+
+def _check_votes(table: pl.DataFrame) -> None:
+    votes = table["votes"].fill_null(1.0)
+    wrong = ~((votes >= 0) & (votes <= MOST_VOTES) & (votes == votes.floor()))
+    refuse_rows(table, wrong, "votes", "votes are not a whole number, zero or more", expected=EXPECTED_VOTES)
+    if "annotator" in table.columns:
+        refuse_rows(
+            table,
+            (votes > 1) & table["annotator"].is_not_null(),
+            "votes",
+            "an annotator with a name has one vote",
+            expected="votes only where annotators have no names",
+            advice="if the number says how much an opinion counts, it is a weight: --column weight=NAME (weight=NAME)",
+        )
 
 
 def _declared_unranked(table: pl.DataFrame) -> Unranked:
@@ -379,7 +453,7 @@ def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[Int
         known = tuple(sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
     if integers and code_of.keys().isdisjoint(labels):
-        code_of = {label: int(float(label)) for label in labels if 0 <= int(float(label)) < len(known)}
+        code_of = {label: int(float(label)) for label in labels if 0 <= float(label) < len(known)}
     unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
         row = (table["condition"] == unknown[0]).arg_max() or 0
@@ -387,13 +461,16 @@ def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[Int
     return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
 
 
-def integers_need_names(labels: Sequence[str]) -> DissensusError:
+GIVE_CONDITIONS = "give the list (conditions=[...], --conditions FILE with one name per line)"
+
+
+def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
     """Build the error for integer labels that come without the names they stand for."""
     return DissensusError(
         "integer labels need a list of conditions",
         expected="the names of the conditions in the order of their codes",
         got=f"labels {listing(labels)} without a list",
-        advice="give the list (conditions=[...], --conditions FILE with one name per line)",
+        advice=advice,
     )
 
 
@@ -582,16 +659,11 @@ def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
 
 
 def _not_constant(role: str, table: pl.DataFrame, row: int) -> DissensusError:
-    whole = "ranking" if role == "weight" else "case"
+    whole = "ranking" if role in ("weight", "votes") else "case"
+    what = "number of votes" if role == "votes" else role.replace("_", " ")
     return DissensusError(
-        f"the {role.replace('_', ' ')} changes within one {whole}",
-        expected=f"one {role.replace('_', ' ')} for all rows of a {whole}",
+        f"the {what} changes within one {whole}",
+        expected=f"one {what} for all rows of a {whole}",
         got=repr(table[role][row]),
         where=place(table, row),
     )
-
-
-def notes_on_columns(columns: Iterable[str], roles: Mapping[str, str]) -> tuple[Note, ...]:
-    """Note the columns that no role uses."""
-    spare = tuple(column for column in columns if column not in roles.values())
-    return (Note("columns without a role", len(spare), "not used", spare),) if spare else ()

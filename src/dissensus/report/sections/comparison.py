@@ -23,9 +23,7 @@ class ComparisonSection(ReportSection):
         label = evaluation.runs[evaluation.reference].label
         own = [found for found in comparison.differences if found.run == label]
         return {
-            "differences": [
-                (found, verdict(evaluation, found), probability_better(evaluation, found)) for found in own
-            ],
+            "differences": [(found, verdict(found), probability_better(found)) for found in own],
             "main_metric": evaluation.metrics[0].name,
             "flips": flips(comparison),
         }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.aliases import IntArray
+from dissensus.core.errors import listing
+from dissensus.core.names import visible
+from dissensus.core.receipt import Receipt
 from dissensus.evaluation.glossary import term
 from dissensus.evaluation.sentences import joined
 from dissensus.evaluation.words import counted
@@ -17,6 +21,10 @@ from dissensus.study.study import Fact
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
+
+
+MOST_NAMES = 12
+"""How many columns of one role are named."""
 
 
 class Data(ReportSection):
@@ -32,7 +40,28 @@ class Data(ReportSection):
         groups = {"all cases": np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
         counts = [subject.evaluation.study.select(cases).facts() for cases in groups.values()]
         rows = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
-        return {"introduction": introduction(subject.evaluation), "columns": list(groups), "rows": rows}
+        return {
+            "introduction": introduction(subject.evaluation),
+            "columns": list(groups),
+            "rows": rows,
+            "receipts": [_told(receipt) for receipt in subject.evaluation.receipts],
+        }
+
+
+def _told(receipt: Receipt) -> dict[str, Any]:
+    """Write a receipt as a title and lists of sentences; characters that hide are shown."""
+    roles = [f"{role or 'not used'}: {listing(names, most=MOST_NAMES)}" for (role, _), names in receipt.roles().items()]
+    lists = {
+        "Columns": roles,
+        "Assumed": receipt.assumed,
+        "Noted": [str(note) for note in receipt.notes],
+        "For example": receipt.examples,
+    }
+    title = f"{FilePath(receipt.path).name}: read as {receipt.understood}"
+    return {
+        "title": visible(title),
+        "lists": {name: [visible(line) for line in lines] for name, lines in lists.items() if lines},
+    }
 
 
 def _linked(fact: Fact) -> Markup:
@@ -58,7 +87,7 @@ def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel = evaluation.study.panel
     people = len(panel.annotator_names)
-    opinions = counted(panel.n_opinions, evaluation.study.opinion)
+    opinions = counted(panel.n_votes, evaluation.study.opinion)
     who = f"by {counted(people, 'named annotator')}" if people else "by anonymous annotators"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),

@@ -153,7 +153,7 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 def _who(evaluation: Evaluation) -> str:
     panel = evaluation.study.panel
     people = counted(len(panel.annotator_names), "named annotator") if panel.annotator_names else "Anonymous annotators"
-    return f"{people}, {spread(panel.opinions_per_case)} per case. Qualifications and training: {AUTHORS}"
+    return f"{people}, {spread(panel.votes_per_case)} per case. Qualifications and training: {AUTHORS}"
 
 
 def _variability(evaluation: Evaluation) -> str:

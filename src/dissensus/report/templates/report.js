@@ -557,18 +557,22 @@
     return names.map((name) => name ?? "anonymous").join(", ");
   }
 
+  const votes = (people) => people.reduce((sum, code) => sum + (code < 0 ? -code : 1), 0);
+  const singly = (people) => people.flatMap((code) => (code < 0 ? Array(-code).fill(-1) : code)).map((code) => [code]);
+
   const MANY = 12;
   function opinionRows(i) {
     const given = cases.opinions[i];
-    const total = given.reduce((sum, [, people]) => sum + people.length, 0);
+    const total = given.reduce((sum, [, people]) => sum + votes(people), 0);
     const grouped = total > MANY;
     let count = 0;
     return given.flatMap(([said, people, weight]) => {
-      const each = grouped ? [people] : people.map((one) => [one]);
+      const each = grouped ? [people] : singly(people);
       return each.map((some) => {
-        count += some.length;
-        const label = who(some, some.length > 1 ? plural(some.length, "annotator") : grouped ? "1 annotator" : `Annotator ${count}`);
-        const times = some.length > 1 && some.some((code) => code >= 0) ? ` (${some.length})` : "";
+        const size = votes(some);
+        count += size;
+        const label = who(some, size > 1 ? plural(size, "annotator") : grouped ? "1 annotator" : `Annotator ${count}`);
+        const times = size > 1 && some.some((code) => code >= 0) ? ` (${size})` : "";
         return { said, label: label + times + (weight === undefined ? "" : `, weight ${weight}`) };
       });
     });
@@ -675,7 +679,7 @@
 
   function supportersSentence(i) {
     if (isRated) return [];
-    const rows = cases.opinions[i].map(([said, people]) => [blocksOf(said)[0] ?? [], people.length]);
+    const rows = cases.opinions[i].map(([said, people]) => [blocksOf(said)[0] ?? [], votes(people)]);
     const total = rows.reduce((sum, [, count]) => sum + count, 0);
     if (total === 1) return ["Only one annotator gave an opinion, so much of it is trust. "];
     const winner = run().winner[i];

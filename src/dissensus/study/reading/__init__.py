@@ -6,37 +6,43 @@ import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING
 
-from dissensus.core.aliases import Path, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Unranked
 from dissensus.core.arguments import checked
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError
+from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
-from dissensus.core.notes import Note
+from dissensus.core.limits import Limits
+from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
-from dissensus.study.reading.format import Format, Options, known_formats
+from dissensus.study.reading.format import Format, Options, Parsed, known_formats
+from dissensus.study.reading.json_values import objects_of
 from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_ratings"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, in which format, and what was found on the way.
+    """What was read, and what was understood of it.
 
     Attributes
     ----------
     study
         Annotations or ratings, whichever the file holds.
-    format, notes
-        The name of the format, and what was skipped or deserves a look.
+    receipt
+        The format, the role of every column, what was skipped or assumed, and a few opinions in words.
     source
         The file as it was read, without what was made of it.
     """
 
     study: Study
-    format: str
-    notes: tuple[Note, ...]
+    receipt: Receipt
     source: Source = field(repr=False)
 
     @property
@@ -54,33 +60,53 @@ class Reading:
 
 @checked
 def read_annotations(
-    path: Path,
+    path: Path | Sequence[Path],
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
     columns: Mapping[str, str | None] | None = None,
+    ignore: Sequence[str] = (),
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
+    lists: Lists | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
 
     Parameters
     ----------
     path
-        CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib, or a directory of PrefLib or doccano files.
+        CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or a
+        list of files, with one table or JSON file per annotator.
     format
         Name of the format; by default it is recognised from the content.
     conditions
         Names of all conditions in order; needed when the file holds integer codes.
     columns
         Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
+    ignore
+        Columns (or keys of records) to leave out, as if the file did not have them.
     tie_separator
         Split condition cells at this text into tied conditions, for example ``"|"``.
     bucket_order
         Names of ranked groups, best first, for Label Studio's Ranker with buckets.
     unranked
         ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
+    duplicates
+        What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the file,
+        or the one with the ``"best"`` rank.
+    confidence
+        What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
+        ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
+        condition becomes a ranking of its own with that weight.
+    lists
+        What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
+        the ``"order"`` (best first) or the ``"tie"`` of one.
+    limits
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
     Raises
     ------
@@ -107,29 +133,38 @@ def read_annotations(
         format,
         conditions=conditions,
         columns=columns,
+        ignore=ignore,
         tie_separator=tie_separator,
         bucket_order=bucket_order,
         unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
+        lists=lists,
+        limits=limits,
     )
     said = reading.rankings
-    lost = [str(note) for note in reading.notes if note.lost]
-    if lost:
-        warnings.warn(f"{path}: {'; '.join(lost)}", DissensusWarning, stacklevel=2)
+    if reading.receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
     return said
 
 
 @checked
 def examine_annotations(
-    path: Path,
+    path: Path | Sequence[Path],
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
     columns: Mapping[str, str | None] | None = None,
+    ignore: Sequence[str] = (),
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
+    duplicates: Duplicates = "refuse",
+    confidence: Confidence | None = None,
+    lists: Lists | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Reading:
-    r"""Read rankings or ratings, whichever a file holds, and keep the notes on what was found.
+    r"""Read rankings or ratings, whichever a file holds, and tell what was understood of it.
 
     The parameters are those of :func:`read_annotations`.
 
@@ -141,7 +176,7 @@ def examine_annotations(
     ...     file = Path(folder, "stars.csv")
     ...     _ = file.write_text("case,annotator,score\nc1,Ann,4\n", encoding="utf-8")
     ...     reading = examine_annotations(file)
-    >>> reading.format, reading.study
+    >>> reading.receipt.format, reading.study
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
     options = Options(
@@ -150,27 +185,86 @@ def examine_annotations(
         tie_separator=tie_separator,
         bucket_order=tuple(bucket_order) if bucket_order is not None else None,
         unranked=unranked,
+        duplicates=duplicates,
+        confidence=confidence,
+        lists=lists,
+        format_is_given=format is not None,
+        limits=Limits.given(limits),
     )
-    source = open_source(path)
-    chosen = Format.family.find(format)() if format else recognised_format(source, options.columns)
+    source = without_columns(_opened(path, options.limits), ignore)
+    chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
-        study, notes = _parsed(chosen, source, options)
+        study, receipt = _parsed(chosen, source, options)
+        receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
-        raise error if str(path) in error.where else error.at(str(path)) from None
-    return Reading(study, chosen.id, notes, replace(source, content=None))
+        place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+        raise error if place in error.where or _names_a_file(source, error) else error.at(place) from None
+    return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
 
 
-def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, tuple[Note, ...]]:
+def _opened(path: Path | Sequence[Path], limits: Limits) -> Source:
+    if isinstance(path, str | PathLike):
+        return open_source(path, limits)
+    from dissensus.study.reading.annotator_files import listed_files
+
+    return listed_files(path)
+
+
+def _names_a_file(source: Source, error: DissensusError) -> bool:
+    """Tell an error that names the file of a directory in which it is."""
+    return source.kind == "directory" and any(str(path) in error.where for path in source.content)
+
+
+def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
     parsed = chosen.parse(source, options)
     known = options.conditions if options.conditions is not None else parsed.conditions
     study, notes = chosen.study.from_roles(
-        parsed.frame, known, tie_separator=parsed.tie_separator, unranked=options.unranked
+        parsed.frame,
+        known,
+        tie_separator=parsed.tie_separator,
+        unranked=options.unranked,
+        duplicates=options.duplicates,
+        confidence=options.confidence,
     )
-    return study, (*parsed.notes, *notes)
+    receipt = Receipt(
+        str(source.path),
+        chosen.id,
+        options.format_is_given,
+        columns=parsed.columns,
+        assumed=tuple(dict.fromkeys((*parsed.assumed, *_assumed(study, parsed, options)))),
+        notes=(*parsed.notes, *notes),
+        examples=study.examples(),
+    )
+    return study, receipt
+
+
+def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
+    """Say what every format takes for granted: codes stand for the given names, and silence means below."""
+    sentences = []
+    known, has_names = options.conditions, "condition" in parsed.frame.columns
+    if known is not None and has_names and _are_codes(parsed.frame["condition"], known):
+        sentences.append(codes_in_words(known))
+    is_said = options.unranked is not None or "unranked" in parsed.frame.columns
+    if isinstance(study, Annotations) and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+        sentences.append("what an annotator does not mention ranks below what they mention")
+    return sentences
+
+
+def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:
+    """Tell integers from names, as the builder of studies does."""
+    from dissensus.study.tables import INTEGER
+
+    found = labels.drop_nulls().unique().cast(str)
+    return bool(len(found)) and bool(found.str.contains(INTEGER).all()) and set(conditions).isdisjoint(found)
 
 
 @checked
-def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None) -> Ratings:
+def read_ratings(
+    path: Path,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    limits: Mapping[str, int | str] | None = None,
+) -> Ratings:
     r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
 
     Parameters
@@ -179,6 +273,8 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
         The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
     columns
         Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
+    limits
+        What a file may ask for; see :func:`read_annotations`.
 
     Examples
     --------
@@ -190,15 +286,19 @@ def read_ratings(path: Path, *, columns: Mapping[str, str | None] | None = None)
     ...     read_ratings(file, columns={"score": "stars"})
     Ratings: 1 case, 2 ratings from 4 to 5
     """
-    return Ratings.checked(examine_annotations(path, "ratings", columns=columns).study, "this reader")
+    return Ratings.checked(examine_annotations(path, "ratings", columns=columns, limits=limits).study, "this reader")
 
 
-def recognised_format(source: Source, columns: Mapping[str, str | None] | None = None) -> Format:
+def recognised_format(
+    source: Source, columns: Mapping[str, str | None] | None = None, conditions: Sequence[str] | None = None
+) -> Format:
     """Recognise the format of a file; none or several are an error.
 
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
+    from dissensus.study.reading.counts import Counts, is_table_of_votes
+    from dissensus.study.reading.keyed import refuse_two_readings
     from dissensus.study.reading.long import Long, is_partly_long
     from dissensus.study.reading.scores import Scores
 
@@ -206,11 +306,15 @@ def recognised_format(source: Source, columns: Mapping[str, str | None] | None =
     if given.get("score") is not None:
         return Scores()
     seen = _with_roles(source, given)
+    if is_table_of_votes(seen, conditions):
+        return Counts()
     fitting = [known for known in known_formats() if known.recognises(seen)]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting and is_partly_long(seen):
         return Long()
+    if not fitting:
+        refuse_two_readings(source)
     names = ", ".join(known.id for known in fitting or known_formats())
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
@@ -234,6 +338,25 @@ def _with_roles(source: Source, columns: Mapping[str, str | None]) -> Source:
     given = {name: role for role, name in columns.items() if name and name in source.table.columns}
     crowded = [role for name, role in given.items() if name != role]
     return replace(source, content=source.table.drop(crowded, strict=False).rename(given))
+
+
+def without_columns(source: Source, names: Sequence[str]) -> Source:
+    """Leave columns of a table, or keys of records, out."""
+    if not len(names):
+        return source
+    records = objects_of(source)
+    known = source.table.columns if source.is_table else list(dict.fromkeys(key for one in records for key in one))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise DissensusError(
+            f"there is no column {unknown[0]!r} to ignore",
+            expected=f"one of the columns {listing(known, most=12)}" if known else "a table, or records with keys",
+            where=str(source.path),
+            advice=suggestion(unknown[0], known),
+        )
+    if source.is_table:
+        return replace(source, content=source.table.drop(list(names)))
+    return replace(source, content=[{key: one[key] for key in one if key not in names} for one in records])
 
 
 def describe_content(source: Source) -> str:

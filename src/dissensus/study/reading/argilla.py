@@ -10,6 +10,7 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
+from dissensus.core.receipt import AS_SAID, Column
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -19,6 +20,7 @@ from dissensus.study.reading.json_values import (
     as_name,
     as_object,
     checked_records,
+    key_columns,
     objects_of,
     optional_name,
     wrong_shape,
@@ -60,7 +62,19 @@ class Argilla(Format):
         question = _question(responses, options)
         for response in responses:
             said.add_ranking(response.case, response.user, _blocks(response, question, said))
-        return said.parsed()
+        return said.parsed(columns=_columns(source, responses, question, options))
+
+
+def _columns(source: Source, responses: list[_Response], question: str | None, options: Options) -> tuple[Column, ...]:
+    records = objects_of(source, inside=WRAPPERS)
+    case = "external_id" if any(record.get("external_id") is not None for record in records) else "id"
+    spare = {"id": "where there is no external_id"} if case == "external_id" else {}
+    answer = f"responses.{question}"
+    roles = {case: "case", **dict.fromkeys(spare, "case"), "responses.user_id": "annotator"}
+    questions = dict.fromkeys(name for response in responses for name in response.answers)
+    roles |= {f"responses.{name}": "condition" if name == question else "" for name in questions}
+    reason = AS_SAID if options.columns.get("condition") is not None else "the only question that asks for conditions"
+    return key_columns(records, roles, {**spare, answer: reason})
 
 
 def _is_record(record: dict[str, Any]) -> bool:
@@ -181,7 +195,10 @@ def _blocks(response: _Response, question: str | None, said: Collection) -> list
         return []
     if is_ranked(value):
         return ranked_blocks(value, response.where)
+    if isinstance(value, list) and len(value) > 1 and not response.lists_are_ordered:
+        said.assume("several labels of one response are tied")
     if isinstance(value, list) and response.lists_are_ordered and len(value) > 1:
+        said.assume("a list of labels is an order, best first")
         said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
         return [[as_condition(item, response.where)] for item in value]
     return [as_block(value, response.where)]

@@ -7,8 +7,14 @@ import polars as pl
 from dissensus.core.files import Source
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.guesses import refuse_findings
 from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
-from dissensus.study.tables import integers_need_names
+from dissensus.study.tables import GIVE_CONDITIONS, integers_need_names
+
+CODES_OR_VOTES = (
+    f"if columns are annotators and cells are codes (--format cleanlab), {GIVE_CONDITIONS}; if columns are conditions "
+    "and cells are votes, say --format counts (format='counts')"
+)
 
 
 class Cleanlab(Format):
@@ -24,7 +30,9 @@ class Cleanlab(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one integer code per annotator and case; an empty cell is no opinion."""
         table = as_table(source)
-        case, annotators, of_case = layout(table, options)
+        found = layout(table, options)
+        case, annotators = found.case, found.annotators
+        refuse_findings(table, case, annotators, options)
         codes = pl.col("condition").cast(pl.String).str.strip_chars().str.replace(r"\.0*$", "")
         melted = (
             table.with_row_index("position")
@@ -38,6 +46,8 @@ class Cleanlab(Format):
         unannotated = silent.unique("position", maintain_order=True).with_columns(annotator=pl.lit(None, pl.String))
         rows = pl.concat([opinions, unannotated]).sort("position", maintain_order=True)
         if options.conditions is None:
-            raise integers_need_names(rows["condition"].drop_nulls().unique().sort().to_list())
+            codes_found = rows["condition"].drop_nulls().unique().sort().to_list()
+            raise integers_need_names(codes_found, CODES_OR_VOTES)
         opinions = rows.select("case", "annotator", "condition")
-        return Parsed(opinions.join(of_case, on="case", how="left", maintain_order="left"))
+        frame = opinions.join(found.of_case, on="case", how="left", maintain_order="left")
+        return Parsed(frame, columns=found.columns, assumed=found.assumed)

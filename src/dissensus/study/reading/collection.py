@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissensus.core.notes import Note
+from dissensus.core.receipt import Column
 from dissensus.study.reading.format import LongRows, Parsed
 
 MOST_EXAMPLES = 3
@@ -28,6 +29,17 @@ class Collection:
         self._examples: dict[tuple[str, str], list[str]] = {}
         self._seen: set[tuple[str, str]] = set()
         self._lost: set[tuple[str, str]] = set()
+        self._assumed: dict[str, None] = {}
+
+    def assume(self, sentence: str) -> None:
+        """Say what the file does not, and is taken for granted; the same sentence counts once.
+
+        >>> said = Collection()
+        >>> said.assume("several labels of a document are tied")
+        >>> said.parsed().assumed
+        ('several labels of a document are tied',)
+        """
+        self._assumed[sentence] = None
 
     def skip(self, found: str, example: str = "", *, action: str = "skipped") -> None:
         """Count something that does not become part of the study.
@@ -64,8 +76,8 @@ class Collection:
         """
         self._rows.add_case(case)
 
-    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]]) -> None:
-        """Add one ranking, best block first; without a condition it is an abstention.
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], *, votes: int = 1) -> None:
+        """Add one ranking, best block first, and how many gave it; without a condition it is an abstention.
 
         >>> said = Collection()
         >>> said.add_ranking("c1", "Ann", [["Eczema"], ["Tinea", "Wart"]])
@@ -74,15 +86,17 @@ class Collection:
         """
         blocks = [block for block in blocks if block]
         if not blocks:
-            self.note("rankings without a condition", "kept as abstentions", case)
+            self.note("rankings without a condition", "kept as abstentions", case, count=votes)
         if annotator is not None and (case, annotator) in self._seen:
             self.note("further rankings of a case by one annotator", "kept as rankings of their own", case)
         if annotator is not None:
             self._seen.add((case, annotator))
-        self._rows.add_ranking(case, annotator, blocks)
+        self._rows.add_ranking(case, annotator, blocks, votes=votes)
 
-    def parsed(self, conditions: Sequence[str] | None = None) -> Parsed:
+    def parsed(self, conditions: Sequence[str] | None = None, *, columns: Sequence[Column] = ()) -> Parsed:
         """Return what was collected; ``conditions`` are all names in order, where a file gives them.
+
+        ``columns`` are the roles of the keys of the file, for the receipt.
 
         >>> Collection().parsed(["Eczema", "Tinea"]).conditions
         ('Eczema', 'Tinea')
@@ -91,4 +105,5 @@ class Collection:
             Note(found, count, action, tuple(self._examples[found, action]), (found, action) in self._lost)
             for (found, action), count in self._counts.items()
         )
-        return Parsed(self._rows.frame(), notes, tuple(conditions) if conditions is not None else None)
+        known = tuple(conditions) if conditions is not None else None
+        return Parsed(self._rows.frame(), notes, known, columns=tuple(columns), assumed=tuple(self._assumed))

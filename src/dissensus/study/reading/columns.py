@@ -8,6 +8,7 @@ import polars as pl
 
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
+from dissensus.core.json_text import refuse_scattered
 from dissensus.study.reading.json_values import is_scalar, is_text, records_of, wrong_shape
 from dissensus.study.reading.prodigy import HASHES as PRODIGY_HASHES
 from dissensus.study.tables import ALIASES, normalised
@@ -38,7 +39,11 @@ def as_table(source: Source) -> pl.DataFrame:
             where=str(source.path),
         )
     records = records_of(source)
-    texts = {key: [_text(record.get(key), key, number) for number, record in enumerate(records, 1)] for key in keys}
+    refuse_scattered(records, len(keys), str(source.path))
+    texts: dict[str, list[str | None]] = {key: [None] * len(records) for key in keys}
+    for number, record in enumerate(records):
+        for key, value in record.items():
+            texts[key][number] = _text(value, key, number + 1)
     return pl.DataFrame(texts, schema=dict.fromkeys(keys, pl.String))
 
 

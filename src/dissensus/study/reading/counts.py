@@ -1,7 +1,9 @@
-"""A matrix of votes: how many annotators gave each condition on each case."""
+"""Votes: how many annotators gave each condition on each case, as a matrix, a table or records."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,54 +11,231 @@ import polars as pl
 
 from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_length
-from dissensus.core.errors import FormatError
-from dissensus.core.files import Source
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.files import Source, read_text
+from dissensus.core.names import check_names
 from dissensus.core.notes import Note
+from dissensus.core.receipt import Column
 from dissensus.study.builders import checked_counts
+from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.json_values import as_name, checked_records, is_scalar, records_of, wrong_shape
+from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
+from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, ROW, find_columns, normalised, tidied
 
-MOST_VOTES = 100_000_000
+COUNTS = ("label_counter", "label_count")
+"""Keys under which records hold their votes, first choice first."""
+
+CASES = (*ALIASES["case"], "uid")
 
 
 class Counts(Format):
-    """Matrix of votes (.npy): cases by conditions."""
+    """Votes of anonymous annotators: cases by conditions."""
 
     id = "counts"
-    title = "matrix of votes (.npy): cases by conditions"
+    title = "votes: a matrix (.npy) or table of cases by conditions, or records with label_count"
 
     def recognises(self, source: Source) -> bool:
-        """Tell a matrix of integers."""
-        return source.kind == "npy" and source.content.ndim == 2 and source.content.dtype.kind in "iu"
+        """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
+        if source.kind == "npy":
+            return bool(source.content.ndim == 2 and source.content.dtype.kind in "iu")
+        records = records_of(source)
+        return bool(records) and all(_counts_key(record) is not None for record in records)
 
     def parse(self, source: Source, options: Options) -> Parsed:
-        """Expand every vote into an anonymous ranking of one condition; a case without votes is unannotated."""
-        if source.kind != "npy":
-            raise FormatError("this is not a matrix of votes", expected="an .npy file", got=source.kind)
-        votes = _bounded(source.content)
-        n_conditions = votes.shape[1]
-        numbers = tuple(str(code) for code in range(n_conditions))
-        names = numbers if options.conditions is None else options.conditions
-        check_length("condition", len(names), n_conditions)
-        note = Note("votes in a matrix", int(votes.sum()), "expanded to one anonymous ranking each")
-        return Parsed(_expanded(votes, names), (note,), names)
+        """Read one anonymous ranking, with its votes, for every number above 0; a case without votes is unannotated."""
+        if source.kind == "npy":
+            return _from_matrix(source, options)
+        if source.is_table or not self.recognises(source):
+            return _from_table(as_table(source), options)
+        return _from_records(source, options)
 
 
-def _bounded(counts: Any) -> IntArray:
-    if counts.dtype.kind in "iufb" and not counts.sum(dtype=np.float64) <= MOST_VOTES and not np.isnan(counts).any():
-        raise FormatError(
-            "there are too many votes to expand",
-            expected=f"at most {MOST_VOTES:,} votes",
-            got=f"{counts.sum(dtype=np.float64):.3g}",
-            advice="check that the matrix holds votes",
-        )
-    return checked_counts(counts)
+def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
+    """Tell a table of whole numbers, some above 1, whose columns, apart from case and group, are the conditions.
+
+    A table of nothing but 0 and 1 may as well hold findings, so it has to be said.
+    """
+    if conditions is None or not is_matrix_of_labels(source):
+        return False
+    found = find_columns(source.table.columns, {}, required=())
+    apart = (found.get("case", source.table.columns[0]), found.get("group"))
+    columns = [name for name in source.table.columns if name not in apart]
+    if len(columns) != len(conditions) or set(columns) != set(conditions) or not is_integer_matrix(source.table):
+        return False
+    numbers = source.table.select(pl.col(columns).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False))
+    return any(number is not None and number > 1 for number in numbers.max().row(0))
 
 
-def _expanded(votes: IntArray, names: tuple[str, ...]) -> pl.DataFrame:
-    """Write one row per vote, and one row without a condition for a case without votes."""
-    n_cases, n_conditions = votes.shape
+def _counted_votes(rows: pl.DataFrame) -> Note:
+    return Note("votes of annotators without a name", int(rows["votes"].sum()), "counted")
+
+
+# A matrix ---------------------------------------------------------------------------------------------
+
+
+def _from_matrix(source: Source, options: Options) -> Parsed:
+    votes = checked_counts(source.content)
+    cases, told_cases = _names(source.path, "cases", None, votes.shape[0])
+    conditions, told_conditions = _names(source.path, "conditions", options.conditions, votes.shape[1])
+    assumed = (f"rows are cases, {told_cases}", f"columns are conditions, {told_conditions}, and cells are votes")
+    rows = _rows(votes, cases, conditions)
+    return Parsed(rows, (_counted_votes(rows),), tuple(conditions), assumed=assumed)
+
+
+def _names(path: Path, what: str, given: Sequence[str] | None, count: int) -> tuple[Sequence[str], str]:
+    """Return the names that are given, or stand in a file beside, or are numbers, and say which."""
+    beside = path.with_suffix(f".{what}.txt")
+    if given is None and not beside.is_file():
+        return [str(number) for number in range(count)], "numbered from 0"
+    if given is None:
+        given = [line.strip() for line in read_text(beside).splitlines() if line.strip()]
+        check_length(what.removesuffix("s"), len(given), count, where=str(beside))
+        return given, f"named by {beside.name!r}"
+    check_length(what.removesuffix("s"), len(given), count)
+    return given, "named as given"
+
+
+def _rows(votes: IntArray, cases: Sequence[str], conditions: Sequence[str]) -> pl.DataFrame:
+    """Write one row per number above 0, and one row without a condition for a case without votes."""
     padded = np.column_stack([votes, votes.sum(axis=1) == 0])
-    codes = np.repeat(np.tile(np.arange(n_conditions + 1), n_cases), padded.ravel())
-    cases = np.repeat(np.arange(n_cases), padded.sum(axis=1))
-    named = pl.Series("condition", [*names, None], dtype=pl.String)
-    return pl.DataFrame({"case": pl.Series(cases).cast(pl.String), "condition": named.gather(codes)})
+    case, condition = np.nonzero(padded)
+    named = pl.Series("condition", [*conditions, None], dtype=pl.String).gather(condition)
+    rows = pl.DataFrame({"case": pl.Series(cases, dtype=pl.String).gather(case), "condition": named})
+    return rows.with_columns(votes=pl.when(named.is_not_null()).then(pl.lit(pl.Series(padded[case, condition]))))
+
+
+# A table ----------------------------------------------------------------------------------------------
+
+
+def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
+    found = layout(table, options)
+    case, columns, of_case = found.case, found.annotators, found.of_case
+    conditions = _checked_conditions(columns, options.conditions)
+    cells = (
+        table.select(pl.col(case).cast(pl.String).alias("case"), *columns)
+        .with_row_index(ROW, offset=1)
+        .unpivot(columns, index=[ROW, "case"], variable_name="condition", value_name="votes")
+        .sort(ROW, maintain_order=True)
+    )
+    cells = tidied(cells)
+    rows = _said(cells.with_columns(pl.col("votes").fill_null(0.0)))
+    empty = Note("empty cells", cells["votes"].null_count(), "taken as 0 votes")
+    return Parsed(
+        rows.join(of_case.drop(ROW), on="case", how="left", maintain_order="left"),
+        (_counted_votes(rows), *((empty,) if empty.count else ())),
+        tuple(conditions),
+        columns=tuple(_role(one, columns) for one in found.columns),
+        assumed=(*found.assumed, "a cell is the number of annotators who gave the condition of its column"),
+    )
+
+
+def _checked_conditions(columns: Sequence[str], given: Sequence[str] | None) -> Sequence[str]:
+    if given is None:
+        return columns
+    if set(columns) != set(given):
+        raise DissensusError(
+            "the columns of votes are not the conditions",
+            expected=f"the columns {listing(given)}",
+            got=listing(columns),
+            advice="name the columns as the conditions are named, or leave the list of conditions out",
+        )
+    return given
+
+
+def _said(cells: pl.DataFrame) -> pl.DataFrame:
+    """Keep the cells that hold votes, and one row without a condition for a case that has none."""
+    has_votes = pl.col("votes") != 0
+    kept = cells.filter(has_votes | ~has_votes.any().over(ROW))
+    emptied = kept.with_columns(pl.when(has_votes).then(pl.col(role)).alias(role) for role in ("condition", "votes"))
+    return emptied.unique([ROW, "condition"], keep="first", maintain_order=True)
+
+
+def _role(one: Column, columns: Sequence[str]) -> Column:
+    return Column(one.name, "votes for the condition of this name") if one.name in columns else one
+
+
+# Records ----------------------------------------------------------------------------------------------
+
+
+def _from_records(source: Source, options: Options) -> Parsed:
+    """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
+    places, records = zip(*checked_records(source, "record"), strict=True)
+    key = _case_key(records, options)
+    cases = [
+        as_name(record.get(key), f"the case ({key})", where) for where, record in zip(places, records, strict=True)
+    ]
+    check_names("case", cases)
+    counted = [_counted(*one, options.conditions) for one in zip(records, places, strict=True)]
+    rows = pl.DataFrame(
+        [row for case, counts in zip(cases, counted, strict=True) for row in _rows_of_case(case, counts)],
+        schema={"case": pl.String, "condition": pl.String, "votes": pl.Float64},
+        orient="row",
+    )
+    return Parsed(
+        rows,
+        (_counted_votes(rows),),
+        options.conditions or tuple(sorted({name for counts in counted for name in counts})),
+        columns=_roles_of_keys(records, key),
+        assumed=("a number is how many annotators gave the condition",),
+    )
+
+
+def _rows_of_case(case: str, counts: Mapping[str, float]) -> list[tuple[str, str | None, float | None]]:
+    said: list[tuple[str, str | None, float | None]] = [(case, name, count) for name, count in counts.items() if count]
+    return said or [(case, None, None)]
+
+
+def _roles_of_keys(records: Sequence[Mapping[str, Any]], case: str) -> tuple[Column, ...]:
+    roles = {case: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
+    return tuple(Column(key, roles.get(key, "")) for key in dict.fromkeys(key for record in records for key in record))
+
+
+def _counts_key(record: Any) -> str | None:
+    """Return the key under which a record holds votes, by condition or in the order of conditions."""
+    if not isinstance(record, dict):
+        return None
+    return next((key for key in COUNTS if isinstance(record.get(key), dict | list)), None)
+
+
+def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
+    given = options.columns.get("case")
+    by_name = {normalised(key): key for key in records[0]}
+    usual = [by_name[name] for name in CASES if name in by_name]
+    single = [key for key in usual if all(is_scalar(record.get(key)) for record in records)]
+    found = given if given is not None else next(iter(single), None)
+    if found is None:
+        raise FormatError(
+            "the records have no name of their case",
+            expected=f"a key such as {listing(('case', 'id', 'uid'))}",
+            got=f"keys {listing(records[0], most=12)}",
+            advice='say which key it is: columns={"case": NAME} (--column case=NAME)',
+        )
+    return found
+
+
+def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | None) -> dict[str, float]:
+    """Return the votes of one record by condition."""
+    counts = record[str(_counts_key(record))]
+    if isinstance(counts, dict):
+        return {as_name(name, "a condition", where): _whole(count, where) for name, count in counts.items()}
+    if conditions is None:
+        raise FormatError(
+            "a list of votes needs a list of conditions",
+            expected="the names of the conditions in the order of the votes",
+            got=repr(counts),
+            where=where,
+            advice=GIVE_CONDITIONS,
+        )
+    check_length("vote", len(counts), len(conditions), where=where)
+    return {name: _whole(count, where) for name, count in zip(conditions, counts, strict=True)}
+
+
+def _whole(count: Any, where: str) -> float:
+    """Return a number of votes; nothing is none."""
+    if count is None:
+        return 0.0
+    is_number = isinstance(count, int | float) and not isinstance(count, bool)
+    if not is_number or not 0 <= count < 2**63 or count != int(count):
+        raise wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
+    return float(count)

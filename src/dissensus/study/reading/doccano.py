@@ -8,10 +8,11 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
+from dissensus.core.receipt import Column
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.hugging_face import ANNOTATORS
-from dissensus.study.reading.json_values import as_name, is_text, objects_of, wrong_shape
+from dissensus.study.reading.json_values import as_name, is_text, key_columns, objects_of, wrong_shape
 
 ENDING = ".jsonl"
 CASES = ("id", "doc_id", "filename")
@@ -38,17 +39,27 @@ class Doccano(Format):
         Several labels are a tie, and a document without a label is an abstention.
         """
         said = Collection()
+        said.assume("the name of a file is the annotator")
+        said.assume("several labels of a document are tied")
+        records: list[dict[str, Any]] = []
         for path in _files(source, said):
             annotator = path.stem
             if annotator == SHARED:
                 said.note(f"file {path.name!r}", "read as one annotator; doccano merges shared annotations there")
             seen: set[str] = set()
             for number, record in enumerate(_records(source, path), start=1):
+                records.append(record)
                 where = f"{path}, record {number}"
                 case = _case(record, where)
                 _refuse_repeated(case, seen, where)
                 _add(record, case, annotator, where, said)
-        return said.parsed()
+        return said.parsed(columns=_columns(records))
+
+
+def _columns(records: list[dict[str, Any]]) -> tuple[Column, ...]:
+    cases = dict.fromkeys((next((key for key in CASES if r.get(key) is not None), "") for r in records), "case")
+    labels = dict.fromkeys((next((key for key in LABELS if key in r), "") for r in records), "condition")
+    return key_columns(records, {**cases, **labels, "username": "annotator"})
 
 
 def _is_document(record: dict[str, Any]) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.aliases import Unranked
-from dissensus.core.files import Source
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
+from dissensus.core.files import LIMITS, Source
+from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.core.registry import Family, Registered
@@ -35,6 +36,13 @@ class Options:
         Names of ranked groups, best first, where a format does not say (Label Studio's Ranker).
     unranked
         What it means not to be mentioned.
+    duplicates, confidence, lists
+        What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
+        is said.
+    format_is_given
+        Whether the user named the format, which confirms what would otherwise be a guess.
+    limits
+        What a file may ask for.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -42,6 +50,11 @@ class Options:
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None
+    duplicates: Duplicates = "refuse"
+    confidence: Confidence | None = None
+    lists: Lists | None = None
+    format_is_given: bool = False
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True)
@@ -99,26 +112,26 @@ class LongRows:
     """Collect the rows of a long table one mention at a time, for formats that are not tables."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None]] = []
+        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None, int | None]] = []
         self._opinions: dict[str, int] = {}
 
-    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]]) -> None:
-        """Add one ranking, best block first; without blocks it is an abstention."""
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]], *, votes: int = 1) -> None:
+        """Add one ranking, best block first, and how many gave it; without blocks it is an abstention."""
         number = self._opinions[case] = self._opinions.get(case, 0) + 1
         if not blocks:
-            self._rows.append((case, annotator, number, None, None))
+            self._rows.append((case, annotator, number, None, None, votes))
         for rank, block in enumerate(blocks, start=1):
-            self._rows.extend((case, annotator, number, str(name), float(rank)) for name in block)
+            self._rows.extend((case, annotator, number, str(name), float(rank), votes) for name in block)
 
     def add_case(self, case: str) -> None:
         """Add a case even if no ranking of it follows."""
         if case not in self._opinions:
             self._opinions[case] = 0
-            self._rows.append((case, None, None, None, None))
+            self._rows.append((case, None, None, None, None, None))
 
     def declare_conditions(self, names: Sequence[str]) -> None:
         """Give the conditions and their order."""
-        self._rows.extend((None, None, None, name, None) for name in names)
+        self._rows.extend((None, None, None, name, None, None) for name in names)
 
     def frame(self) -> pl.DataFrame:
         """Return the rows as a table with one column per role; none has a number in the file."""
@@ -132,6 +145,8 @@ class LongRows:
             "annotation": pl.Int64,
             "condition": pl.String,
             "rank": pl.Float64,
+            "votes": pl.Int64,
         }
         no_row_of_a_file = pl.lit(None, pl.Int64).alias(ROW)
-        return pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)
+        rows = pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)
+        return rows if (rows["votes"] > 1).any() else rows.drop("votes")

@@ -7,6 +7,7 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
+from dissensus.core.receipt import AS_SAID, Column
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks, several_questions
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
@@ -15,16 +16,23 @@ from dissensus.study.reading.json_values import (
     as_list,
     as_name,
     checked_records,
+    key_columns,
     objects_of,
     optional_list,
     optional_name,
     wrong_shape,
 )
+from dissensus.study.reading.lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
     "id",
     "case",
     "case_id",
+    "case_name",
+    "item",
+    "task",
+    "example",
+    "sample",
     "item_id",
     "task_id",
     "example_id",
@@ -34,7 +42,6 @@ CASES = (
     "idx",
     "index",
 )
-LABELS = ("labels", "annotations", "label")
 ANNOTATORS = (
     "annotator_ids",
     "annotators",
@@ -45,7 +52,6 @@ ANNOTATORS = (
     "rater_ids",
     "raters",
 )
-RESPONSES = ".responses"
 
 
 class HuggingFace(Format):
@@ -56,20 +62,40 @@ class HuggingFace(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
-        return any(_has_labels(record) for record in objects_of(source))
+        return holds_lists(source) or any(_has_labels(record) for record in objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
         said = Collection()
-        places = checked_records(source, "record")
+        places = checked_records(unpacked(source), "record")
         records = [record for _, record in places]
         labels = _labels_column(records, options)
         annotators = _annotators_column(records, labels, options)
-        cases = _case_names(places, options, said)
+        lists = meaning(records, labels, annotators, options.lists)
+        case_key = _case_key(records, options)
+        cases = _case_names(places, case_key, said, may_repeat=lists != "votes" and annotators is not None)
         for (where, record), case in zip(places, cases, strict=True):
             said.add_case(case)
-            _add_record(record, labels, annotators, case, f"{where}, case {case!r}", said)
-        return said.parsed()
+            add = _add_record if lists == "votes" else _add_order if lists == "order" else _add_tie
+            add(record, labels, annotators, case, f"{where}, case {case!r}", said)
+        if annotators is None and lists == "votes":
+            said.assume("there is no list of annotators: every label is an opinion of its own")
+        return said.parsed(columns=_columns(records, case_key, labels, annotators, options))
+
+
+def _columns(
+    records: list[dict[str, Any]], case: str | None, labels: str, annotators: str | None, options: Options
+) -> tuple[Column, ...]:
+    found = {"case": case, "condition": labels, "annotator": annotators}
+    roles = {key: role for role, key in found.items() if key is not None}
+    said = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
+    status = {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
+    return key_columns(records, {**roles, **status}, said)
+
+
+def _case_key(records: list[dict[str, Any]], options: Options) -> str | None:
+    chosen = options.columns.get("case")
+    return _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -134,17 +160,16 @@ def _first_present(names: Sequence[str], records: list[dict[str, Any]]) -> str |
     return next((name for name in names if any(name in record for record in records)), None)
 
 
-def _case_names(places: list[tuple[str, dict[str, Any]]], options: Options, said: Collection) -> list[str]:
-    records = [record for _, record in places]
-    chosen = options.columns.get("case")
-    column = _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
+def _case_names(
+    places: list[tuple[str, dict[str, Any]]], column: str | None, said: Collection, *, may_repeat: bool
+) -> list[str]:
     if column is None:
-        said.note("records without an id", "numbered from 0", count=len(records))
-        return [str(number) for number in range(len(records))]
+        said.assume("the records have no id and are numbered from 0")
+        return [str(number) for number in range(len(places))]
     names = [as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
     first: dict[str, str] = {}
     for name, (where, _) in zip(names, places, strict=True):
-        if first.setdefault(name, where) != where:
+        if first.setdefault(name, where) != where and not may_repeat:
             raise DissensusError(
                 f"case {name!r} stands in several records",
                 expected="one record per case, with a list of labels",
@@ -162,8 +187,6 @@ def _add_record(
     labels = _entries(record.get(column), column, where)
     names = _names(record, annotators, len(labels), where)
     statuses = _statuses(record, column, len(labels), where)
-    if "soft_label" in record:
-        said.note("soft labels", "not used, the annotations decide", case)
     for label, name, status in zip(labels, names, statuses, strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)
@@ -171,6 +194,33 @@ def _add_record(
             said.note("labels that are null", "taken as no opinion", case)
         else:
             said.add_ranking(case, name, _blocks(label, where))
+
+
+def _add_order(
+    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
+) -> None:
+    """Add a list as the ranking of one annotator, best first; a list in it is a tie."""
+    labels = record.get(column)
+    if labels is not None:
+        blocks = [as_block(label, where) for label in _entries(labels, column, where)]
+        said.add_ranking(case, _one_name(record, annotator, where), blocks)
+
+
+def _add_tie(
+    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
+) -> None:
+    """Add a list as the ranking of one annotator in which all labels are alike."""
+    labels = record.get(column)
+    if labels is not None:
+        block = [name for label in _entries(labels, column, where) for name in as_block(label, where)]
+        said.add_ranking(case, _one_name(record, annotator, where), [block])
+
+
+def _one_name(record: dict[str, Any], column: str | None, where: str) -> str | None:
+    value = record.get(column or "")
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return optional_name(value, "the one annotator of a list", where)
 
 
 def _blocks(label: Any, where: str) -> list[list[str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissensus.core.errors import FormatError
 from dissensus.core.files import Source
+from dissensus.core.receipt import BY_NAME, Column
 
 
 def as_list(value: Any, what: str, where: str) -> list[Any]:
@@ -68,6 +70,27 @@ def as_block(value: Any, where: str) -> list[str]:
     return [as_condition(item, where) for item in (value if isinstance(value, list) else [value])]
 
 
+def as_ranking(value: Any, where: str) -> list[list[str]]:
+    """Return a ranking from one label, or from a list of blocks; a plain list of labels could mean two things.
+
+    >>> as_ranking("a", "case 'c1'"), as_ranking([["a"], ["b", "c"]], "case 'c1'")
+    ([['a']], [['a'], ['b', 'c']])
+    """
+    if not isinstance(value, list):
+        return [[as_condition(value, where)]]
+    plain = [item for item in value if not isinstance(item, list)]
+    if plain:
+        names = [str(item) for item in value if not isinstance(item, list | dict)][:3]
+        raise FormatError(
+            "a list of labels can be an order or a tie",
+            expected="a list of blocks, best first; the labels of one block are tied",
+            got=reprlib.repr(value),
+            where=where,
+            advice=f"write {[[name] for name in names]} for an order, or {[names]} for a tie",
+        )
+    return [[as_condition(item, where) for item in block] for block in value]
+
+
 def is_text(value: str) -> bool:
     """Tell whether a string is valid Unicode; JSON can smuggle in half a character."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
@@ -122,3 +145,24 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
         )
     places = [f"{what} {number}" for number in range(1, len(records) + 1)]
     return [(place, as_object(record, f"a {what}", place)) for place, record in zip(places, records, strict=True)]
+
+
+def key_columns(
+    records: Iterable[Any], roles: Mapping[str, str], reasons: Mapping[str, str] | None = None
+) -> tuple[Column, ...]:
+    """Tell the role of every key of some records; a key inside another is written with a dot.
+
+    >>> records = [{"id": 1, "data": {}, "by": {"user": 2}}]
+    >>> print(*key_columns(records, {"id": "case", "by.user": "annotator"}), sep=", ")
+    'id' is the case (by its name), 'data' is not used, 'by.user' is the annotator (by its name)
+    """
+    keys = dict.fromkeys(key for record in records if isinstance(record, dict) for key in record)
+    columns = []
+    for key in keys:
+        inside = [name for name in roles if name == key or name.startswith(f"{key}.")] or [key]
+        columns += [Column(name, roles.get(name, ""), _reason(name, roles, reasons or {})) for name in inside]
+    return tuple(dict.fromkeys(columns))
+
+
+def _reason(name: str, roles: Mapping[str, str], reasons: Mapping[str, str]) -> str:
+    return reasons.get(name, BY_NAME if roles.get(name) else "")

@@ -9,6 +9,7 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
+from dissensus.core.receipt import AS_SAID, Column
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -18,6 +19,7 @@ from dissensus.study.reading.json_values import (
     as_name,
     as_object,
     checked_records,
+    key_columns,
     objects_of,
     optional_list,
     optional_name,
@@ -61,7 +63,18 @@ class LabelStudio(Format):
         leaves: dict[str, tuple[str, ...]] = {}
         for annotation in annotations:
             said.add_ranking(annotation.case, annotation.annotator, _blocks(annotation, control, options, said, leaves))
-        return said.parsed()
+        return said.parsed(columns=_columns(source, annotations, control, options))
+
+
+def _columns(
+    source: Source, annotations: list[_Annotation], control: str | None, options: Options
+) -> tuple[Column, ...]:
+    controls = dict.fromkeys(result.get("from_name") for annotation in annotations for result in annotation.results)
+    answer = f"annotations.result.{control}"
+    roles = {"id": "case", "annotations.completed_by": "annotator"}
+    roles |= {f"annotations.result.{name}": "condition" if name == control else "" for name in controls}
+    reason = AS_SAID if options.columns.get("condition") is not None else "the only control that names conditions"
+    return key_columns(objects_of(source), roles, {answer: reason})
 
 
 def _is_task(record: dict[str, Any]) -> bool:
@@ -201,6 +214,8 @@ def _answer(
     leaves: dict[str, tuple[str, ...]],
 ) -> list[list[str]]:
     kind = str(result["type"])
+    if kind != "ranker":
+        said.assume(f"several {kind} of one annotation are tied: their order is not a ranking")
     value = as_object(result.get("value"), "the value of a result", annotation.where).get(kind)
     if kind == "ranker":
         return _ranked(value, str(result["from_name"]), annotation, options, said)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from dissensus.core.files import Source
-from dissensus.core.notes import Note
+from dissensus.core.receipt import columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.tables import find_columns, notes_on_columns, with_roles, without_second_order
+from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
+from dissensus.study.reading.lists import holds_lists
+from dissensus.study.tables import find_columns, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
+BY_ORDER = "confidences order the conditions; their values are not used (--confidence share uses them)"
+OPINION = ("case", "annotator", "annotation")
+"""What tells the rows of one opinion."""
 
 
 class Long(Format):
@@ -20,24 +27,63 @@ class Long(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case and a condition column."""
-        return has_role(source, "case") and has_role(source, "condition") and not is_crowd_kit(source)
+        is_long = has_role(source, "case") and has_role(source, "condition") and not holds_lists(source)
+        return is_long and not is_crowd_kit(source)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
         table = as_table(source)
         found = find_columns(table.columns, options.columns)
-        roles = without_second_order(found, options.columns)
-        notes = notes_on_columns(table.columns, found)
-        for spare in found.keys() - roles.keys():
-            order = "rank" if spare == "confidence" else "confidence"
-            notes = (*notes, Note(f"{spare} column beside a {order} column", 1, f"not used, the {order} decides"))
-        return Parsed(with_roles(table, roles), notes, tie_separator=options.tie_separator)
+        roles = without_second_order(found, options.columns, options.confidence)
+        named = with_roles(table, roles)
+        refuse_rivals(table, found, options.columns)
+        if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
+            refuse_lists(table, [roles["condition"]])
+        if not _order(named) and "votes" not in roles and has_several_rows(named):
+            spare_columns = [name for name in table.columns if name not in found.values()]
+            refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])
+        spare = next(iter(found.keys() - roles.keys()), "")
+        unused = {
+            name: f"{found[role]!r} is the {role}" for role in found for name in rivals_of(role, table.columns, found)
+        }
+        unused |= {found[spare]: f"the {_order(named)} decides"} if spare else {}
+        columns = columns_of(table.columns, roles, options.columns, unused=unused)
+        return Parsed(
+            named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
+        )
+
+
+def _order(table: pl.DataFrame) -> str:
+    return next((role for role in ("rank", "confidence") if role in table.columns), "")
+
+
+def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ...]:
+    """Say what follows from the columns that are missing, or of which there are too many."""
+    order = _order(table)
+    sentences = [f"the {order} orders the conditions of an annotator, not the {spare}"] if spare else []
+    if order == "confidence" and options.confidence is None:
+        sentences.append(BY_ORDER)
+    if not {"annotator", "annotation"} & set(table.columns):
+        rows = "the rows of a case are one ranking" if order else "every row is an opinion of its own"
+        sentences.append(f"there is no annotator column: {rows}")
+    elif not order and has_several_rows(table):
+        sentences.append(
+            "there is no rank and no confidence: the conditions that an annotator gives on a case are tied"
+        )
+    return tuple(sentences)
+
+
+def has_several_rows(table: pl.DataFrame) -> bool:
+    """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
+    keys = [role for role in OPINION if role in table.columns]
+    return bool(table.filter(pl.col("condition").is_not_null()).select(keys).is_duplicated().any())
 
 
 def is_crowd_kit(source: Source) -> bool:
     """Tell a table that has crowd-kit's columns and no ranks."""
     names = column_names(source)
-    return names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
+    has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
+    return has_columns and not holds_lists(source)
 
 
 def is_partly_long(source: Source) -> bool:

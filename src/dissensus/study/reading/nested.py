@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
+import polars as pl
+
+from dissensus.core.aliases import Unranked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
+from dissensus.core.receipt import codes_in_words
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_list, as_name
+from dissensus.study.reading.json_values import as_list, as_name, is_text, key_columns, wrong_shape
 
 RANKINGS = "rankings"
+ROLES = {
+    RANKINGS: "rankings",
+    "conditions": "conditions",
+    "case_names": "case",
+    "unranked": "meaning of not being mentioned",
+}
 
 
 class Nested(Format):
@@ -39,34 +50,49 @@ class Nested(Format):
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
         cases = _children(content.get(RANKINGS), 0, where)
-        names = _case_names(content, len(cases), where)
+        said = Collection()
+        names = _case_names(content, len(cases), where, said)
         mentions = _mentions(cases, names)
         conditions = condition_names(mentions, _conditions(content, options, where))
         known = frozenset(conditions)
-        said = Collection()
+        said.assume("every list of blocks is the ranking of one annotator without a name")
+        if any(isinstance(mention, int) for mention in mentions):
+            said.assume(codes_in_words(conditions))
         for name, case in zip(names, cases, strict=True):
             said.add_case(name)
             for number, ranking in enumerate(case, start=1):
                 place = f"case {name!r}, ranking {number}"
                 said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
-        return said.parsed(conditions)
+        keys = [source.content] if isinstance(source.content, dict) else []
+        parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
+        return _with_unranked(parsed, content.get("unranked"), where)
+
+
+def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
+    """Let every row say what it means not to be mentioned, as the long form does."""
+    if meaning is None:
+        return parsed
+    if meaning not in get_args(Unranked):
+        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", where)
+    return replace(parsed, frame=parsed.frame.with_columns(unranked=pl.lit(str(meaning))))
 
 
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
     if options.conditions is not None or content.get("conditions") is None:
         return options.conditions
     given = as_list(content["conditions"], "the list of conditions", where)
-    names = [as_name(name, "a condition", where) for name in given]
+    names = [_as_written(name, "a condition", where) for name in given]
     check_names("condition", names)
     return names
 
 
-def _case_names(content: dict[str, Any], n_cases: int, where: str) -> list[str]:
+def _case_names(content: dict[str, Any], n_cases: int, where: str, said: Collection) -> list[str]:
     if content.get("case_names") is None:
+        said.assume("the cases have no names and are numbered from 0")
         return [str(number) for number in range(n_cases)]
     names = as_list(content["case_names"], "the list of case names", where)
     check_length("case name", len(names), n_cases)
-    named = [as_name(name, "a case name", where) for name in names]
+    named = [_as_written(name, "a case name", where) for name in names]
     check_names("case", named)
     return named
 
@@ -125,4 +151,9 @@ def _mention(mention: Any, where: str) -> str | int:
             got=f"{reprlib.repr(mention)} where a condition should be",
             where=where,
         )
-    return as_name(mention, "a condition", where)
+    return _as_written(mention, "a condition", where)
+
+
+def _as_written(value: Any, what: str, where: str) -> str:
+    """Return a name; blank ones, too, as a study may have them and this form is written, too."""
+    return value if isinstance(value, str) and value and is_text(value) else as_name(value, what, where)

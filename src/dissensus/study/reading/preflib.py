@@ -20,7 +20,6 @@ TYPE, ALTERNATIVES, VOTERS, ORDERS = (
     "NUMBER VOTERS",
     "NUMBER UNIQUE ORDERS",
 )
-MOST_VOTERS = 10_000_000
 
 NAME = re.compile(r"ALTERNATIVE NAME (\d{1,9})")
 
@@ -50,8 +49,10 @@ class PrefLib(Format):
         return source.path.suffix.lower() in ENDINGS or f"# {TYPE}:" in source.content[:10_000]
 
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
-        """Read one case per file, named by the file; every count becomes that many anonymous rankings."""
+        """Read one case per file, named by the file; every order has as many votes as voters gave it."""
         said = Collection()
+        said.assume("every file is a case, named after it")
+        said.assume("every voter is an annotator without a name")
         conditions: tuple[str, ...] | None = None
         for path in _files(source, said):
             text = read_text(checked_path(path)) if source.kind == "directory" else source.text
@@ -61,8 +62,8 @@ class PrefLib(Format):
             said.add_case(path.stem)
             for count, blocks in profile.orders:
                 named = [[profile.names[number - 1] for number in block] for block in blocks]
-                for _ in range(count):
-                    said.add_ranking(path.stem, None, named)
+                if count:
+                    said.add_ranking(path.stem, None, named, votes=count)
         return said.parsed(conditions)
 
 
@@ -179,13 +180,6 @@ def _check_totals(header: dict[str, str], counts: list[int], path: Path) -> None
                 where=str(path),
                 advice="the file may be cut off; download it again",
             )
-    if sum(counts) > MOST_VOTERS:
-        raise FormatError(
-            "there are too many voters to expand",
-            expected=f"at most {MOST_VOTERS:,} in one file",
-            got=f"{sum(counts):,}",
-            where=str(path),
-        )
 
 
 # One order --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 from dissensus.core.errors import FormatError, listing, suggestion
 from dissensus.core.files import Source
+from dissensus.core.receipt import Column
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -13,6 +14,7 @@ from dissensus.study.reading.json_values import (
     as_name,
     as_object,
     checked_records,
+    key_columns,
     objects_of,
     optional_list,
     optional_name,
@@ -47,11 +49,23 @@ class Prodigy(Format):
             if _is_accepted(record, case, where, said):
                 annotator = optional_name(_first(record, ANNOTATORS), "the annotator", where)
                 said.add_ranking(case, annotator, [_accepted(record, choices, where)])
-        return said.parsed(tuple(vocabulary) or None)
+        said.assume("several accepted options are tied")
+        return said.parsed(tuple(vocabulary) or None, columns=_columns(objects_of(source)))
+
+
+def _columns(records: list[dict[str, Any]]) -> tuple[Column, ...]:
+    roles = {"options": "conditions", "accept": "condition", "answer": "state of the answer"}
+    for names, role in ((HASHES, "case"), (ANNOTATORS, "annotator")):
+        roles |= dict.fromkeys({_first_key(record, names) for record in records} - {""}, role)
+    return key_columns(records, roles)
+
+
+def _first_key(record: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((name for name in names if record.get(name) is not None), "")
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((record[name] for name in names if record.get(name) is not None), None)
+    return record.get(_first_key(record, names))
 
 
 def _choices(record: dict[str, Any], where: str) -> dict[str, str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
-from dissensus.study.ratings import SCORE_NAMES, Ratings, named_by_roles
+from dissensus.core.receipt import columns_of
+from dissensus.study.ratings import SCORE_NAMES, Ratings, roles_of_ratings
 from dissensus.study.reading.columns import column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.guesses import refuse_rivals
+from dissensus.study.tables import ALIASES, with_roles
 
 
 class Scores(Format):
@@ -25,4 +28,8 @@ class Scores(Format):
         """Name the columns by their roles and leave the rest to the builder."""
         if not source.is_table:
             raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
-        return Parsed(named_by_roles(source.table, options.columns))
+        roles = roles_of_ratings(source.table, options.columns)
+        refuse_rivals(source.table, roles, options.columns, {**ALIASES, "score": SCORE_NAMES})
+        columns = columns_of(source.table.columns, roles, options.columns)
+        nobody = () if "annotator" in roles else ("there is no annotator column: every row is a rating of its own",)
+        return Parsed(with_roles(source.table, roles), columns=columns, assumed=nobody)

@@ -1,0 +1,239 @@
+"""Intervals that hold: resampled cases, two cases at the ends of the range, few groups, annotators as a sample.
+
+The mean over cases is resampled by the Bayesian bootstrap. Two added cases, at the least and the greatest value that is
+possible, weigh Gamma(1/2) each, where a case weighs Gamma(1): for answers that are right or wrong this is the posterior
+under Jeffreys' prior, and no interval is ever empty. With groups of cases, an added case weighs as much as the design
+effect says that cases of a group repeat each other. Deviations are then widened: for few groups, of which a bootstrap
+knows too little, and for annotators, who are a sample as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri, stdtrit
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import weighted_counts
+
+RESAMPLES = 2000
+"""How often cases are resampled, whatever the number of draws."""
+
+GROUP_RESAMPLES = 500
+"""The same for groups of cases, of which there may be many."""
+
+ENDS = ("the case at the least value", "the case at the greatest value")
+ENDS_STREAM = np.uint64(0x9E3779B97F4A7C15)
+"""Sets the keys of the two added cases apart from those of any case with the same name."""
+
+
+def end_weights(seed: int, n_resamples: int) -> FloatArray:
+    """Weigh the two added cases, shape (2, n_resamples): Gamma(1/2), the same for the same seed."""
+    from dissensus.kernels.resamples import case_weights
+
+    exponential = case_weights(np.uint64(seed), case_keys(ENDS) ^ ENDS_STREAM, n_resamples)
+    return np.asarray(gammaincinv(0.5, -np.expm1(-exponential)))
+
+
+def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> FloatArray:
+    """Return how many cases one group is worth as far as its cases repeat each other, shape (models, metrics).
+
+    It is the variance of the mean with groups over that without, between 1 and the mean size of a group; the latter
+    where all values are equal, so that nothing can be known.
+
+    Parameters
+    ----------
+    values : (models, metrics, n_cases)
+        Means of cases.
+    masses : (models, metrics, n_cases) or (1, 1, n_cases)
+        Weights of cases.
+    groups : (n_cases,)
+        The group of each case, from 0.
+
+    Examples
+    --------
+    >>> cases = np.array([[[1.0, 1.0, 0.0, 0.0]]])
+    >>> design_effects(cases, np.ones((1, 1, 4)), np.array([0, 0, 1, 1]))
+    array([[2.]])
+    >>> design_effects(cases, np.ones((1, 1, 4)), np.array([0, 1, 0, 1]))
+    array([[1.]])
+    """
+    n_groups = int(groups.max(initial=0)) + 1
+    if n_groups in (1, len(groups)):
+        return np.ones(values.shape[:2])
+    masses = np.broadcast_to(masses, values.shape)
+    known = np.where(masses > 0, values, 0.0)
+    totals = masses.sum(axis=-1, keepdims=True)
+    gaps = masses * (known - (masses * known).sum(axis=-1, keepdims=True) / np.maximum(totals, 1e-300))
+    squares = np.maximum(np.square(masses).sum(axis=-1), 1e-300)
+    most = np.maximum(np.square(_by_group(masses, groups, n_groups)).sum(axis=-1) / squares, 1.0)
+    apart = np.square(gaps).sum(axis=-1)
+    together = np.square(_by_group(gaps, groups, n_groups)).sum(axis=-1) * n_groups / (n_groups - 1)
+    return np.asarray(np.where(apart > 0, np.clip(together / np.where(apart > 0, apart, 1.0), 1.0, most), most))
+
+
+def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
+    """Sum (models, metrics, n_cases) over the cases of each group."""
+    flat = values.reshape(-1, values.shape[-1])
+    return np.array([weighted_counts(groups, row, n_groups) for row in flat]).reshape(*values.shape[:-1], n_groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Means over resampled cases, before anything is added; the leading axes are models and metrics, or metrics.
+
+    Attributes
+    ----------
+    means : (..., n_resamples)
+        Mean over the cases of each resample.
+    masses : (..., n_resamples)
+        Weight of all cases of each resample.
+    units : (...)
+        Weight of an added case.
+    gaps : (..., n_resamples)
+        What the draws add: all there is for one case, and little for many.
+    """
+
+    means: FloatArray
+    masses: FloatArray
+    units: FloatArray
+    gaps: FloatArray
+
+    def between(self, low: FloatArray, high: FloatArray, ends: FloatArray) -> FloatArray:
+        """Add the cases at both ends, and what the draws add.
+
+        Parameters
+        ----------
+        low, high : (...)
+            The least and the greatest value.
+        ends : (2, n_resamples)
+            Weights of :func:`end_weights`.
+        """
+        units = self.units[..., None]
+        sums = self.masses * self.means + units * (ends[0] * low[..., None] + ends[1] * high[..., None])
+        return np.asarray(sums / (self.masses + units * ends.sum(axis=0)) + self.gaps)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the variance of a mean, and how well it is known.
+
+    Attributes
+    ----------
+    variance : (...)
+        Of the mean.
+    before : (...)
+        The same before noise was subtracted, on which its uncertainty depends.
+    freedom
+        Degrees of freedom; infinite if it is known well.
+    """
+
+    variance: FloatArray
+    before: FloatArray
+    freedom: float
+
+
+def few_groups(values: FloatArray, n_groups: int | None) -> Part:
+    """Return the variance between resamples, corrected for the number of groups; cases alone need no correction.
+
+    >>> few_groups(np.array([0.1, 0.2, 0.3]), 4).freedom
+    3
+    """
+    variance = values.var(axis=-1)
+    if n_groups is None:
+        return Part(variance, variance, np.inf)
+    n = max(n_groups, 2)
+    corrected = variance * (n + 1) / (n - 1)
+    return Part(corrected, corrected, n - 1)
+
+
+def widened(
+    values: FloatArray, parts: tuple[Part, ...], low: FloatArray, high: FloatArray, *, level: float
+) -> FloatArray:
+    """Widen resampled means (..., n_resamples) until they have the variance of all parts, inside their range.
+
+    The factor is that of Student's t at the degrees of freedom of Satterthwaite.
+
+    Examples
+    --------
+    >>> values = np.array([0.4, 0.5, 0.6])
+    >>> one = few_groups(values, None)
+    >>> bool(np.allclose(widened(values, (one,), np.array(0.0), np.array(1.0), level=0.9), values))
+    True
+    """
+    centres, own = values.mean(axis=-1, keepdims=True), values.var(axis=-1)
+    total = sum((part.variance for part in parts), start=np.zeros_like(own))
+    doubt = sum((np.square(part.before) / part.freedom for part in parts), start=np.zeros_like(own))
+    freedom = np.where(doubt > 0, np.square(total) / np.where(doubt > 0, doubt, 1.0), np.inf)
+    factor = np.sqrt(np.where(own > 0, total / np.where(own > 0, own, 1.0), 1.0)) * _student(freedom, level)
+    return np.asarray(np.clip(centres + factor[..., None] * (values - centres), low[..., None], high[..., None]))
+
+
+def _student(freedom: FloatArray, level: float) -> FloatArray:
+    """Return by how much an interval is wider than that of a normal distribution."""
+    tail, is_finite = (1 + level) / 2, np.isfinite(freedom)
+    quantiles = stdtrit(np.where(is_finite, np.maximum(freedom, 1.0), 1.0), tail)
+    return np.asarray(np.where(is_finite, quantiles / ndtri(tail), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Where a mean over cases like these may lie, and what makes it uncertain.
+
+    Attributes
+    ----------
+    values : (..., n_resamples)
+        Resampled means with everything that widens them; their quantiles are the limits of an interval.
+    case_sd, annotator_sd, draw_sd : (...)
+        Standard deviation that comes from the cases, from who the annotators were (nan if that is not known), and from
+        what their opinions leave open.
+    """
+
+    values: FloatArray
+    case_sd: FloatArray
+    annotator_sd: FloatArray
+    draw_sd: FloatArray
+
+    def mirrored(self) -> Spread:
+        """Return the same for the opposite difference."""
+        return replace(self, values=-self.values)
+
+
+def spread(
+    cases: Resampled,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    ends: FloatArray,
+    n_groups: int | None = None,
+    annotators: Part | None = None,
+    level: float,
+) -> Spread:
+    """Put the parts of the uncertainty together.
+
+    Parameters
+    ----------
+    cases
+        Means over resampled cases.
+    low, high : (...)
+        The least and the greatest value.
+    ends : (2, n_resamples)
+        Weights of :func:`end_weights`.
+    n_groups
+        Number of groups that were resampled, if cases have groups.
+    annotators
+        What comes from who the annotators were, if that is known.
+    level
+        Probability that intervals hold.
+    """
+    values = cases.between(low, high, ends)
+    own = few_groups(values, n_groups)
+    drawn = cases.gaps.std(axis=-1)
+    return Spread(
+        widened(values, (own,) if annotators is None else (own, annotators), low, high, level=level),
+        np.sqrt(np.maximum(own.variance - np.square(drawn), 0.0)),
+        np.full(own.variance.shape, np.nan) if annotators is None else np.sqrt(annotators.variance),
+        drawn,
+    )

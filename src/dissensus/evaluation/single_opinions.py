@@ -1,0 +1,101 @@
+"""Every opinion as an answer of its own: how often one annotator, taken at random, says what a model said.
+
+No prior and no posterior: the share of annotators is what it is. Tied conditions share a place, as everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import take_rows, weighted_counts
+from dissensus.evaluation.batches import Job
+from dissensus.metrics.base import OrderMetric
+from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
+
+OPINIONS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class SingleOpinions:
+    """What every metric of every model is worth against every single opinion.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    values : (models, metrics, n_opinions)
+        Values; nan for metrics that need more than an order.
+    """
+
+    study: Annotations
+    values: FloatArray
+
+    @staticmethod
+    def of(job: Job) -> SingleOpinions | None:
+        """Compare every opinion with every model; nothing for studies without rankings."""
+        if not isinstance(job.study, Annotations):
+            return None
+        said = job.study.counted
+        values = np.full((len(job.models), len(job.metrics), said.n_opinions), np.nan)
+        ordered = [place for place, metric in enumerate(job.metrics) if isinstance(metric, OrderMetric)]
+        if ordered:
+            own = replace(
+                job,
+                metrics=tuple(job.metrics[place] for place in ordered),
+                draws=1,
+                tops=np.empty(0, dtype=np.int64),
+                categories=None,
+                strata={},
+            )
+            for start in range(0, said.n_opinions, OPINIONS_AT_ONCE):
+                chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
+                values[:, ordered, chosen[0] : chosen[-1] + 1] = _compared(own, said, chosen)
+        return SingleOpinions(said, values)
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much each opinion counts, shape (n_opinions,)."""
+        return np.asarray(self.study.weights * self.study.votes)
+
+    def means(self, cases: IntArray | None = None, *, kept: IntArray | None = None) -> FloatArray:
+        """Average over the opinions on each case, shape (models, metrics, n_cases); nan where nobody said anything.
+
+        Parameters
+        ----------
+        cases
+            Positions of cases, by default all.
+        kept
+            Positions of the opinions that count, by default all.
+        """
+        everyone = np.arange(self.study.n_opinions) if kept is None else kept
+        of_opinion = self.study.panel.case_of_opinion[everyone]
+        weights = self.weights[everyone]
+        n_cases = self.study.n_cases
+        totals = weighted_counts(of_opinion, weights, n_cases)
+        flat = self.values.reshape(-1, self.values.shape[-1])[:, everyone]
+        sums = np.array([weighted_counts(of_opinion, weights * row, n_cases) for row in flat])
+        means = np.divide(sums, totals, out=np.full(sums.shape, np.nan), where=totals > 0)
+        shaped = means.reshape(*self.values.shape[:2], n_cases)
+        return np.asarray(shaped if cases is None else shaped[..., cases])
+
+
+def _compared(job: Job, said: Annotations, chosen: IntArray) -> FloatArray:
+    """Evaluate some opinions, each as a case of its own; shape (models, metrics, n_chosen)."""
+    names = tuple(map(str, range(len(chosen))))
+    of_case = said.panel.case_of_opinion[chosen]
+    alone = said.each_alone(chosen, names)
+    rows = {name: _repeated(model, [said.case_names[i] for i in of_case], names) for name, model in job.models.items()}
+    own = replace(job, study=alone, models=rows)
+    return own.run(InverseRank("each").sample(alone), None).means
+
+
+def _repeated(model: Predictions, cases: list[str], names: tuple[str, ...]) -> Predictions:
+    """Give the predictions of a case to every opinion on it."""
+    position = {name: place for place, name in enumerate(model.case_names)}
+    offsets, entries = take_rows(model.offsets, np.array([position[case] for case in cases], dtype=np.int64))
+    return replace(model, case_names=names, offsets=offsets, codes=model.codes[entries], values=model.values[entries])

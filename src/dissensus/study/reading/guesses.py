@@ -1,0 +1,306 @@
+"""Guesses about tables that could be wrong: each is an error which names the choices and how to confirm one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from dissensus.core.errors import FormatError, listing
+from dissensus.study.reading.format import Options
+from dissensus.study.tables import ALIASES, normalised
+
+NUMBER = r"^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*$"
+"""What a number looks like in a cell, with a decimal point or comma."""
+
+DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?\s*$"
+LIST = r"""(?s)^\s*(\[([^\[\]]*["',].*|\s*)\]|\{([^{}]*["',:].*|\s*)\})\s*$"""
+"""A list or an object in a cell: in brackets or braces, with something quoted or separated, or nothing."""
+
+REFERENCES = frozenset(
+    (
+        *("truth", "ground_truth", "true_label", "y_true", "gold", "gold_label", "gold_standard", "reference"),
+        *("reference_standard", "consensus", "majority", "majority_vote", "histology", "histopathology", "final_label"),
+    )
+)
+"""Names of columns that hold what is taken for true, rather than one annotator's opinion."""
+
+LEAST_SHARED = 0.1
+"""The share of an annotator's labels that others must use, too."""
+
+OTHER_ORDERS = ("rank", "confidence", "weight", "votes")
+
+
+# Numbers ------------------------------------------------------------------------------------------------
+
+
+def holds_numbers(column: pl.Series) -> bool:
+    """Tell whether every filled cell is a number, also as text and with a decimal comma.
+
+    >>> holds_numbers(pl.Series(["0,5", None, "1"])), holds_numbers(pl.Series(["1", "x"]))
+    (True, False)
+    """
+    return _all_like(column, NUMBER)
+
+
+def _all_like(column: pl.Series, pattern: str) -> bool:
+    if column.dtype.is_nested() or column.dtype == pl.Boolean:
+        return False
+    cells = column.cast(pl.String).drop_nulls()
+    cells = cells.filter(cells.str.strip_chars() != "")
+    return bool(len(cells)) and bool(cells.str.contains(pattern).all())
+
+
+def counts_rows(column: pl.Series) -> bool:
+    """Tell a column that only numbers the rows, as the index of a data frame does."""
+    numbers = column.cast(pl.Float64, strict=False)
+    if numbers.null_count() or len(numbers) < 2:
+        return False
+    return numbers[0] in (0, 1) and bool((numbers.diff().drop_nulls() == 1).all())
+
+
+def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opinion: Sequence[str]) -> None:
+    """Refuse columns of numbers that nobody asked for where an opinion, told by some columns, has several rows.
+
+    A column that numbers the rows through several opinions is no order.
+    """
+    several = table.select(opinion).n_unique() > 1
+    numbers = [name for name in spare if holds_numbers(table[name])]
+    found = [name for name in numbers if not (several and counts_rows(table[name]))]
+    if not found:
+        return
+    verb = "holds numbers and has" if len(found) == 1 else "hold numbers and have"
+    choices = ", ".join(f"--column {role}={found[0]}" for role in OTHER_ORDERS)
+    ignored = " ".join(f"--ignore {name}" for name in found)
+    raise FormatError(
+        f"the column{'s' * (len(found) > 1)} {listing(found)} {verb} no role, and there are several rows per opinion",
+        expected="a rank, a confidence, votes or a weight by one of their usual names, or word of what the numbers are",
+        got=f"columns {listing(table.columns, most=12)}",
+        advice=f"say which it is ({choices}), or that it does not matter ({ignored})",
+    )
+
+
+# Two columns for one role -------------------------------------------------------------------------------
+
+
+def refuse_rivals(
+    table: pl.DataFrame,
+    found: Mapping[str, str],
+    given: Mapping[str, str | None],
+    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
+) -> None:
+    """Refuse two columns that could both have a role and do not say the same; the role's own name decides."""
+    for role, chosen in found.items():
+        if given.get(role) is not None or normalised(chosen).startswith(role):
+            continue
+        for rival in rivals_of(role, table.columns, found, aliases):
+            numbers_rows = role == "case" and table[rival].n_unique() == len(table)
+            if not numbers_rows and not _say_the_same(table, chosen, rival):
+                raise _two_candidates(role, chosen, rival)
+
+
+def rivals_of(
+    role: str, names: Sequence[str], found: Mapping[str, str], aliases: Mapping[str, tuple[str, ...]] = ALIASES
+) -> list[str]:
+    """Name the columns that go by a usual name of a role which another column has."""
+    free = [name for name in names if name not in found.values()]
+    return [name for name in free if role in found and normalised(name) in aliases[role]]
+
+
+def _say_the_same(table: pl.DataFrame, one: str, other: str) -> bool:
+    """Tell whether two columns divide the rows in the same way."""
+    counts = [table.select(names).n_unique() for names in ([one], [other], [one, other])]
+    return len(set(counts)) == 1
+
+
+def _two_candidates(role: str, chosen: str, rival: str) -> FormatError:
+    return FormatError(
+        f"two columns could be the {role}",
+        expected="one of them",
+        got=f"{chosen!r} and {rival!r}, which do not say the same",
+        advice=f"say which it is: --column {role}={chosen} or --column {role}={rival} (columns={{{role!r}: ...}})",
+    )
+
+
+# One column per annotator -------------------------------------------------------------------------------
+
+
+def refuse_strangers(table: pl.DataFrame, case: str, annotators: Sequence[str], options: Options) -> None:
+    """Refuse columns that do not look like annotators of one question, unless the format was said."""
+    refuse_lists(table, annotators)
+    if options.format_is_given:
+        return
+    labels = {name: labels_of(table[name]) for name in annotators}
+    reasons = {name: reason for name in annotators if (reason := _oddity(name, table[name], options))}
+    heard = {name: said for name, said in labels.items() if name not in reasons and len(said)}
+    if normalised(case) not in ALIASES["case"] and options.columns.get("case") is None and case:
+        _refuse_annotator_as_case(case, labels_of(table[case]), heard)
+    reasons |= _without_shared_labels(table, heard, options)
+    if reasons:
+        raise _strangers(reasons, annotators)
+
+
+def holds_lists(column: pl.Series) -> bool:
+    """Tell cells that hold several values: lists or objects, also written as text.
+
+    >>> holds_lists(pl.Series(["['a', 'b']"])), holds_lists(pl.Series(["[sic] a"]))
+    (True, False)
+    """
+    if column.dtype.is_nested():
+        return True
+    return column.dtype == pl.String and bool(column.drop_nulls().str.contains(LIST).any())
+
+
+def labels_of(column: pl.Series) -> pl.Series:
+    """Return every label in the cells of a column, taken out of rankings such as ``a>b=c``."""
+    if column.dtype.is_nested():
+        return pl.Series([], dtype=pl.String)
+    cells = column.cast(pl.String).drop_nulls().str.replace_all("=", ">").str.split(">").explode()
+    labels = cells.str.strip_chars().str.to_lowercase()
+    return labels.filter(labels != "").drop_nulls()
+
+
+def _oddity(name: str, column: pl.Series, options: Options) -> str:
+    if normalised(name) in REFERENCES:
+        return "is called like a reference, not like an annotator"
+    if options.conditions is None and holds_numbers(column):
+        return "holds numbers"
+    return "holds dates" if _all_like(column, DATE) else ""
+
+
+def _without_shared_labels(table: pl.DataFrame, heard: Mapping[str, pl.Series], options: Options) -> dict[str, str]:
+    """Find the columns whose labels nobody else uses; rankings such as ``a>b`` speak for themselves."""
+    known = None if options.conditions is None else {name.strip().lower() for name in options.conditions}
+    if known is not None:
+        strange = [name for name, labels in heard.items() if not labels.is_in(list(known)).any()]
+        return dict.fromkeys(strange, "holds none of the given conditions")
+    ranked = {name for name in heard if table[name].cast(pl.String).str.contains(">").any()}
+    if len(heard) == 1 and not ranked:
+        return dict.fromkeys(heard, "stands alone: nobody else uses its labels")
+    groups = columns_by_shared_labels(heard, ranked)
+    strange = [name for group in groups[1:] for name in group if not _may_be_rare(name, heard, groups[0], len(table))]
+    everybody = len(groups) > 1 and len(groups[0]) == 1 and not ranked
+    return {name: _why_strange(name, heard, groups) for name in (heard if everybody else strange)}
+
+
+def _may_be_rare(name: str, heard: Mapping[str, pl.Series], others: Sequence[str], n_rows: int) -> bool:
+    """Tell a column of few labels that shares none by chance, where every annotator saw a few of the cases only."""
+    filled = np.median([len(heard[other]) for other in others]) / n_rows
+    said = pl.concat(heard[other] for other in others)
+    alone = 1 - int(said.is_duplicated().sum()) / len(said)
+    return len(others) > 2 and filled < 0.5 and alone ** len(heard[name]) >= 0.05
+
+
+def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -> list[list[str]]:
+    """Put columns together that share labels, rankings or else the largest group first; rankings belong together.
+
+    >>> heard = {"Ann": pl.Series(["a", "b"]), "Bo": pl.Series(["b", "c"]), "sex": pl.Series(["f", "m"])}
+    >>> columns_by_shared_labels(heard, set())
+    [['Ann', 'Bo'], ['sex']]
+    """
+    pairs = pl.concat(pl.DataFrame({"label": labels, "column": [name] * len(labels)}) for name, labels in heard.items())
+    users = pairs.unique().group_by("label").agg("column").filter(pl.col("column").list.len() > 1)
+    shared = pairs.with_columns(pl.col("label").is_in(users["label"].to_list()).alias("shared"))
+    share = dict(shared.group_by("column").agg(pl.col("shared").mean()).iter_rows())
+    joined = {name for name in heard if share.get(name, 0.0) >= LEAST_SHARED}
+    links = [[name for name in names if name in joined] for names in users["column"].to_list()]
+    groups = _connected(list(heard), [*links, sorted(ranked)])
+    return sorted(groups, key=lambda group: (ranked.isdisjoint(group), -len(group)))
+
+
+def _connected(names: Sequence[str], links: Sequence[Sequence[str]]) -> list[list[str]]:
+    group = {name: name for name in names}
+    for linked in links:
+        olds = {group[name] for name in linked}
+        if len(olds) > 1:
+            group = {name: min(olds) if old in olds else old for name, old in group.items()}
+    return [[name for name in names if group[name] == one] for one in dict.fromkeys(group.values())]
+
+
+def _why_strange(name: str, heard: Mapping[str, pl.Series], groups: Sequence[Sequence[str]]) -> str:
+    labels = heard[name]
+    if len(labels) >= 10 and labels.n_unique() > 0.8 * len(labels):
+        return "holds free text, nearly all of it different"
+    own = next(group for group in groups if name in group)
+    others = [other for other in heard if other not in own]
+    return f"shares no labels with {listing(others, most=3)}" if others else "shares hardly a label with the others"
+
+
+def _strangers(reasons: Mapping[str, str], annotators: Sequence[str]) -> FormatError:
+    told = [f"{name!r} {reason}" for name, reason in list(reasons.items())[:4]]
+    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    ignored = " ".join(f"--ignore {name}" for name in list(reasons)[:4])
+    choices = f"leave out what is no annotator ({ignored}), give it its role (--column group=NAME)"
+    if len(annotators) == 1:
+        choices = f"say that {annotators[0]!r} holds conditions (--column condition={annotators[0]})"
+    return FormatError(
+        "the columns do not look like annotators of one question",
+        expected="one column per annotator, with conditions that other annotators use, too",
+        got="; ".join(told) + more,
+        advice=f"{choices}, or confirm that every column is an annotator (--format wide)",
+    )
+
+
+def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Refuse cells that hold several values where one label should be."""
+    names = [name for name in columns if holds_lists(table[name])]
+    if names:
+        raise FormatError(
+            "cells hold lists or objects",
+            expected="one label per cell",
+            got=f"lists in the column{'s' * (len(names) > 1)} {listing(names)}",
+            advice=f"give every label a row of its own (the long form), or leave the column out (--ignore {names[0]})",
+        )
+
+
+def _refuse_annotator_as_case(case: str, names: pl.Series, heard: Mapping[str, pl.Series]) -> None:
+    used = [annotator for annotator, labels in heard.items() if labels.is_in(names.to_list()).any()]
+    if used:
+        raise FormatError(
+            "the table has no case column",
+            expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
+            got=f"the first column, {case!r}, holds labels that {listing(used, most=3)} uses, too",
+            advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
+        )
+
+
+# Codes --------------------------------------------------------------------------------------------------
+
+
+def refuse_findings(table: pl.DataFrame, case: str, annotators: Sequence[str], options: Options) -> None:
+    """Refuse columns of codes that look like findings or votes rather than annotators, unless the format was said."""
+    if options.format_is_given or options.conditions is None:
+        return
+    known = {normalised(name) for name in options.conditions}
+    alike = [name for name in annotators if normalised(name) in known]
+    codes = {code for name in annotators for code in _codes(table[name])}
+    references = [name for name in annotators if normalised(name) in REFERENCES]
+    got = ""
+    if alike:
+        got = f"columns that are called like conditions: {listing(alike)}"
+    elif codes <= {0.0, 1.0} and len(options.conditions) > 2:
+        got = f"nothing but 0 and 1, although there are {len(options.conditions)} conditions"
+    elif references:
+        got = f"columns that are called like a reference, not like an annotator: {listing(references)}"
+    if got:
+        raise FormatError(
+            "the columns may be findings rather than annotators",
+            expected="one column per annotator, whose cells are codes of conditions",
+            got=got,
+            advice="say which it is: --format cleanlab if every column is an annotator and every cell the code of a "
+            "condition, --format counts if every column is a condition and every cell a number of votes; if every cell "
+            "tells whether a finding is there, write a row per finding (the long form: case, condition)",
+        )
+    by_position = normalised(case) not in ALIASES["case"] and options.columns.get("case") is None and case
+    if by_position and _codes(table[case]) <= {float(code) for code in range(len(options.conditions))}:
+        raise FormatError(
+            "the table has no case column",
+            expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
+            got=f"the first column, {case!r}, which could hold the codes of an annotator",
+            advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
+        )
+
+
+def _codes(column: pl.Series) -> set[float | None]:
+    return set(column.drop_nulls().cast(pl.Float64, strict=False).unique().to_list())

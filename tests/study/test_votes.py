@@ -1,0 +1,184 @@
+"""Votes: an opinion that several annotators share counts for each of them, and is held once."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import diagnose, write_annotations
+from dissensus.core.errors import DissensusError
+from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+from dissensus.study.reading import examine_annotations, read_annotations
+from voted_studies import voted_study, written_out, written_out_ratings
+
+SEEDS = range(20)
+
+
+def panel(**changes: Any) -> Panel:
+    fields: dict[str, Any] = {
+        "case_names": ("x", "y"),
+        "opinion_offsets": np.array([0, 2, 3]),
+        "annotators": np.array([-1, 0, -1]),
+        "annotator_names": ("Ann",),
+        "votes": np.array([5, 1, 2]),
+    }
+    return Panel(**(fields | changes))
+
+
+def test_an_opinion_has_one_vote_unless_more_are_given() -> None:
+    alone = panel(votes=np.empty(0, dtype=np.int64))
+    assert alone.votes.tolist() == [1, 1, 1]
+    assert not alone.has_votes
+    assert alone == panel(votes=np.ones(3, dtype=np.int64))
+    assert alone != panel()
+
+
+def test_one_vote_each_takes_no_memory() -> None:
+    many = Panel(("x",), np.array([0, 100_000]), np.full(100_000, -1), votes=np.ones(100_000, dtype=np.int64))
+    assert many.votes.strides == (0,)
+    assert pickle.loads(pickle.dumps(many)).votes.strides == (0,)
+    with pytest.raises(ValueError, match="read-only"):
+        many.votes[0] = 2
+
+
+def test_votes_count_annotators() -> None:
+    said = panel()
+    assert (said.n_opinions, said.n_votes) == (3, 8)
+    assert said.votes_per_case.tolist() == [6, 2]
+    assert said.opinions_per_case.tolist() == [2, 1]
+
+
+def test_votes_are_kept_whatever_is_done_to_a_panel() -> None:
+    said = panel()
+    assert said.select(np.array([1, 0]))[0].votes.tolist() == [2, 5, 1]
+    assert said.keep(np.array([0, 2])).votes.tolist() == [5, 2]
+    assert concatenate_panels([said, panel(case_names=("u", "v"))]).votes.tolist() == [5, 1, 2, 5, 1, 2]
+    assert pickle.loads(pickle.dumps(said)) == said
+
+
+@pytest.mark.parametrize(
+    ("votes", "problem"),
+    [
+        ([5, 1], "number of votes"),
+        ([5, 1, 0], "one or more"),
+        ([5, 1, -1], "one or more"),
+        ([5, 1, MOST_VOTES + 1], "one or more"),
+        ([MOST_VOTES, 1, 2], "too many votes"),
+        ([5, 2, 1], "an annotator with a name has one vote"),
+        ([5.5, 1.0, 1.0], "whole numbers"),
+    ],
+)
+def test_what_cannot_be_votes_is_refused(votes: list[float], problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        panel(votes=np.array(votes))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_study_says_the_same_as_with_every_vote_written_out(seed: int) -> None:
+    said = voted_study(seed)
+    out = written_out(said)
+    assert said.n_rankings < out.n_rankings == said.n_votes
+    assert repr(said) == repr(out)
+    assert said.facts() == out.facts()
+    assert said.methods() == out.methods()
+    assert said.to_rankings() == out.to_rankings()
+    assert diagnose(said) == diagnose(out)
+    assert said.unannotated == out.unannotated
+
+
+def test_ratings_say_the_same_as_with_every_vote_written_out() -> None:
+    said = Ratings.from_counts([[2, 0, 1], [0, 0, 0], [1, 7, 4]], levels=[0, 0.5, 1])
+    out = written_out_ratings(said)
+    assert out == Ratings.from_scores([[0, 0, 1], [], [0, *[0.5] * 7, *[1] * 4]])
+    assert repr(said) == repr(out)
+    assert said.facts() == out.facts()
+    assert diagnose(said).lines() == diagnose(out).lines()
+    np.testing.assert_allclose(said.opinions.squares, out.opinions.squares)
+
+
+def test_counts_make_no_more_rankings_than_there_are_cells() -> None:
+    said = Annotations.from_counts(np.full((3, 4), 10**12))
+    assert (said.n_rankings, said.n_votes) == (12, 12 * 10**12)
+
+
+def test_counts_whose_sum_is_not_exact_are_refused() -> None:
+    with pytest.raises(DissensusError, match="too many votes"):
+        Annotations.from_counts([[2**52, 2**52 + 2]])
+
+
+# Tables -----------------------------------------------------------------------------------------------
+
+
+def test_a_row_per_label_with_its_votes() -> None:
+    table = pl.DataFrame({"case": ["x", "x", "y", "z"], "label": ["a", "b", "a", "c"], "votes": [3, 1, 2, 0]})
+    assert Annotations.from_long(table) == Annotations.from_counts(
+        [[3, 1, 0], [2, 0, 0], [0, 0, 0]], ["a", "b", "c"], case_names=["x", "y", "z"]
+    )
+
+
+def test_ratings_with_their_votes() -> None:
+    table = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
+    assert Ratings.from_long(table) == Ratings.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
+
+
+def test_rows_without_votes_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("case,label,n_votes\nx,a,3\nx,b,0\n", encoding="utf-8")
+    reading = examine_annotations(path)
+    assert reading.rankings.conditions == ("a", "b")
+    (note,) = reading.receipt.notes
+    assert str(note) == "rows with 0 votes: 1, kept as conditions that nobody chose"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("case,label,votes\nx,a,1.5\n", "not a whole number"),
+        ("case,label,votes\nx,a,-1\n", "not a whole number"),
+        ("case,label,votes\nx,a,1e16\n", "not a whole number"),
+        ("case,label,votes\nx,a,many\n", "is not a number"),
+        ("case,annotator,label,votes\nx,Ann,a,2\n", "an annotator with a name has one vote"),
+        ("case,label,rank,votes\nx,a,1,2\nx,b,2,3\n", "the number of votes changes within one ranking"),
+    ],
+)
+def test_votes_that_make_no_sense_are_refused_with_their_row(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DissensusError, match=problem) as caught:
+        read_annotations(path)
+    assert "case 'x'" in caught.value.where
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_written_comes_back(ending: str, seed: int, tmp_path: Path) -> None:
+    said = voted_study(seed)
+    write_annotations(said, tmp_path / f"said.{ending}")
+    assert read_annotations(tmp_path / f"said.{ending}") == said
+
+
+def test_counts_come_back(tmp_path: Path) -> None:
+    said = Annotations.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
+    write_annotations(said, tmp_path / "said.csv")
+    assert read_annotations(tmp_path / "said.csv") == said
+
+
+def test_nested_lists_refuse_votes_rather_than_lose_them(tmp_path: Path) -> None:
+    with pytest.raises(DissensusError, match="cannot hold annotators, weights, votes or groups"):
+        write_annotations(Annotations.from_counts([[2, 1]], ["a", "b"]), tmp_path / "said.json")
+    write_annotations(Annotations.from_counts([[1, 1]], ["a", "b"]), tmp_path / "said.json")
+
+
+def test_abstentions_may_be_shared() -> None:
+    said = Annotations.from_rankings([[[["a"]], []]], ["a", "b"])
+    said = replace(said, panel=replace(said.panel, votes=np.array([1, 4])))
+    assert diagnose(said).abstentions == 4
+    assert said.counted.n_votes == 1

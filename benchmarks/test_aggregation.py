@@ -34,7 +34,7 @@ def sampling(aggregation: Aggregation, said: Annotations, *, threads: int = 1) -
 
 
 def plackett_luce(reliability: float) -> PlackettLuce:
-    return PlackettLuce(reliability=reliability, chains=1, warmup=WARMUP)
+    return PlackettLuce(reliability=reliability, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
 
 
 def record(benchmark: BenchmarkFixture, function: Callable[[], object], **measured: object) -> None:

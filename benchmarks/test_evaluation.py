@@ -28,7 +28,7 @@ from test_aggregation import DRAWS, record, sampling
 
 METRICS = (TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
 SWEEP: tuple[Aggregation, ...] = (
-    *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
+    *(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10)),
     *(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100)),
 )
 MEGABYTE = 2**20
@@ -106,13 +106,13 @@ def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     for size in sizes:
         part = said.select(slice(0, size))
         few = {name: model.select(slice(0, size)) for name, model in models.items()}
-        run = evaluating(part, few, PlackettLuce(reliability=3))
+        run = evaluating(part, few, PlackettLuce(reliability=3, alpha=1.0, prior="observed"))
         run()
         times.append(min(seconds(run) for _ in range(3)))
     exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     record(
         benchmark,
-        evaluating(said, models, PlackettLuce(reliability=3)),
+        evaluating(said, models, PlackettLuce(reliability=3, alpha=1.0, prior="observed")),
         what="exponent of the cost in cases, 500 to 20 000",
         ratio=exponent,
         limit=1.1,
@@ -124,7 +124,10 @@ def test_cost_does_not_follow_conditions(said: Annotations, benchmark: Benchmark
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(20_000 - said.n_conditions))])
     few = noisy_models(said, listed=10)
     many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}
-    large, small = (evaluating(*pair, PlackettLuce(reliability=3)) for pair in ((more, many), (said, few)))
+    large, small = (
+        evaluating(*pair, PlackettLuce(reliability=3, alpha=1.0, prior="observed"))
+        for pair in ((more, many), (said, few))
+    )
     pair = in_turn(large, small, rounds=3)
     record(benchmark, large, what="20 000 conditions / 419, lists of ten, same opinions", ratio=pair.ratio, limit=1.2)
 

@@ -88,7 +88,7 @@ def cases() -> dict[str, Case]:
 
 def our_sampling(case: Case, *, draws: int = 20_000) -> tuple[Callable[[], object], FloatArray]:
     """Return a function that runs one chain in one thread, and the (draws, U + 1) array that it fills."""
-    aggregation = PlackettLuce(reliability=RELIABILITY, chains=1, warmup=WARMUP)
+    aggregation = PlackettLuce(reliability=RELIABILITY, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
     sampler = aggregation.sample(case.said, draws=draws).sampler
     assert isinstance(sampler, PlackettLuceSampler)
     keys = np.ascontiguousarray(sampler.keys[:, 1:])

@@ -6,10 +6,11 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``. Run: pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from dissensus import Aggregation, Metric
+from dissensus import Aggregation, Annotations, Metric, annotation_certainty, simulate_study
+from dissensus.core.spec import one_spec
 
 PAGES = Path(__file__).parent
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -24,8 +25,8 @@ def main() -> None:
 
 def filled(text: str) -> str:
     """Put the tables between their marks."""
-    tables = {"aggregations": aggregations(), "metrics": metrics()}
-    return PLACE.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", text)
+    tables = {"aggregations": aggregations, "metrics": metrics, "one_annotator": one_annotator}
+    return PLACE.sub(lambda found: f"{found[1]}{tables[found[2]]()}{found[3]}", text)
 
 
 def aggregations() -> str:
@@ -38,6 +39,32 @@ def aggregations() -> str:
             for kind in own(Aggregation.family.known().values())
         ),
     )
+
+
+def one_annotator() -> str:
+    """Tell what each prior makes of one annotator who names one of 419 conditions, among 400 cases with several."""
+    others = simulate_study(n_cases=400, n_conditions=419, seed=1).annotations
+    named = [others.conditions[60]]
+    rankings = [*(case for case in others.to_rankings() if len(case) > 1), [[named]]]
+    said = Annotations.from_rankings(rankings, others.conditions)
+    specs = ("plackett-luce:1:prior=observed:alpha=1", "plackett-luce:1:prior=symmetric", "plackett-luce:1",
+             "dirichlet:1:alpha=1", "dirichlet:1:alpha=fitted", "dirichlet:1:prior=frequency:alpha=fitted",
+             "probabilistic-inverse-rank:30")  # fmt: skip
+    return table(("aggregation", "alpha", "mean plausibility of what was named", "certainty"), map(row_of(said), specs))
+
+
+def row_of(said: Annotations) -> Callable[[str], tuple[str, ...]]:
+    """Draw the last case of a study, and summarise it."""
+
+    def row(text: str) -> tuple[str, ...]:
+        spec = one_spec(Aggregation.family, text)
+        drawn = spec.sample(said, draws=4000, seed=1)
+        last = drawn.select([drawn.n_cases - 1])
+        alpha = drawn.fitted.get("alpha", spec.parameters()["alpha"])
+        certainty = annotation_certainty(last).values[0]
+        return f"`{text}`", f"{alpha:.2g}", f"{last.mean().max():.2f}", f"{certainty:.2f}"
+
+    return row
 
 
 def limit_of(spec: Aggregation) -> str:

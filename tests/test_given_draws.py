@@ -55,7 +55,11 @@ def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> 
 
 def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None:
     result = evaluate(
-        ANNOTATED, STUDY.predictions, aggregations=[GIVEN, PlackettLuce(3)], metrics=["top-k-accuracy:1"], draws=80
+        ANNOTATED,
+        STUDY.predictions,
+        aggregations=[GIVEN, PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=["top-k-accuracy:1"],
+        draws=80,
     )
     assert [run.label for run in result.runs] == ["given-draws", "plackett-luce 3"]
     assert [run.n_draws for run in result.runs] == [60, 80]
@@ -85,7 +89,7 @@ def test_several_are_told_apart_by_name() -> None:
 
 
 def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
-    drawn = PlackettLuce(chains=2).sample(SAID, draws=40)
+    drawn = PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
     array = to_xarray(drawn)["plausibility"]
     for dims in (("chain", "draw", "case", "condition"), ("condition", "draw", "case", "chain")):
         again = Plausibilities.from_draws(array.transpose(*dims))

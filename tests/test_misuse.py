@@ -133,7 +133,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
         "Coverage": {},
-        "Dirichlet": {"reliability": 1.0, "alpha": 1.0},
+        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric"},
         "ExpectedAccuracy": {"k": 1},
         "ExpectedCoverage": {},
         "GivenDraws": {"plausibilities": drawn, "name": "mine"},
@@ -160,7 +160,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Predictions.from_sets": {"sets": [["a"], ["b"]], "conditions": ["a", "b"], **names, "name": "m"},
         "Predictions.from_wide": {"frame": pl.DataFrame({"case": ["x"], "a": [0.1], "b": [0.2]}), "conditions": None}
         | {"case": None, "kind": None, "name": "m"},
-        "ProbabilisticInverseRank": {"reliability": 30.0, "ties": "shared", "alpha": 0.0},
+        "ProbabilisticInverseRank": {"reliability": 30.0, "ties": "shared", "alpha": 0.0, "scale": "case"},
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},

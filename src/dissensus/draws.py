@@ -1,26 +1,26 @@
 """The batch of draws that flows onward: plausibilities on the support of each case, plus one rest mass.
 
 A case mentions U of K conditions. A draw of its plausibilities is U + 1 numbers: one per mentioned condition and the
-mass of all others together, which splits among them by a symmetric Dirichlet distribution. A dense view with K numbers
-is built only on request.
+mass of all others together, which splits among them by a Dirichlet distribution, symmetric unless conditions have
+weights. A dense view with K numbers is built only on request.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked, is_list
 from dissensus.core.checks import check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
-from dissensus.core.ragged import row_of_each, take_rows
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +34,9 @@ Result = TypeVar("Result")
 
 BATCH_VALUES = 2_000_000
 """How many numbers a batch holds at most (16 MB), unless a single case needs more."""
+
+TOLD_APART = 0.02
+"""Unmentioned conditions of unequal weight are told apart if they are among the first in this share of draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,20 @@ class Batch:
     values : (n_draws * sum of (U + 1),)
         Case after case, each a C-ordered (n_draws, U + 1) matrix whose last column is the rest mass.
     rest_shapes : (n_cases,)
-        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+        Shape of each unmentioned condition in the Dirichlet distribution that splits the rest mass, per unit of its
+        weight.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+    rest_sums : (K + 1,), optional
+        Sums of the weights of all conditions before each one; by default all conditions weigh the same.
     order_values : (n_draws * sum of (U + 1),), optional
-        Numbers in the place of ``values`` that conditions are compared by, where plausibilities of zero would hide an
-        order: the larger comes first; zero stands where the unmentioned conditions stand that have no mass.
+        Numbers in the place of ``values`` that conditions are compared by, where that is not ``values``: where
+        plausibilities of zero would hide an order, or unmentioned conditions are told apart. The larger comes first;
+        zero stands where the unmentioned conditions stand that have no mass.
+    is_mentioned : (sum of U,), optional
+        Which conditions of the support are mentioned, where not all are; see :meth:`identified`.
+    others : (n_cases * n_draws + 1,), (n_others,), optional
+        Offsets and values of the largest plausibilities outside the support in every draw, where they are known.
 
     Examples
     --------
@@ -79,7 +90,10 @@ class Batch:
     values: FloatArray
     rest_shapes: FloatArray
     rest_keys: KeyArray
+    rest_sums: FloatArray | None = None
     order_values: FloatArray | None = None
+    is_mentioned: BoolArray | None = None
+    others: tuple[IntArray, FloatArray] | None = None
 
     @staticmethod
     @checked
@@ -164,7 +178,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0), order_values=None)
+        return replace(self, values=np.empty(0), order_values=None, others=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
@@ -178,18 +192,148 @@ class Batch:
         >>> batch.dense()[0]
         array([[0.75, 0.25, 0.  ]])
         """
-        from dissensus.kernels.compact import split_every_rest
-
         full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
         for case in range(self.n_cases):
-            codes = self.support_of(case)
-            others = np.delete(np.arange(self.n_conditions), codes)
             draws = self.of_case(case)
-            full[case][:, codes] = draws[:, :-1]
-            full[case][:, others] = split_every_rest(
-                np.ascontiguousarray(draws[:, -1]), len(others), self.rest_shapes[case], self.rest_keys[case]
-            )
+            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
+            codes = self._mentioned_of(case)
+            full[case][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
         return full
+
+    def _mentioned_of(self, case: int) -> IntArray:
+        """Return the codes of the conditions of one case that somebody mentioned."""
+        if self.is_mentioned is None:
+            return self.support_of(case)
+        return self.support_of(case)[self.is_mentioned[self.support_offsets[case] : self.support_offsets[case + 1]]]
+
+    def _split_rest(self, case: int, masses: FloatArray, draws: IntArray, wanted: int = -1) -> FloatArray:
+        """Split the rest masses (n_draws,) of a case among its conditions in some draws, shape (len(draws), K)."""
+        from dissensus.kernels.compact import split_every_rest, split_every_unequal_rest
+        from dissensus.kernels.rest import Weights
+
+        codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
+        if self.rest_sums is not None:
+            return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws, wanted)
+        full = np.zeros((len(draws), self.n_conditions))
+        others = np.delete(np.arange(self.n_conditions), codes)
+        full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
+        return full
+
+    def rest_average(self, of_all: FloatArray, of_members: FloatArray) -> FloatArray:
+        """Average numbers of the unmentioned conditions by their weights, shape (n_cases,).
+
+        Parameters
+        ----------
+        of_all : (n_cases,) or a number
+            Sum over all conditions of weight times number.
+        of_members : (sum of U,)
+            The numbers of the support.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"]))
+        >>> batch.rest_average(2.0, np.array([0.5, 0.5]))
+        array([0.5])
+        """
+        weights, case = self.member_weights(), row_of_each(self.support_offsets)
+        own = weighted_counts(case, weights * of_members, self.n_cases)
+        has_rest = self._n_mentioned < self.n_conditions
+        left = np.where(has_rest, self.total_weight - weighted_counts(case, weights, self.n_cases), 1.0)
+        return np.where(has_rest, (of_all - own) / left, 0.0)
+
+    def member_weights(self) -> FloatArray:
+        """Return the weight of each condition of the support if it is mentioned, otherwise zero, shape (sum of U,).
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.member_weights()
+        array([1., 1.])
+        """
+        weights = np.ones(len(self.support)) if self.rest_sums is None else np.diff(self.rest_sums)[self.support]
+        return weights if self.is_mentioned is None else weights * self.is_mentioned
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all conditions."""
+        return float(self.n_conditions) if self.rest_sums is None else float(self.rest_sums[-1])
+
+    @property
+    def _n_mentioned(self) -> IntArray:
+        """Number of mentioned conditions of each case, shape (n_cases,)."""
+        if self.is_mentioned is None:
+            return self.support_sizes
+        return np.bincount(row_of_each(self.support_offsets)[self.is_mentioned], minlength=self.n_cases)
+
+    def plausibility_of(self, case: int, code: int, draws: IntArray) -> FloatArray:
+        """Return the plausibility of one condition of a case in some draws, mentioned or not.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.plausibility_of(0, 1, np.array([0]))
+        array([0.25])
+        """
+        masses, codes = np.ascontiguousarray(self.of_case(case)[:, -1]), self._mentioned_of(case)
+        if code in codes:
+            return np.asarray(self.of_case(case)[draws, np.searchsorted(self.support_of(case), code)])
+        return np.asarray(self._split_rest(case, masses, draws, int(code))[:, code])
+
+    def identified(self, depth: int) -> Batch:
+        """Add the unmentioned conditions to the support that are among the first ones of a draw, if they have weights.
+
+        Conditions that weigh the same are exchangeable, and nobody needs to know which of them is first. Others are
+        told apart if they are the very first in any draw, or among the first ``depth`` in at least 2 % of the draws;
+        those that are neither count as exchangeable. Their plausibilities stay part of the rest (they are zero in
+        ``values``); ``order_values`` holds them where they are among the first of a draw.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote
+        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> batch.identified(1) is batch
+        True
+        """
+        if self.rest_sums is None or self.is_mentioned is not None:
+            return self
+        from dissensus.kernels.leaders import unmentioned_leaders
+
+        leaders = unmentioned_leaders(self.layout(), self.values, min(depth, self.n_conditions))
+        keys = leaders.cases * self.n_conditions + leaders.codes
+        found, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        is_told = (counts >= TOLD_APART * self.n_draws) | (np.bincount(which, leaders.is_first, len(found)) > 0)
+        own = row_of_each(self.support_offsets) * self.n_conditions + self.support
+        members = np.union1d(own, found[is_told])
+        wider = replace(
+            self,
+            support_offsets=np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions),
+            support=members % self.n_conditions,
+            is_mentioned=np.isin(members, own, assume_unique=True),
+        )
+        values = self._widened(wider)
+        ordered, is_told = values.copy(), is_told[which]
+        case, draw = leaders.cases[is_told], leaders.draws[is_told]
+        place = np.searchsorted(members, keys[is_told]) - wider.support_offsets[case]
+        ordered[self.n_draws * wider.columns[case] + draw * (wider.support_sizes + 1)[case] + place] = leaders.masses[
+            is_told
+        ]
+        rows = leaders.cases[~is_told] * self.n_draws + leaders.draws[~is_told]
+        offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_cases * self.n_draws)))
+        return replace(wider, values=values, order_values=ordered, others=(offsets, leaders.masses[~is_told]))
+
+    def _widened(self, wider: Batch) -> FloatArray:
+        """Copy the draws into a batch with a larger support; what is new there is zero."""
+        values = np.zeros(self.n_draws * wider.columns[-1])
+        assert wider.is_mentioned is not None
+        for case in range(self.n_cases):
+            start, stop = wider.support_offsets[case : case + 2]
+            block = values[self.n_draws * (start + case) : self.n_draws * (stop + case + 1)]
+            kept = np.append(wider.is_mentioned[start:stop], True)
+            block.reshape(self.n_draws, -1)[:, kept] = self.of_case(case)
+        return values
 
     def means(self) -> FloatArray:
         """Return the means over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -203,7 +347,20 @@ class Batch:
         """
         from dissensus.kernels.compact import mean_draws
 
-        return mean_draws(self.layout(), self.values)
+        means = mean_draws(self.layout(), self.values)
+        return means if self.is_mentioned is None else self._shared_out(means)
+
+    def _shared_out(self, means: FloatArray) -> FloatArray:
+        """Give the unmentioned conditions of the support their part of the rest, on average."""
+        assert self.rest_sums is not None
+        assert self.is_mentioned is not None
+        case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
+        left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
+        left[self._n_mentioned == self.n_conditions] = 1.0  # of nothing
+        share = np.where(self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / left[case])
+        means[np.arange(len(case)) + case] += share * means[rests][case]
+        means[rests] *= 1.0 - weighted_counts(case, share, self.n_cases)
+        return means
 
     def deviations(self) -> FloatArray:
         """Return the standard deviations over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -258,13 +415,18 @@ class Batch:
         3
         """
         from dissensus.kernels.compact import Layout
+        from dissensus.kernels.jit import plain
 
         return Layout(
             self.n_draws,
             self.n_conditions,
             np.ascontiguousarray(self.support_offsets, dtype=np.int64),
+            plain(np.asarray(self.support, dtype=np.int64)),
             np.ascontiguousarray(self.rest_shapes, dtype=np.float64),
             np.ascontiguousarray(self.rest_keys, dtype=np.uint64),
+            np.empty(0) if self.rest_sums is None or self.is_mentioned is not None else plain(self.rest_sums),
+            np.empty(0, dtype=np.int64) if self.others is None else plain(self.others[0]),
+            np.empty(0) if self.others is None else plain(self.others[1]),
         )
 
 
@@ -329,6 +491,13 @@ class Plausibilities:
         Draws the plausibilities of cases given by position.
     threads
         How many threads draw at the same time.
+    positions : (n_cases,), optional
+        Which cases of the sampler these are; by default all of them.
+    rest_sums : (K + 1,), optional
+        Sums of the weights of the conditions before each one, by which unmentioned ones share the rest; by default all
+        weigh the same.
+    fitted
+        The numbers that parameters stand for which were fitted to the study, by name.
 
     Examples
     --------
@@ -354,6 +523,8 @@ class Plausibilities:
     sampler: Sampler
     threads: int = 1
     positions: IntArray | None = None
+    rest_sums: FloatArray | None = None
+    fitted: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     @checked
@@ -421,9 +592,10 @@ class Plausibilities:
     def __repr__(self) -> str:
         chains = f" in {self.n_chains} chains" if self.n_chains > 1 else ""
         excluded = f"; {len(self.excluded)} unannotated excluded" if self.excluded else ""
+        fitted = "".join(f"; {name} fitted: {value:.3g}" for name, value in self.fitted.items())
         return (
             f"Plausibilities: {self.n_cases} cases, {self.n_draws} draws{chains}, "
-            f"{self.n_conditions} conditions{excluded}"
+            f"{self.n_conditions} conditions{excluded}{fitted}"
         )
 
     def __iter__(self) -> Iterator[Batch]:
@@ -511,7 +683,7 @@ class Plausibilities:
         return np.concatenate(parts) if parts else np.zeros((0, self.n_draws, self.n_conditions))
 
     def mean(self) -> FloatArray:
-        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest equally.
+        """Return the posterior mean of each case, shape (n_cases, K); unmentioned conditions share the rest by weight.
 
         Examples
         --------
@@ -525,13 +697,15 @@ class Plausibilities:
         return self._spread(np.concatenate(means) if means else np.empty(0))
 
     def _spread(self, side_by_side: FloatArray) -> FloatArray:
-        """Put U + 1 numbers per case into K columns, the last one divided equally among the unmentioned."""
-        columns = self.support_offsets + np.arange(self.n_cases + 1)
+        """Put U + 1 numbers per case into K columns, the last one divided among the unmentioned by their weights."""
+        columns, case = self.support_offsets + np.arange(self.n_cases + 1), row_of_each(self.support_offsets)
         is_rest = np.zeros(columns[-1], dtype=np.bool_)
         is_rest[columns[1:] - 1] = True
-        others = np.maximum(self.n_conditions - np.diff(self.support_offsets), 1)
-        full = np.repeat((side_by_side[is_rest] / others)[:, None], self.n_conditions, axis=1)
-        full[row_of_each(self.support_offsets), self.support] = side_by_side[~is_rest]
+        weights = np.ones(self.n_conditions) if self.rest_sums is None else np.diff(self.rest_sums)
+        others = weights.sum() - weighted_counts(case, weights[self.support], self.n_cases)
+        share = side_by_side[is_rest] / np.where(np.diff(self.support_offsets) < self.n_conditions, others, 1.0)
+        full = share[:, None] * weights
+        full[case, self.support] = side_by_side[~is_rest]
         return full
 
     def summary(self, *, advance: Callable[[int], None] | None = None) -> pl.DataFrame:

@@ -84,20 +84,20 @@ def test_a_misspelt_aggregation_gets_a_suggestion() -> None:
 @pytest.mark.parametrize("draws", [0, -3, 2.5, True])
 def test_draws_must_be_counted(draws: Any) -> None:
     with pytest.raises(DissensusError, match="draws must be a whole number, one or more"):
-        PlackettLuce().sample(SAID, draws=draws)
+        PlackettLuce(alpha=1.0, prior="observed").sample(SAID, draws=draws)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "7"])
 def test_seeds_are_64_bits(seed: Any) -> None:
     with pytest.raises(DissensusError, match="seed must be a whole number"):
-        PlackettLuce().sample(SAID, seed=seed)
+        PlackettLuce(alpha=1.0, prior="observed").sample(SAID, seed=seed)
 
 
 def test_threads_and_precision_must_be_positive() -> None:
     with pytest.raises(DissensusError, match="threads must be a whole number"):
-        PlackettLuce().sample(SAID, threads=0)
+        PlackettLuce(alpha=1.0, prior="observed").sample(SAID, threads=0)
     with pytest.raises(DissensusError, match="precision must be a positive"):
-        PlackettLuce().sample(SAID, precision=0)
+        PlackettLuce(alpha=1.0, prior="observed").sample(SAID, precision=0)
 
 
 def test_ratings_and_rankings_are_not_confused() -> None:
@@ -133,8 +133,8 @@ def test_an_annotator_without_any_ranking_changes_nothing() -> None:
     without = named.select([1])
     assert "y" in without.annotator_names
     alone = Annotations.from_rankings(rankings[1:], ["a", "b", "c"], case_names=["1"])
-    drawn = PlackettLuce().sample(without, draws=10).dense()
-    np.testing.assert_array_equal(drawn, PlackettLuce().sample(alone, draws=10).dense())
+    drawn = PlackettLuce(alpha=1.0, prior="observed").sample(without, draws=10).dense()
+    np.testing.assert_array_equal(drawn, PlackettLuce(alpha=1.0, prior="observed").sample(alone, draws=10).dense())
 
 
 def test_a_prior_cannot_be_estimated_from_ratings_that_always_agree() -> None:

@@ -331,10 +331,14 @@ def test_required_parameters_cannot_be_left_out(kind: type[Spec]) -> None:
 
 
 def test_names_tell_specs_apart_by_what_differs() -> None:
-    priors = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, prior="symmetric", alpha=0.5)]
+    priors = [
+        PlackettLuce(3, prior="observed"),
+        PlackettLuce(3, prior="symmetric"),
+        PlackettLuce(3, prior="symmetric", alpha=0.5),
+    ]
     assert distinct_names(priors) == (
         "plackett-luce (alpha=1, prior=observed)",
-        "plackett-luce (alpha=1, prior=symmetric)",
+        "plackett-luce (alpha=fitted, prior=symmetric)",
         "plackett-luce (alpha=0.5, prior=symmetric)",
     )
 

@@ -39,7 +39,7 @@ def test_a_case_is_a_study_of_its_own_and_its_sets_have_three_conditions(case: P
 @pytest.mark.parametrize(
     ("aggregation", "column"),
     [
-        (PlackettLuce(reliability=3), "plackett_luce"),
+        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), "plackett_luce"),
         (ProbabilisticInverseRank(reliability=30, ties="each"), "inverse_rank"),
     ],
     ids=["plackett-luce", "inverse-rank"],

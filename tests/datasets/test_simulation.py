@@ -79,7 +79,7 @@ def test_the_shape_is_that_of_published_differential_diagnoses() -> None:
 
 
 def shape(said: Annotations) -> dict[str, float]:
-    certainty = annotation_certainty(PlackettLuce(3).sample(said, draws=300))
+    certainty = annotation_certainty(PlackettLuce(3, alpha=1.0, prior="observed").sample(said, draws=300))
     support = [len({name for ranking in case for block in ranking for name in block}) for case in said.to_rankings()]
     return {
         "annotators": float(said.rankings_per_case.mean()),
@@ -162,7 +162,13 @@ def test_models_list_ten_conditions_each_with_falling_scores() -> None:
 def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses(seed: int) -> None:
     study = simulate_study(n_cases=400, seed=seed)
     metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]
-    result = evaluate(study.annotations, study.predictions, aggregations=[PlackettLuce(3)], metrics=metrics, draws=200)
+    result = evaluate(
+        study.annotations,
+        study.predictions,
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=metrics,
+        draws=200,
+    )
     usual = result.point_estimates().filter(pl.col("metric") == "top-1 accuracy")
     for _, found in usual.group_by("aggregation"):
         assert found.sort("point_estimate", descending=True)["model"][0] == "Aster"

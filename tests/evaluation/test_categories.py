@@ -35,7 +35,7 @@ AGGREGATIONS: list[Aggregation] = [
     InverseRank(),
     AnnotatorBootstrap(),
     PlackettLuce(alpha=0.3, prior="symmetric"),
-    PlackettLuce(reliability=2),
+    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
     ProbabilisticInverseRank(reliability=4, alpha=0.5),
     Dirichlet(),
 ]

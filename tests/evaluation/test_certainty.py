@@ -53,7 +53,7 @@ AGGREGATIONS: list[Aggregation] = [
     AnnotatorBootstrap(),
     AnnotatorBootstrap(MajorityVote()),
     AnnotatorBootstrap(PlackettLuceML()),
-    PlackettLuce(reliability=1),
+    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
     PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
     ProbabilisticInverseRank(reliability=10),
     ProbabilisticInverseRank(reliability=0.01),
@@ -224,7 +224,7 @@ def test_deterministic_aggregations_without_ties_are_certain() -> None:
 
 
 def test_the_top_one_is_the_largest_share_of_draws() -> None:
-    draws = PlackettLuce(alpha=0.5).sample(simulate_study(n_cases=30, seed=6).annotations, draws=400)
+    draws = PlackettLuce(alpha=0.5, prior="observed").sample(simulate_study(n_cases=30, seed=6).annotations, draws=400)
     certainty = annotation_certainty(draws, unranked="pool")
     shares = draws.summary().group_by("case", maintain_order=True).agg(top=pl.col("top").max())
     np.testing.assert_allclose(certainty.values, shares["top"], atol=1e-15)
@@ -328,7 +328,7 @@ def dermatology() -> Annotations:
 
 @needs_shared
 def test_certainty_of_the_dermatology_annotations(dermatology: Annotations) -> None:
-    ranked = PlackettLuce(reliability=3).sample(dermatology, draws=1000)
+    ranked = PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(dermatology, draws=1000)
     risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", dermatology.conditions)
     certainty = annotation_certainty(ranked)
     by_risk = annotation_certainty(ranked, categories=risks)

@@ -42,7 +42,7 @@ from dissensus.evaluation.store import FILES
 SIMULATED = simulate_study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations
 METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), AverageOverlap(3))
-AGGREGATIONS = (PlackettLuce(reliability=3), ProbabilisticInverseRank(reliability=30))
+AGGREGATIONS = (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), ProbabilisticInverseRank(reliability=30))
 
 
 def scores(quality: float, seed: int) -> FloatArray:
@@ -327,7 +327,11 @@ def test_specs_may_be_given_as_text() -> None:
 
 
 def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_table() -> None:
-    priors = [PlackettLuce(3), PlackettLuce(3, alpha=0.5), PlackettLuce(3, prior="symmetric", alpha=0.1)]
+    priors = [
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, alpha=0.5, prior="observed"),
+        PlackettLuce(3, prior="symmetric", alpha=0.1),
+    ]
     result = evaluate(SAID, MODELS, aggregations=priors, metrics=[TopKAccuracy(1)], draws=30)
     labels = [run.label for run in result.runs]
     assert labels == [

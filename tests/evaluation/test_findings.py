@@ -56,7 +56,7 @@ def result() -> Evaluation:
     return evaluate(
         VOTES,
         SCORES,
-        aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1)],
+        aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
         metrics=METRICS,
         draws=DRAWS,
         seed=3,
@@ -129,7 +129,7 @@ def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case
 
 
 def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> None:
-    draws = PlackettLuce(reliability=1).sample(VOTES, draws=DRAWS, seed=3)
+    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
     for top, expected in enumerate(certainty_profile(draws, tops=(1, 2, 3)), start=1):
         found = result.certainties().filter(aggregation="plackett-luce", top=top)
         np.testing.assert_allclose(found["certainty"], expected.values, atol=1e-12)
@@ -145,7 +145,7 @@ def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> No
 
 
 def test_plausibilities_are_means_shares_and_some_draws(result: Evaluation) -> None:
-    draws = PlackettLuce(reliability=1).sample(VOTES, draws=DRAWS, seed=3)
+    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
     summary, found = draws.summary(), result.plausibilities().filter(aggregation="plackett-luce")
     assert found["condition"].to_list() == summary["condition"].to_list()
     np.testing.assert_allclose(found["mean"], summary["mean"], atol=1e-12)
@@ -169,7 +169,7 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
         evaluate(
             VOTES.select(cases.tolist()),
             {name: scores[cases] for name, scores in SCORES.items()},
-            aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1)],
+            aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
             metrics=METRICS,
             draws=DRAWS,
             seed=3,

@@ -64,7 +64,7 @@ def result() -> Evaluation:
             first: STUDY.predictions[first].with_receipt(replace_path(RECEIPT, "A.csv")),
             **{name: STUDY.predictions[name] for name in others},
         },
-        aggregations=[PlackettLuce(3), Dirichlet(2)],
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)],
         metrics=[TopKAccuracy(1), UserMetric("hits", hits, meaning="How often the best is found.")],
         draws=40,
         categories=STUDY.categories,
@@ -152,7 +152,7 @@ def test_a_forged_receipt_is_refused(place: Path, change: str) -> None:
 
 def test_specs_come_back_as_specs(result: Evaluation, place: Path) -> None:
     again = load_evaluation(place)
-    assert [run.spec for run in again.runs] == [PlackettLuce(3), Dirichlet(2)]
+    assert [run.spec for run in again.runs] == [PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)]
     assert again.points == result.points
     assert again.metrics[0] == TopKAccuracy(1)
 
@@ -191,7 +191,7 @@ def test_merged_results_come_back(tmp_path: Path) -> None:
         evaluate(
             STUDY.annotations.select(list(some)),
             {name: said.select(list(some)) for name, said in STUDY.predictions.items()},
-            aggregations=[PlackettLuce(1)],
+            aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
             metrics=["top-k-accuracy:1"],
             draws=30,
             categories=STUDY.categories,

@@ -51,7 +51,10 @@ def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int],
 @cache
 def usual() -> Evaluation:
     """Evaluate three models under two aggregations, with categories."""
-    aggregations = [*(PlackettLuce(gamma) for gamma in (1, 3, 10)), ProbabilisticInverseRank(10)]
+    aggregations = [
+        *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
+        ProbabilisticInverseRank(10),
+    ]
     metrics = [TopKAccuracy(1), TopKAccuracy(3)]
     return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES)
 
@@ -83,7 +86,7 @@ def edges() -> dict[str, Evaluation]:
     """Evaluate what is only just enough."""
     one = Annotations.from_rankings([[[[0], [1]]]], list(CONDITIONS))
     alone = Annotations.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
-    luce: list[Aggregation] = [PlackettLuce(3)]
+    luce: list[Aggregation] = [PlackettLuce(3, alpha=1.0, prior="observed")]
     ratings = Ratings.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
     return {
         "one case": evaluated(one, 2, luce, categories=CATEGORIES),

@@ -98,7 +98,7 @@ def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[
 
 def test_figures_are_small_enough_for_a_page() -> None:
     many = study(3000)
-    found = Plots(evaluated(many, 2, [PlackettLuce(3)], draws=10))
+    found = Plots(evaluated(many, 2, [PlackettLuce(3, alpha=1.0, prior="observed")], draws=10))
     for name in ("certainty", "certainty_by_top", "agreement"):
         figure = found.figure(name)
         assert max(len(trace.x) for trace in figure.data) <= 2000
@@ -281,7 +281,7 @@ def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[
 
 
 def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
-    runs = [PlackettLuce(gamma, alpha=alpha) for alpha in (1.0, 0.1) for gamma in (1, 3)]
+    runs = [PlackettLuce(gamma, alpha=alpha, prior="observed") for alpha in (1.0, 0.1) for gamma in (1, 3)]
     found = Plots(evaluated(study(), 2, runs))
     chart = found.chart("certainty")
     assert [len(panel.marks) for panel in chart.panels] == [2, 2]
@@ -294,7 +294,11 @@ def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
 
 def three_priors() -> Evaluation:
     """Evaluate under three runs of one aggregation and one reliability: only their priors differ."""
-    runs = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.1)]
+    runs = [
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, prior="symmetric"),
+        PlackettLuce(3, alpha=0.1, prior="observed"),
+    ]
     return evaluated(study(), 2, runs, categories=CATEGORIES)
 
 
@@ -380,7 +384,7 @@ def test_long_and_many_names() -> None:
 def evaluated_without_models(said: Annotations) -> Evaluation:
     from dissensus import evaluate
 
-    return evaluate(said, {}, aggregations=[PlackettLuce(1)], draws=10)
+    return evaluate(said, {}, aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")], draws=10)
 
 
 def test_colours_fit_any_page_and_can_be_fixed() -> None:

@@ -31,11 +31,12 @@ STUDIES = {
 RATINGS = ds.Ratings.from_scores([[1, 2, 2], [5, 4], [3, 3, 1, 2], [2]], case_names=["a", "b", "c", "d"])
 
 AGGREGATIONS = {
-    "Plackett-Luce": ds.PlackettLuce(),
-    "Plackett-Luce, reliability 3": ds.PlackettLuce(3),
-    "Plackett-Luce, reliability 2.5, alpha 0.5": ds.PlackettLuce(2.5, alpha=0.5),
+    "Plackett-Luce": ds.PlackettLuce(alpha=1.0, prior="observed"),
+    "Plackett-Luce, reliability 3": ds.PlackettLuce(3, alpha=1.0, prior="observed"),
+    "Plackett-Luce, reliability 2.5, alpha 0.5": ds.PlackettLuce(2.5, alpha=0.5, prior="observed"),
     "Plackett-Luce, reliability 10, symmetric, alpha 0.02": ds.PlackettLuce(10, prior="symmetric", alpha=0.02),
-    "Plackett-Luce, 3 chains, warm-up 10": ds.PlackettLuce(1, chains=3, warmup=10),
+    "Plackett-Luce, 3 chains, warm-up 10": ds.PlackettLuce(1, chains=3, warmup=10, alpha=1.0, prior="observed"),
+    "Plackett-Luce, by frequency": ds.PlackettLuce(2.5, alpha=2.0, prior="frequency"),
     "probabilistic inverse rank": ds.ProbabilisticInverseRank(),
     "probabilistic inverse rank, reliability 10, ties each": ds.ProbabilisticInverseRank(10, ties="each", alpha=0.1),
     "Dirichlet": ds.Dirichlet(),

@@ -28,7 +28,7 @@ def result() -> Evaluation:
     return evaluate(
         study.annotations,
         study.predictions,
-        aggregations=["plackett-luce:3", "probabilistic-inverse-rank:30", "dirichlet:2"],
+        aggregations=["plackett-luce:3:prior=observed:alpha=1", "probabilistic-inverse-rank:30", "dirichlet:2"],
         metrics=METRICS,
         draws=200,
         seed=5,

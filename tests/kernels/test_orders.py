@@ -22,7 +22,18 @@ def draws_of(size: int, n_draws: int) -> FloatArray:
 @pytest.mark.parametrize("size", [2, 4, 15, 16, 17, 18])
 def test_orders_are_those_of_sorting(size: int) -> None:
     values = draws_of(size, 600)
-    layout = Layout(len(values), size + 2, np.array([0, size]), np.ones(1), np.zeros(1, dtype=np.uint64))
+    support, keys = np.arange(size), np.zeros(1, dtype=np.uint64)
+    layout = Layout(
+        len(values),
+        size + 2,
+        np.array([0, size]),
+        support,
+        np.ones(1),
+        keys,
+        np.empty(0),
+        np.empty(0, dtype=np.int64),
+        np.empty(0),
+    )
     mentioned = values[:, :size]
     above = (mentioned[:, None] > mentioned[:, :, None]).sum(axis=2)
     tied = (mentioned[:, None] == mentioned[:, :, None]).sum(axis=2)

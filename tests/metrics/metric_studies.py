@@ -32,7 +32,7 @@ from dissensus.study.rankings import Annotations
 from strategies import rankings
 
 AGGREGATIONS: tuple[Aggregation, ...] = (
-    PlackettLuce(reliability=2),
+    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
     PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
     Dirichlet(alpha=0.5),
     Dirichlet(reliability=0.3, alpha=2.0),

@@ -52,7 +52,7 @@ def full_rankings() -> Annotations:
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    return one_batch(PlackettLuce(reliability=0.3).sample(full_rankings(), draws=30))
+    return one_batch(PlackettLuce(reliability=0.3, alpha=1.0, prior="observed").sample(full_rankings(), draws=30))
 
 
 def first_places(values: FloatArray) -> IntArray:

@@ -60,7 +60,11 @@ def test_standings_of_draws_are_counts(aggregation: Aggregation, data: st.DataOb
 @pytest.mark.parametrize("depth", [1, 3, 10])
 def test_unmentioned_conditions_are_found_wherever_they_stand(depth: int) -> None:
     study = Annotations.from_rankings([[[["c3"]]], [[["c1"], ["c2"]]]], [f"c{i}" for i in range(40)])
-    for aggregation in (Dirichlet(alpha=1.0), Dirichlet(alpha=0.001), PlackettLuce(reliability=0.1, alpha=3.0)):
+    for aggregation in (
+        Dirichlet(alpha=1.0),
+        Dirichlet(alpha=0.001),
+        PlackettLuce(reliability=0.1, alpha=3.0, prior="observed"),
+    ):
         assert_standings_are_right(one_batch(aggregation.sample(study, draws=200)), depth)
 
 
@@ -101,7 +105,7 @@ def test_short_lists_over_many_conditions_are_as_good_as_long_ones() -> None:
     n = 100_000
     names = [str(i) for i in range(n)]
     study = Annotations.from_rankings([[[["5"], ["70000"]], [["9", "5"]]]], names)
-    batch = one_batch(PlackettLuce(reliability=1).sample(study, draws=50))
+    batch = one_batch(PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(study, draws=50))
     short = Predictions.from_rankings([[["9"], ["70000", "11"], ["5"]]], names)
     scores = np.zeros((1, n))
     scores[0, [9, 70000, 11, 5]] = 3, 2, 2, 1

@@ -19,7 +19,7 @@ from metrics.metric_studies import measured, one_batch
 STUDY = simulate_study(n_cases=12, n_conditions=50, seed=5).annotations
 SCORES = np.random.default_rng(4).dirichlet(np.ones(50), size=12)
 MODEL = Predictions.from_scores(SCORES, STUDY.conditions, case_names=STUDY.case_names)
-BATCH = one_batch(PlackettLuce(reliability=0.3).sample(STUDY, draws=30))
+BATCH = one_batch(PlackettLuce(reliability=0.3, alpha=1.0, prior="observed").sample(STUDY, draws=30))
 
 
 def hit(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
@@ -62,7 +62,13 @@ def test_what_users_say_of_a_function_is_known_of_the_metric() -> None:
 
 def test_an_evaluation_takes_functions_beside_other_metrics() -> None:
     metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
-    done = evaluate(STUDY, {"A": MODEL}, aggregations=[PlackettLuce(1)], metrics=["top-k-accuracy", metric], draws=20)
+    done = evaluate(
+        STUDY,
+        {"A": MODEL},
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
+        metrics=["top-k-accuracy", metric],
+        draws=20,
+    )
     means = dict(done.to_frame().filter(estimand="adjusted").select("metric", "mean").iter_rows())
     assert means["miss"] == pytest.approx(1 - means["top-1 accuracy"], abs=1e-12)
 

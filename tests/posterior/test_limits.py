@@ -43,7 +43,7 @@ STUDY = Annotations.from_rankings(
 def test_plackett_luce_tends_to_maximum_likelihood() -> None:
     point = PlackettLuceML().sample(STUDY).mean()
     # at reliability 4000 the posterior sd is about 1 / sqrt(4000 * 5 races) = 0.007, the bias of the prior smaller
-    draws = PlackettLuce(reliability=4000, warmup=2000).sample(STUDY, draws=4000).mean()
+    draws = PlackettLuce(reliability=4000, warmup=2000, alpha=1.0, prior="observed").sample(STUDY, draws=4000).mean()
     np.testing.assert_allclose(draws, point, atol=0.01)
 
 
@@ -110,9 +110,9 @@ def test_single_choices_give_the_dirichlet_posterior_in_every_aggregation_that_h
     )
     alternatives: list[tuple[Aggregation, Annotations]] = [
         (Dirichlet(), said),
-        (PlackettLuce(prior="symmetric"), said),
-        (PlackettLuce(), said),
-        (PlackettLuce(), written_out),
+        (PlackettLuce(alpha=1.0, prior="symmetric"), said),
+        (PlackettLuce(alpha=1.0, prior="observed"), said),
+        (PlackettLuce(alpha=1.0, prior="observed"), written_out),
     ]
     for aggregation, opinions in alternatives:
         draws = aggregation.sample(opinions, draws=5000, seed=7).dense()[0]
@@ -123,7 +123,11 @@ def test_single_choices_give_the_dirichlet_posterior_in_every_aggregation_that_h
 def test_reliability_of_single_choices_multiplies_votes_even_below_one() -> None:
     said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])
     for reliability in (0.3, 2.5, 40.0):
-        draws = PlackettLuce(reliability=reliability).sample(said, draws=5000, seed=3).dense()[0]
+        draws = (
+            PlackettLuce(reliability=reliability, alpha=1.0, prior="observed")
+            .sample(said, draws=5000, seed=3)
+            .dense()[0]
+        )
         law = stats.beta(1 + 3 * reliability, 2 + reliability)
         assert stats.kstest(draws[:, 0], law.cdf).pvalue > 1e-4
 
@@ -131,9 +135,9 @@ def test_reliability_of_single_choices_multiplies_votes_even_below_one() -> None
 @pytest.mark.parametrize(
     ("aggregation", "shapes", "split"),
     [
-        (PlackettLuce(2, alpha=0.5), [6.5, 2.5, 0.5], 1.0),
+        (PlackettLuce(2, alpha=0.5, prior="observed"), [6.5, 2.5, 0.5], 1.0),
         (PlackettLuce(2, alpha=0.5, prior="symmetric"), [6.5, 2.5, 1.0], 0.5),
-        (PlackettLuce(2, alpha=3), [9.0, 5.0, 3.0], 1.0),
+        (PlackettLuce(2, alpha=3, prior="observed"), [9.0, 5.0, 3.0], 1.0),
         (Dirichlet(2, alpha=0.5), [6.5, 2.5, 1.0], 0.5),
         (ProbabilisticInverseRank(8, alpha=0.5), [6.5, 2.5, 1.0], 0.5),
     ],
@@ -154,7 +158,7 @@ def test_the_parameters_of_a_prior_are_those_of_its_distribution(
 
 def test_single_choices_say_nothing_about_conditions_that_were_not_compared() -> None:
     said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]).with_unranked("unobserved")
-    draws = PlackettLuce(5).sample(said, draws=5000, seed=4).dense()[0]
+    draws = PlackettLuce(5, alpha=1.0, prior="observed").sample(said, draws=5000, seed=4).dense()[0]
     for condition in range(3):
         assert stats.kstest(draws[:, condition], stats.beta(1, 2).cdf).pvalue > 1e-4
 
@@ -198,7 +202,7 @@ def test_printed_cases_come_out(case: str, chosen: tuple[str, ...], plackett_luc
     names = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
     said = Annotations.from_rankings(json.loads((folder / "dermatology_selectors.json").read_text()), names)
     for aggregation, printed in (
-        (PlackettLuce(reliability=3), plackett_luce),
+        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), plackett_luce),
         (ProbabilisticInverseRank(reliability=30, ties="each"), inverse_rank),
     ):
         table = aggregation.sample(said.select([case]), draws=40_000).summary()

@@ -102,7 +102,7 @@ def nasty_study() -> Evaluation:
     return evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[PlackettLuce(3)],
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
         metrics=[TopKAccuracy(1)],
         draws=40,
         categories=Categories.from_labels([BOLD, SCRIPT, "low"], conditions),

@@ -38,7 +38,9 @@ class Funding(ReportSection):
 def evaluated(*models: str) -> Evaluation:
     said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
     scores = {name: [[0.9, 0.1], [0.4, 0.6]] for name in models}
-    return evaluate(said, scores, aggregations=[PlackettLuce(3)], metrics=[TopKAccuracy(1)], draws=40)
+    return evaluate(
+        said, scores, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=40
+    )
 
 
 def installed(folder: Path, name: str, source: str) -> None:

@@ -33,18 +33,25 @@ MOST_BYTES = 8_000_000
 
 def one_of_everything() -> Evaluation:
     said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    return evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3)], draws=40)
+    return evaluate(
+        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
+    )
 
 
 def without_models() -> Evaluation:
     said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
-    return evaluate(said, {}, aggregations=[PlackettLuce(1), PlackettLuce(3)], draws=40)
+    return evaluate(
+        said,
+        {},
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed"), PlackettLuce(3, alpha=1.0, prior="observed")],
+        draws=40,
+    )
 
 
 def categories_without_levels() -> Evaluation:
     said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
     groups = Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
-    return evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40, categories=groups)
+    return evaluate(said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups)
 
 
 def ratings() -> Evaluation:
@@ -57,7 +64,11 @@ def three_priors() -> Evaluation:
     study = simulate_study(n_cases=12, n_conditions=6, seed=1)
     generator = np.random.default_rng(1)
     models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
-    runs = [PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5)]
+    runs = [
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, prior="symmetric"),
+        PlackettLuce(3, alpha=0.5, prior="observed"),
+    ]
     return evaluate(study.annotations, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
 
 
@@ -116,7 +127,7 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
     generator = np.random.default_rng(2)
     shares = generator.dirichlet(np.full(8, 0.3), 20_000)
     said = Annotations.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
-    evaluation = evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3)], draws=20)
+    evaluation = evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=20)
     path = tmp_path / "report.html"
     write_report(evaluation, path)
     assert path.stat().st_size < MOST_BYTES

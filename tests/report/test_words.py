@@ -68,7 +68,9 @@ def two_models(certain: float, other: float) -> Evaluation:
         name: [right if case < share * 40 else wrong for case in range(40)]
         for name, share in (("sure", certain), ("other", other))
     }
-    return evaluate(said, models, aggregations=[PlackettLuce(10)], metrics=[TopKAccuracy(1)], draws=100)
+    return evaluate(
+        said, models, aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=100
+    )
 
 
 # Data inside the page -----------------------------------------------------------------------------------
@@ -222,7 +224,15 @@ def test_the_leader_is_the_best_or_not_distinguishable() -> None:
 def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None:
     said = Annotations.from_counts([[9, 0]] * 20, ["a", "b"])
     models = {"wrong": [[0.0, 1.0]] * 20, "right": [[1.0, 0.0]] * 20}
-    text = contest(evaluate(said, models, aggregations=[PlackettLuce(10)], metrics=["brier-score"], draws=50))
+    text = contest(
+        evaluate(
+            said,
+            models,
+            aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")],
+            metrics=["brier-score"],
+            draws=50,
+        )
+    )
     assert "right has the best adjusted Brier score" in text
     assert "Against the majority vote, the same model leads (0.000)." in text
 
@@ -239,7 +249,9 @@ def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
 def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> None:
     said = Annotations.from_counts([[3, 2]] * 20, ["a", "b"])
     models = {"majority": [[1.0, 0.0]] * 20, "minority": [[0.0, 1.0]] * 20}
-    result = evaluate(said, models, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=200)
+    result = evaluate(
+        said, models, aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=200
+    )
     gap = 100 * (1 - result.to_frame()["mean"][0])
     told = f"the majority vote minus adjusted goes from \N{MINUS SIGN}{gap:.1f} points to +{gap:.1f} points."
     assert f"Over the 2 models, {told}" in practice(result).replace("\xa0", " ")
@@ -271,7 +283,13 @@ def test_certain_annotations_are_called_so() -> None:
 def leaning(metric: Metric) -> Evaluation:
     """Evaluate a model that always names what three of five annotators say."""
     said = Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
-    return evaluate(said, {"A": [[1.0, 0.0]] * 30}, aggregations=[PlackettLuce(1)], metrics=[metric], draws=300)
+    return evaluate(
+        said,
+        {"A": [[1.0, 0.0]] * 30},
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
+        metrics=[metric],
+        draws=300,
+    )
 
 
 def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
@@ -309,7 +327,7 @@ def test_a_deterministic_run_reads_the_same_as_itself() -> None:
 
 def test_a_study_without_models_says_so() -> None:
     said = simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
-    result = evaluate(said, {}, aggregations=[PlackettLuce(3)], draws=40)
+    result = evaluate(said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40)
     figures = [statement.figure for statement in sentences.statements(result)]
     assert len(figures) == 2
     assert figures[-1] == "0"
@@ -352,7 +370,8 @@ def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
         "30 cases",
         "Bayesian Plackett-Luce model",
         "reliabilities 1 and 3",
-        "Gamma prior of shape 1 on the mentioned conditions",
+        "Gamma prior of shape fitted to the first choices of the study on all conditions together",
+        "fitted: alpha = ",
         "reliabilities 10 and 30",
         "80 draws per case in 4 chains after 100 warm-up iterations",
         "4 models were evaluated with top-1 accuracy and top-2 set accuracy",

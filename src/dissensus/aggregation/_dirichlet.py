@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.aggregation._priors import Shapes
 from dissensus.aggregation.base import REST_STREAM, batch_of, stream_keys_of
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.ragged import take_rows
@@ -21,24 +22,23 @@ class DirichletSampler:
     ----------
     concentrations : (sum of (U + 1),)
         Case after case, the rest last; all others positive.
-    alpha
-        Concentration of each unmentioned condition.
+    prior
+        How the rest is split among the unmentioned conditions.
     keys : (n_cases, 2)
         Keys of the streams of the rest's split and of the draws.
     """
 
     opinions: Opinions
     concentrations: FloatArray
-    alpha: float
+    prior: Shapes
     keys: KeyArray
     draws: int
 
     @staticmethod
-    def of(opinions: Opinions, evidence: FloatArray, alpha: float, *, draws: int, seed: int) -> DirichletSampler:
-        """Add ``alpha`` to the evidence for each mentioned condition, and to nothing for each other one."""
-        rest = alpha * opinions.rest_sizes
-        concentrations = np.insert(evidence + alpha, opinions.support_offsets[1:], rest)
-        return DirichletSampler(opinions, concentrations, alpha, stream_keys_of(opinions, seed), draws)
+    def of(opinions: Opinions, evidence: FloatArray, prior: Shapes, *, draws: int, seed: int) -> DirichletSampler:
+        """Add the shapes of the prior to the evidence for each mentioned condition, and to nothing for the rest."""
+        concentrations = np.insert(evidence + prior.mentioned, opinions.support_offsets[1:], prior.rest)
+        return DirichletSampler(opinions, concentrations, prior, stream_keys_of(opinions, seed), draws)
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
@@ -54,6 +54,7 @@ class DirichletSampler:
             cases,
             values,
             draws=self.draws,
-            rest_shapes=np.full(self.opinions.n_cases, self.alpha),
+            rest_shapes=self.prior.split,
             rest_keys=self.keys[:, REST_STREAM],
+            rest_sums=self.prior.sums,
         )

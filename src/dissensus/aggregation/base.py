@@ -161,7 +161,15 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def plausibilities_of(opinions: Opinions, sampler: Sampler, *, draws: int, chains: int = 1) -> Plausibilities:
+def plausibilities_of(
+    opinions: Opinions,
+    sampler: Sampler,
+    *,
+    draws: int,
+    chains: int = 1,
+    rest_sums: FloatArray | None = None,
+    fitted: Mapping[str, float] | None = None,
+) -> Plausibilities:
     """Wrap a sampler of the annotated cases."""
     return Plausibilities(
         conditions=opinions.conditions,
@@ -172,6 +180,8 @@ def plausibilities_of(opinions: Opinions, sampler: Sampler, *, draws: int, chain
         support_offsets=opinions.support_offsets,
         support=opinions.support,
         sampler=sampler,
+        rest_sums=rest_sums,
+        fitted=fitted or {},
     )
 
 
@@ -312,6 +322,7 @@ def batch_of(
     chains: int = 1,
     rest_shapes: FloatArray | None = None,
     rest_keys: KeyArray | None = None,
+    rest_sums: FloatArray | None = None,
     order_values: FloatArray | None = None,
 ) -> Batch:
     """Wrap the draws of some cases."""
@@ -326,6 +337,7 @@ def batch_of(
         values=values,
         rest_shapes=np.zeros(len(cases)) if rest_shapes is None else rest_shapes[cases],
         rest_keys=np.zeros(len(cases), dtype=np.uint64) if rest_keys is None else rest_keys[cases],
+        rest_sums=rest_sums,
         order_values=order_values,
     )
 

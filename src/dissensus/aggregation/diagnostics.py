@@ -204,7 +204,7 @@ def to_xarray(plausibilities: Plausibilities) -> Any:
     --------
     >>> from dissensus import Annotations, PlackettLuce
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
-    >>> exported = to_xarray(PlackettLuce(chains=4).sample(said, draws=400))
+    >>> exported = to_xarray(PlackettLuce(alpha=1.0, chains=4).sample(said, draws=400))
     >>> dict(exported.sizes)
     {'chain': 4, 'draw': 100, 'case': 1, 'condition': 3}
     >>> Plausibilities.from_draws(exported["plausibility"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from dissensus.aggregation._dirichlet import DirichletSampler
+from dissensus.aggregation._priors import Alpha, alpha_words, given_alpha, prior_shapes, resolved_alpha
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.majority_vote import MajorityVote, votes
-from dissensus.core.checks import check_positive
+from dissensus.core.checks import check_choice, check_positive
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 
@@ -21,7 +23,11 @@ class Dirichlet(Aggregation):
     reliability
         How many independent votes one annotator is worth; any positive number.
     alpha
-        Prior mass of every condition, mentioned or not; positive.
+        Prior mass of every condition, mentioned or not; positive. ``"fitted"``: what makes the first choices of the
+        study most likely (empirical Bayes).
+    prior
+        ``"symmetric"``: every condition has the mass ``alpha``. ``"frequency"``: all together have it, each in
+        proportion to the number of other cases that mention it, plus a half.
 
     Notes
     -----
@@ -40,15 +46,19 @@ class Dirichlet(Aggregation):
     meaning = "Counts single answers and spreads the plausibilities around their shares."
 
     reliability: float = 1.0
-    alpha: float = 1.0
+    alpha: Alpha = 1.0
+    prior: Literal["symmetric", "frequency"] = "symmetric"
 
     def __post_init__(self) -> None:
-        check_positive(reliability=self.reliability, alpha=self.alpha)
+        check_positive(reliability=self.reliability)
+        check_choice("prior", self.prior, ("symmetric", "frequency"))
+        given_alpha(self.alpha, self.prior)
 
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        return f"Dirichlet distributions of the counts of first choices (added mass {self.alpha:g})"
+        shared = " in all, by frequency" if self.prior == "frequency" else ""
+        return f"Dirichlet distributions of the counts of first choices (added mass {alpha_words(self.alpha)}{shared})"
 
     @property
     def limit(self) -> Aggregation:
@@ -56,5 +66,7 @@ class Dirichlet(Aggregation):
         return MajorityVote()
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), self.alpha, draws=draws, seed=seed)
-        return plausibilities_of(opinions, sampler, draws=draws)
+        alpha, fitted = resolved_alpha(opinions, self.alpha, self.prior)
+        prior = prior_shapes(opinions, self.prior, alpha)
+        sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), prior, draws=draws, seed=seed)
+        return plausibilities_of(opinions, sampler, draws=draws, rest_sums=prior.sums, fitted=fitted)

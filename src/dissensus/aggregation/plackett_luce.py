@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, given_alpha, prior_shapes, resolved_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 
     from dissensus.kernels.race_sampler import Posterior
 
-Prior: TypeAlias = Literal["observed", "symmetric"]
-PRIORS = ("observed", "symmetric")
+WHOM = {
+    "observed": "the mentioned conditions and one for all others",
+    "symmetric": "all conditions",
+    "frequency": "all conditions together, divided by how often other cases mention them",
+}
+PRIORS = ("observed", "symmetric", "frequency")
 
 MOST_COUNTED = 4e18
 """How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
@@ -50,10 +55,13 @@ class PlackettLuce(Aggregation):
     reliability
         How often each ranking counts; any positive number, whole or not. Weights of rankings multiply it.
     alpha
-        Shape of the gamma prior of each condition; positive.
+        Shape of the gamma prior; positive. ``"fitted"``: what makes the first choices of the study most likely
+        (empirical Bayes). By default fitted, and 1 under the prior ``"observed"``, where it cannot be.
     prior
         ``"observed"``: every mentioned condition has shape ``alpha``, and all others together have shape ``alpha``,
         split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
+        ``"frequency"``: all conditions together have shape ``alpha``, each in proportion to the number of other cases
+        that mention it, plus a half.
     chains, warmup
         The draws come from several chains, each after some sweeps that are thrown away. Cases whose posterior is a
         Dirichlet distribution need neither and have independent draws.
@@ -80,14 +88,15 @@ class PlackettLuce(Aggregation):
     )
 
     reliability: float = 1.0
-    alpha: float = 1.0
-    prior: Prior = "observed"
+    alpha: Alpha | None = None
+    prior: Prior = "frequency"
     chains: int = 4
     warmup: int = 100
 
     def __post_init__(self) -> None:
-        check_positive(reliability=self.reliability, alpha=self.alpha)
+        check_positive(reliability=self.reliability)
         check_choice("prior", self.prior, PRIORS)
+        object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
             raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
@@ -96,9 +105,7 @@ class PlackettLuce(Aggregation):
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        observed = self.prior == "observed"
-        whom = "the mentioned conditions and one for all others" if observed else "all conditions"
-        shape = f"Gamma prior of shape {self.alpha:g} on {whom}"
+        shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[self.prior]}"
         return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
 
     @property
@@ -108,27 +115,19 @@ class PlackettLuce(Aggregation):
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains = min(self.chains, draws)
-        sampler = PlackettLuceSampler(
-            opinions,
-            self._posterior(opinions),
-            stream_keys_of(opinions, seed, chains=chains),
-            1.0 if self.prior == "observed" else self.alpha,
-            draws,
-            self.warmup,
-        )
-        return plausibilities_of(opinions, sampler, draws=draws, chains=chains)
+        alpha, fitted = resolved_alpha(opinions, self.alpha, self.prior)
+        prior = prior_shapes(opinions, self.prior, alpha)
+        keys = stream_keys_of(opinions, seed, chains=chains)
+        sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
+        return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)
 
-    def _posterior(self, opinions: Opinions) -> Posterior:
+    def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior:
         from dissensus.kernels.race_sampler import plackett_luce_posterior
         from dissensus.kernels.races import group_rankings
 
         rankings = kernel_rankings(opinions, self._multiplicities(opinions))
         races = group_rankings(rankings, below=opinions.unranked == "below")
-        members = np.minimum(opinions.rest_sizes, 1) if self.prior == "observed" else opinions.rest_sizes
-        shapes = np.insert(
-            np.full(len(opinions.support), float(self.alpha)), opinions.support_offsets[1:], self.alpha * members
-        )
-        return plackett_luce_posterior(races, shapes)
+        return plackett_luce_posterior(races, np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest))
 
     def _multiplicities(self, opinions: Opinions) -> FloatArray:
         """Return how often each ranking counts, or refuse a case whose opinions count too often to be drawn."""
@@ -149,13 +148,13 @@ class PlackettLuce(Aggregation):
 class PlackettLuceSampler:
     """Run the chains of some cases.
 
-    ``keys`` has one column for the split of the rest and one per chain; ``rest_shape`` is the shape of that split.
+    ``keys`` has one column for the split of the rest and one per chain; ``prior`` says how that is split.
     """
 
     opinions: Opinions
     posterior: Posterior
     keys: KeyArray
-    rest_shape: float
+    prior: Shapes
     draws: int
     warmup: int
 
@@ -180,8 +179,9 @@ class PlackettLuceSampler:
             thinned(values, columns, chains=chains, sampled=sampled, draws=self.draws),
             draws=self.draws,
             chains=chains,
-            rest_shapes=np.full(self.opinions.n_cases, self.rest_shape),
+            rest_shapes=self.prior.split,
             rest_keys=self.keys[:, REST_STREAM],
+            rest_sums=self.prior.sums,
         )
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from dissensus.aggregation._dirichlet import DirichletSampler
+from dissensus.aggregation._priors import prior_shapes
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_positive
 from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.draws import Plausibilities
-from dissensus.study.opinions import TIES, Opinions, Ties
+from dissensus.study.opinions import TIES, Opinions, Ties, inverse_ranks
+
+Scale: TypeAlias = Literal["case", "annotator"]
+SCALES = ("case", "annotator")
 
 
 @dataclass(frozen=True)
@@ -26,11 +33,15 @@ class ProbabilisticInverseRank(Aggregation):
         How tied conditions weigh, as in :class:`InverseRank`.
     alpha
         Prior mass of every condition. With 0, conditions that nobody mentioned have plausibility zero.
+    scale
+        ``"case"``: the concentration of a case is the reliability, however many annotators there were. ``"annotator"``:
+        each annotator adds a concentration of the reliability (about 1/2 to 3 is usual), times the weight of the
+        ranking, so that more annotators mean less spread.
 
     Notes
     -----
-    IRN is normalised before it is scaled, so weights of annotators shift the mean and not the spread. What is not
-    mentioned has weight zero whether it is below or unobserved, so ``unranked`` makes no difference.
+    With ``scale="case"`` IRN is normalised before it is scaled, so weights of annotators shift the mean and not the
+    spread. What is not mentioned has weight zero whether it is below or unobserved: ``unranked`` makes no difference.
 
     Examples
     --------
@@ -49,10 +60,12 @@ class ProbabilisticInverseRank(Aggregation):
     reliability: float = 30.0
     ties: Ties = "shared"
     alpha: float = 0.0
+    scale: Scale = "case"
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         check_choice("ties", self.ties, TIES)
+        check_choice("scale", self.scale, SCALES)
         check_fields(self)
         if self.alpha != 0 and not SMALLEST <= self.alpha <= GREATEST:
             expected = f"0, or {SMALLEST:g} to {GREATEST:g}"
@@ -63,7 +76,9 @@ class ProbabilisticInverseRank(Aggregation):
         """What a methods section says opinions were aggregated with."""
         shared = self.ties == "shared"
         ties = "shared among tied conditions" if shared else "given in full to each tied condition"
-        return f"Dirichlet distributions around normalised inverse ranks (weights {ties}; added mass {self.alpha:g})"
+        scale = "" if self.scale == "case" else "; concentration per annotator"
+        details = f"weights {ties}; added mass {self.alpha:g}{scale}"
+        return f"Dirichlet distributions around normalised inverse ranks ({details})"
 
     @property
     def limit(self) -> Aggregation:
@@ -71,6 +86,15 @@ class ProbabilisticInverseRank(Aggregation):
         return InverseRank(self.ties)
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        evidence = self.reliability * InverseRank(self.ties).point(opinions)
-        sampler = DirichletSampler.of(opinions, evidence, self.alpha, draws=draws, seed=seed)
+        prior = prior_shapes(opinions, "symmetric", self.alpha)
+        sampler = DirichletSampler.of(opinions, self._evidence(opinions), prior, draws=draws, seed=seed)
         return plausibilities_of(opinions, sampler, draws=draws)
+
+    def _evidence(self, opinions: Opinions) -> FloatArray:
+        """Return what the annotators add to the shapes of the mentioned conditions, side by side, shape (sum of U,)."""
+        if self.scale == "case":
+            return self.reliability * InverseRank(self.ties).point(opinions)
+        parts = inverse_ranks(opinions, self.ties)
+        ranking = row_of_each(opinions.code_offsets[opinions.block_offsets])
+        share = opinions.weights * self.reliability / weighted_counts(ranking, parts, len(opinions.weights))
+        return weighted_counts(opinions.member_of_mention, parts * share[ranking], len(opinions.support))

@@ -164,7 +164,7 @@ def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
 
     races, ranks = (
         _values(printed, aggregation)
-        for aggregation in (PlackettLuce(reliability=3), ProbabilisticInverseRank(reliability=30, ties="each"))
+        for aggregation in (PlackettLuce(3, prior="observed"), ProbabilisticInverseRank(reliability=30, ties="each"))
     )
     for case in printed.cases:
         for number, prediction in enumerate(case.predictions):

@@ -128,9 +128,15 @@ SPEC: dict[str, Any] = {
     "reliability": Annotated[
         float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
     ],
-    "alpha": Annotated[float | None, typer.Option(help="Prior mass of each condition.", rich_help_panel=MODEL)],
+    "alpha": Annotated[
+        str | None, typer.Option(help="Prior mass of each condition, or fitted.", rich_help_panel=MODEL)
+    ],
     "prior": Annotated[
-        str | None, typer.Option(help="Prior of Plackett-Luce: observed or symmetric.", rich_help_panel=MODEL)
+        str | None,
+        typer.Option(help="Prior of conditions: observed, symmetric or frequency.", rich_help_panel=MODEL),
+    ],
+    "scale": Annotated[
+        str | None, typer.Option(help="Concentration of PrIRN: per case or annotator.", rich_help_panel=MODEL)
     ],
     "ties": Annotated[
         str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
@@ -267,9 +273,23 @@ def chosen_aggregation(given: Mapping[str, Any]) -> Aggregation:
 
     spec = one_spec(Aggregation.family, given["aggregation"])
     own = {part.name: getattr(spec, part.name) for part in spec.parameter_fields()}
-    beside = {**given, "thresholds": threshold_list(given["thresholds"])}
+    beside = {**given, "thresholds": threshold_list(given["thresholds"]), "alpha": alpha_of(given["alpha"])}
     known = {key: value for key, value in beside.items() if value is not None and key != "aggregation"}
     return type(spec).from_parameters({**own, **known})
+
+
+def alpha_of(text: str | None) -> float | str | None:
+    """Read a number, or the word for one that is to be fitted.
+
+    >>> alpha_of("0.5"), alpha_of("fitted")
+    (0.5, 'fitted')
+    """
+    if text is None or text == "fitted":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise DissensusError("--alpha is not understood", expected="a number, or fitted", got=repr(text)) from None
 
 
 def threshold_list(text: str | None) -> tuple[float, ...] | None:

@@ -71,6 +71,11 @@ def count_opinions() -> None:
     """Draw from what needs no chain."""
     draw(MajorityVote(), InverseRank(ties="each"), AnnotatorBootstrap(InverseRank()))
     draw(Dirichlet(), ProbabilisticInverseRank(reliability=10))
+    drawn = Dirichlet(prior="frequency", alpha=5.0).sample(SAID, draws=20)
+    annotation_certainty(drawn)
+    for batch in drawn:
+        batch.dense()
+        batch.plausibility_of(0, 5, np.arange(3))
 
 
 def summarise() -> None:

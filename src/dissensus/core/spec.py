@@ -148,8 +148,8 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     >>> from dissensus.aggregation.base import Aggregation
     >>> [one.reliability for one in specs_from(Aggregation.family, "plackett-luce:1,3")]
     [1.0, 3.0]
-    >>> specs_from(Aggregation.family, "probabilistic-inverse-rank:30:ties=each")
-    [ProbabilisticInverseRank(reliability=30.0, ties='each', alpha=0.0)]
+    >>> specs_from(Aggregation.family, "dirichlet:1:alpha=fitted")
+    [Dirichlet(reliability=1.0, alpha='fitted', prior='symmetric')]
     """
     name, *parts = [part.strip() for part in text.split(":")]
     kind = family.find(name)
@@ -226,6 +226,8 @@ def read_value(hint: Any, text: str) -> Any:
     origin, choices = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         others = [choice for choice in choices if choice is not type(None)]
+        if any(get_origin(choice) is Literal and text in get_args(choice) for choice in others):
+            return text
         return None if text == "none" and len(others) < len(choices) else read_value(others[0], text)
     if origin is tuple:
         return tuple(read_value(choices[0], part.strip()) for part in text.split(","))
@@ -278,7 +280,7 @@ def distinct_names(specs: Sequence[Spec]) -> tuple[str, ...]:
 
     >>> from dissensus import PlackettLuce
     >>> distinct_names([PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(1)])
-    ('plackett-luce (prior=observed)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=observed)')
+    ('plackett-luce (prior=frequency)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=frequency)')
     """
     return tuple(_told(spec, [other for other in specs if other.id == spec.id]) for spec in specs)
 

@@ -157,6 +157,7 @@ class Job:
 
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
+        batch = batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
         cases = self.study.panel.positions(list(batch.case_names))
         values = Values.of(drawn, self.metrics, self._predicted(batch))

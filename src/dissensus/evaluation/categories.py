@@ -341,8 +341,9 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
     (n_categories, sum of U), (n_categories, n_cases)
     """
     members = np.ascontiguousarray(categories.one_hot[batch.support].T)
-    inside = np.add.reduceat(members, batch.support_offsets[:-1], axis=1)
-    return members, (categories.sizes[:, None] - inside) / np.maximum(batch.rest_sizes, 1)
+    weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
+    totals = weights @ categories.one_hot
+    return members, np.stack([batch.rest_average(*pair) for pair in zip(totals, members, strict=True)])
 
 
 @checked

@@ -13,6 +13,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import (
@@ -156,12 +157,16 @@ class BatchCertainty(NamedTuple):
     values, errors : (n_tops, n_cases)
         Certainties and their Monte Carlo standard errors.
     is_member : (n_tops, sum of U)
-        One for the mentioned conditions that belong to the winning set of their case, zero for the others.
+        One for the conditions of the support that belong to the winning set of their case, zero for the others.
+    support_sizes, support
+        The support of each case, with the unmentioned conditions that are told apart.
     """
 
     values: FloatArray
     errors: FloatArray
     is_member: IntArray
+    support_sizes: IntArray
+    support: IntArray
 
 
 @checked
@@ -185,8 +190,9 @@ def annotation_certainty(
     top
         How many first places are compared.
     unranked
-        What a first condition counts as that nobody mentioned. ``"identify"``: itself; it could be any of them, so no
-        set that has one is certain. ``"pool"``: one outcome, "any other".
+        What a first condition counts as that nobody mentioned. ``"identify"``: itself; unless the prior tells
+        unmentioned conditions apart, it could be any of them, so no set that has one is certain. ``"pool"``: one
+        outcome, "any other".
     categories
         Compare categories of conditions, for example levels of risk, instead of conditions; needs ``top=1``.
     via
@@ -230,13 +236,22 @@ def certainty_profile(
         check_top(top, plausibilities.n_conditions)
     chosen = np.array(tops, dtype=np.int64)
     deepest = max(tops, default=1)
-    parts = collected(plausibilities, lambda batch: batch_certainty(Drawn(batch, deepest), chosen, unranked), advance)
-    values, errors, is_member = _joined(parts, plausibilities, len(chosen))
+    parts = collected(
+        plausibilities, lambda batch: batch_certainty(told_apart(batch, deepest, unranked), chosen, unranked), advance
+    )
+    found = _joined(parts, len(chosen))
     names, n_draws = plausibilities.case_names, plausibilities.n_draws
     return tuple(
-        Certainty(names, int(top), values[i], errors[i], _winners(plausibilities, is_member[i], int(top)), n_draws)
+        Certainty(
+            names, int(top), found.values[i], found.errors[i], _winners(plausibilities, found, i, int(top)), n_draws
+        )
         for i, top in enumerate(chosen)
     )
+
+
+def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> Drawn:
+    """Find the first conditions of draws, with unmentioned ones by name where they differ, unless they are pooled."""
+    return Drawn(batch if unranked == "pool" else batch.identified(depth), depth)
 
 
 def check_top(top: int, n_conditions: int) -> None:
@@ -264,7 +279,7 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
-    return BatchCertainty(values, errors, is_member)
+    return BatchCertainty(values, errors, is_member, batch.support_sizes, batch.support)
 
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
@@ -277,23 +292,20 @@ def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool)
     return marks.mean(axis=1), errors
 
 
-def _joined(parts: Sequence[BatchCertainty], plausibilities: Plausibilities, n_tops: int) -> BatchCertainty:
+def _joined(parts: Sequence[BatchCertainty], n_tops: int) -> BatchCertainty:
     """Put the results of batches side by side."""
     if not parts:
-        nothing = np.empty((n_tops, 0))
-        return BatchCertainty(nothing, nothing, np.empty((n_tops, len(plausibilities.support)), dtype=np.int64))
-    values, errors, is_member = zip(*parts, strict=True)
-    return BatchCertainty(
-        np.concatenate(values, axis=1), np.concatenate(errors, axis=1), np.concatenate(is_member, axis=1)
-    )
+        nothing, none = np.empty((n_tops, 0)), np.empty(0, dtype=np.int64)
+        return BatchCertainty(nothing, nothing, np.empty((n_tops, 0), dtype=np.int64), none, none)
+    return BatchCertainty(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
 
 
-def _winners(plausibilities: Plausibilities, is_member: IntArray, top: int) -> tuple[tuple[str, ...], ...]:
+def _winners(plausibilities: Plausibilities, found: BatchCertainty, i: int, top: int) -> tuple[tuple[str, ...], ...]:
     """Name the members of the winning set of every case."""
-    conditions, offsets = plausibilities.conditions, plausibilities.support_offsets
-    chosen = np.flatnonzero(is_member)
+    conditions, offsets = plausibilities.conditions, offsets_from_lengths(found.support_sizes)
+    chosen = np.flatnonzero(found.is_member[i])
     bounds = np.searchsorted(chosen, offsets)
-    named = [conditions[code] for code in plausibilities.support[chosen]]
+    named = [conditions[code] for code in found.support[chosen]]
     members = (tuple(named[bounds[i] : bounds[i + 1]]) for i in range(plausibilities.n_cases))
     return tuple(mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in members)
 
@@ -313,7 +325,9 @@ def _by_category(
     aligned = categories.aligned(plausibilities.conditions)
     chances = category_chances if via == "top" else leading_chances
     parts = collected(
-        plausibilities, lambda batch: category_certainty(chances(Drawn(batch, 1), aligned), batch.n_chains), advance
+        plausibilities,
+        lambda batch: category_certainty(chances(told_apart(batch, 1), aligned), batch.n_chains),
+        advance,
     )
     values, errors, codes = _side_by_side(parts, 3)
     winners = tuple((aligned.names[int(code)],) for code in codes)
@@ -376,8 +390,8 @@ def _certainty_of_batch(
 ) -> tuple[FloatArray, FloatArray]:
     sets = [given[case] for case in batch.case_names]
     sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
-    members = [np.isin(batch.support_of(case), codes) for case, codes in enumerate(sets)]
-    drawn = Drawn(batch, int(sizes.max()))
+    drawn = told_apart(batch, int(sizes.max()), unranked)
+    members = [np.isin(drawn.batch.support_of(case), codes) for case, codes in enumerate(sets)]
     return _judged(drawn, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
 
 

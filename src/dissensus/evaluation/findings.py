@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
-from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.core.value import Value
 from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
@@ -66,13 +66,18 @@ class Findings(Value):
         by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
         if categories is not None:
             by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
+        tops_of_members, told = first_shares(drawn.layout, drawn.orders), np.arange(len(batch.support))
+        if batch.is_mentioned is not None:
+            told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
         return Findings(
-            batch.support_sizes,
-            batch.support,
-            *certain,
-            batch.means(),
-            first_shares(drawn.layout, drawn.orders),
-            sketched(batch),
+            np.bincount(drawn.case_of_member[told], minlength=batch.n_cases),
+            batch.support[told],
+            certain.values,
+            certain.errors,
+            certain.is_member[:, told],
+            pooled(batch, batch.means(), told),
+            pooled(batch, tops_of_members, told),
+            sketched(batch, told),
             *by_category,
             risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
         )
@@ -94,10 +99,39 @@ class Findings(Value):
         return self.support_offsets + np.arange(len(self.support_sizes) + 1)
 
 
-def sketched(batch: Batch) -> SmallFloatArray:
+def pooled(batch: Batch, side_by_side: FloatArray, told: IntArray) -> FloatArray:
+    """Add what is not told apart any more to the rest of its case; ``side_by_side`` has U + 1 numbers per case."""
+    if len(told) == len(batch.support):
+        return side_by_side
+    case = row_of_each(batch.support_offsets)
+    is_told = np.zeros(len(case), dtype=np.bool_)
+    is_told[told] = True
+    of_members = side_by_side[np.arange(len(case)) + case]
+    rests = side_by_side[batch.columns[1:] - 1] + weighted_counts(case, of_members * ~is_told, batch.n_cases)
+    ends = np.cumsum(np.bincount(case[told], minlength=batch.n_cases))
+    return np.insert(of_members[told], ends, rests)
+
+
+def sketched(batch: Batch, told: IntArray) -> SmallFloatArray:
     """Pick a few draws of every case, evenly spaced, shape (at most 20, sum of (U + 1))."""
     kept = np.unique(np.linspace(0, batch.n_draws - 1, SKETCHED).astype(np.int64))
     columns, case = batch.columns, row_of_each(batch.columns)
     first = batch.n_draws * columns[case] + np.arange(columns[-1]) - columns[case]
-    sketch: SmallFloatArray = batch.values[first + kept[:, None] * np.diff(columns)[case]].astype(np.float16)
-    return sketch
+    sketch = batch.values[first + kept[:, None] * np.diff(columns)[case]]
+    if batch.is_mentioned is not None:
+        sketch = _with_winners(batch, sketch, kept, told)
+    small: SmallFloatArray = sketch.astype(np.float16)
+    return small
+
+
+def _with_winners(batch: Batch, sketch: FloatArray, kept: IntArray, told: IntArray) -> FloatArray:
+    """Take the unmentioned conditions that are told apart out of the rest, and drop the others."""
+    assert batch.is_mentioned is not None
+    case = row_of_each(batch.support_offsets)
+    for member in told[~batch.is_mentioned[told]]:
+        masses = batch.plausibility_of(int(case[member]), int(batch.support[member]), kept)
+        sketch[:, member + case[member]] = masses
+        sketch[:, batch.columns[case[member] + 1] - 1] -= masses
+    is_kept = np.zeros(sketch.shape[1], dtype=np.bool_)
+    is_kept[told + case[told]] = is_kept[batch.columns[1:] - 1] = True
+    return np.maximum(sketch[:, is_kept], 0.0)

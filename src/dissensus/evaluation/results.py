@@ -67,6 +67,8 @@ class Run:
         Its id, with the parameters that tell it from others of the same evaluation; the reliability is not part of it.
     n_draws, n_chains
         Draws per case, and the chains they come from.
+    fitted
+        The numbers that parameters stand for which were fitted to the study, by name.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Run:
     aggregation: str
     n_draws: int
     n_chains: int
+    fitted: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def reliability(self) -> float | None:
@@ -90,6 +93,16 @@ class Run:
     def label(self) -> str:
         """Aggregation and reliability: no two runs of an evaluation have the same."""
         return self.aggregation if self.reliability is None else f"{self.aggregation} {self.reliability:g}"
+
+    @property
+    def fitted_words(self) -> str:
+        """What was fitted, in words; empty if nothing was.
+
+        >>> from dissensus import Dirichlet
+        >>> Run(Dirichlet(alpha="fitted"), "dirichlet", 1000, 1, {"alpha": 0.0134}).fitted_words
+        'alpha = 0.0134'
+        """
+        return ", ".join(f"{name} = {value:.3g}" for name, value in self.fitted.items())
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -111,7 +124,8 @@ class Run:
         'majority-vote'
         """
         numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
-        return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers}
+        fitted = {"fitted": dict(self.fitted)} if self.fitted else {}
+        return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
 
 
 @dataclass(frozen=True, eq=False)

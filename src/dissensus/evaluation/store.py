@@ -330,7 +330,13 @@ def _material_arrays(material: Material) -> dict[str, npt.NDArray[Any]]:
 def _restored(described: Described, arrays: Arrays) -> Evaluation:
     material = _restored_material(described, arrays)
     runs = tuple(
-        Run(restored_aggregation(run["spec"]), run["aggregation"], run["n_draws"], run["n_chains"])
+        Run(
+            restored_aggregation(run["spec"]),
+            run["aggregation"],
+            run["n_draws"],
+            run["n_chains"],
+            run.get("fitted", {}),
+        )
         for run in described["runs"]
     )
     keys = sorted({(column, label) for column, labels in material.strata.items() for label in labels})

@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import Keys
-from dissensus.kernels.rest import Branches, new_branches, split_rest
+from dissensus.kernels.rest import Atoms, Branches, Weights, draw_atoms, new_atoms, new_branches, split_rest
 
 
 class Layout(NamedTuple):
@@ -22,17 +22,28 @@ class Layout(NamedTuple):
     support_offsets : (n_cases + 1,)
         Case ``i`` has ``U = support_offsets[i + 1] - support_offsets[i]`` mentioned conditions; its draws are a
         C-ordered (n_draws, U + 1) matrix that begins at ``n_draws * (support_offsets[i] + i)``.
+    support : (sum of U,)
+        Codes of the mentioned conditions, ascending within a case.
     rest_shapes : (n_cases,)
-        Shape of the symmetric Dirichlet distribution that splits the rest mass.
+        Shape of an unmentioned condition in the Dirichlet distribution that splits the rest mass; where conditions have
+        weights, per unit of weight.
     rest_keys : (n_cases,)
         Key of the random stream of that split.
+    rest_sums : (K + 1,) or (0,)
+        Sums of the weights of all conditions before each one; empty if all weigh the same.
+    other_offsets, other_masses : (n_cases * n_draws + 1,) or (0,), (n_others,)
+        The largest masses of conditions outside the support in every draw, descending; empty if they are to be found.
     """
 
     n_draws: int
     n_conditions: int
     support_offsets: IntArray
+    support: IntArray
     rest_shapes: FloatArray
     rest_keys: Keys
+    rest_sums: FloatArray
+    other_offsets: IntArray
+    other_masses: FloatArray
 
 
 def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
@@ -48,6 +59,37 @@ def split_masses(masses: FloatArray, shape: float, key: np.uint64, split: FloatA
     n_draws, n = split.shape
     for draw in range(n_draws):
         split_rest(masses[draw], n, shape, key, draw, split[draw], branches)
+
+
+def split_every_unequal_rest(
+    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, wanted: int = -1
+) -> FloatArray:
+    """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K).
+
+    Where a single condition is wanted, the others are not all written out.
+    """
+    split, (sums, mentioned, shape) = np.zeros((len(masses), len(weights.sums) - 1)), weights
+    own, best = Weights(plain(sums), plain(mentioned), float(shape)), (np.empty(0), np.empty(0, dtype=np.int64))
+    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(split.shape[1]), wanted)
+    return split
+
+
+@compiled
+def split_unequal_masses(
+    masses: FloatArray,
+    weights: Weights,
+    key: np.uint64,
+    draws: IntArray,
+    split: FloatArray,
+    best: tuple[FloatArray, IntArray],
+    atoms: Atoms,
+    wanted: int,
+) -> None:
+    """Do what :func:`split_every_unequal_rest` says, for plain arrays; ``best`` is empty."""
+    for row in range(len(draws)):
+        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms, wanted)
+        for i in range(n):
+            split[row, atoms.codes[i]] = atoms.masses[i]
 
 
 def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:

@@ -14,7 +14,15 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, inlined, inner, plain
-from dissensus.kernels.rest import Branches, largest_unmentioned, new_branches
+from dissensus.kernels.rest import (
+    Atoms,
+    Branches,
+    Weights,
+    largest_unequal,
+    largest_unmentioned,
+    new_atoms,
+    new_branches,
+)
 
 MIXER = 0x2545F4914F6CDD1D
 """Multiplier of the hashes."""
@@ -204,7 +212,9 @@ class OrderRoom(NamedTuple):
         Hash table: which order stands here, or -1.
     best, members, others : (depth,)
         The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
-    branches
+    other_codes : (depth,)
+        Whose these are, where conditions have weights.
+    branches, atoms
         For finding these.
     """
 
@@ -217,7 +227,9 @@ class OrderRoom(NamedTuple):
     best: FloatArray
     members: IntArray
     others: FloatArray
+    other_codes: IntArray
     branches: Branches
+    atoms: Atoms
 
 
 def new_room(layout: Layout, depth: int) -> OrderRoom:
@@ -226,7 +238,8 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
     rows = integers((n_draws + 1) * largest), integers((n_draws + 1) * largest)
     numbers = integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
-    return OrderRoom(*rows, *numbers, slots, np.empty(depth), integers(depth), np.empty(depth), new_branches())
+    best, others = (np.empty(depth), integers(depth)), (np.empty(depth), integers(depth))
+    return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_atoms(layout.n_conditions))
 
 
 @inner
@@ -242,6 +255,17 @@ def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
             member = start + room.members[place]
             same &= (room.above[member] == place) & (room.tied[member] == 1)
     return same
+
+
+@inner
+def known_others(layout: Layout, row: int, last: float, others: FloatArray) -> int:
+    """Copy the masses of conditions outside the support that reach the last place of a draw; return their number."""
+    found = 0
+    for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
+        if layout.other_masses[i] >= last and found < len(others):
+            others[found] = layout.other_masses[i]
+            found += 1
+    return found
 
 
 @inner
@@ -262,7 +286,15 @@ def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, 
             n_others = 0
             if rest > 0.0 and rest >= last:
                 below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
+                if len(layout.other_offsets) > 0:
+                    n_others = known_others(layout, case * n_draws + draw, last, room.others)
+                elif len(layout.rest_sums) > 0:
+                    weights = Weights(layout.rest_sums, layout.support[first : first + size], shape)
+                    n_others = largest_unequal(
+                        rest, weights, key, draw, below, room.others, room.other_codes, room.atoms
+                    )
+                else:
+                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
             row_above, row_tied = above[end : end + size], tied[end : end + size]
             is_special = write_row(
                 values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
@@ -332,7 +364,8 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     order without ties and unmentioned conditions is known by its leaders alone; the others by their whole row.
     """
     n_cases, n_rows, values = len(layout.rest_shapes), int(layout.support_offsets[-1]), plain(values)
-    rows = integers(16 * n_rows), integers(16 * n_rows), integers(16 * n_cases), integers(16 * n_cases)
+    most = layout.n_draws if len(layout.other_offsets) > 0 else 16  # orders with many different leaders
+    rows = integers(most * n_rows), integers(most * n_rows), integers(most * n_cases), integers(most * n_cases)
     of_draw = np.empty((n_cases, layout.n_draws), dtype=np.int64)
     offsets, starts = np.zeros((2, n_cases + 1), dtype=np.int64)
     room, orders = new_room(layout, depth), Orders(*rows, offsets, starts, of_draw)

@@ -495,8 +495,47 @@ class Predicted:
         """
         return weighted_counts(self.case_of_member, of_members, self.batch.n_cases)
 
+    @cached_property
+    def entry_weights(self) -> FloatArray:
+        """Weights of the listed conditions of each case when the rest is split, shape (n_entries,)."""
+        codes, sums = self.entries[1], self.batch.rest_sums
+        return np.ones(len(codes)) if sums is None else np.diff(sums)[codes]
+
+    @cached_property
+    def unlisted_weights(self) -> FloatArray:
+        """Weight of all conditions together that a case does not list, shape (n_cases,)."""
+        listed = weighted_counts(row_of_each(self.entries[0]), self.entry_weights, self.batch.n_cases)
+        return self.batch.total_weight - listed
+
+    def weighted_rest_means(
+        self, of_entries: FloatArray, of_unlisted: FloatArray, of_members: FloatArray
+    ) -> FloatArray:
+        """Average over the unmentioned conditions what they have, by their weights, shape (n_cases,).
+
+        Parameters
+        ----------
+        of_entries : (n_entries,)
+            What each listed condition has.
+        of_unlisted : (n_cases,)
+            What each other condition has.
+        of_members : (sum of U,)
+            What each mentioned condition has.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> predicted = Predicted(Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"]), batch)
+        >>> predicted.weighted_rest_means(predicted.entries[2], np.zeros(1), predicted.scores)
+        array([0.35])
+        """
+        listed = weighted_counts(row_of_each(self.entries[0]), self.entry_weights * of_entries, self.batch.n_cases)
+        return self.batch.rest_average(listed + self.unlisted_weights * of_unlisted, of_members)
+
     def rest_means(self, totals: FloatArray, of_members: FloatArray) -> FloatArray:
         """Average over the unmentioned conditions what they have, given the totals of each case, shape (n_cases,).
+
+        All of them count the same; where they have weights, see :meth:`weighted_rest_means`.
 
         Examples
         --------
@@ -533,8 +572,16 @@ class Predicted:
         if k not in self._known_shares:
             above, tied = self.standings
             shares = np.clip((k - above) / tied, 0.0, 1.0)
-            self._known_shares[k] = shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+            self._known_shares[k] = shares, self._rest_share(k, shares)
         return self._known_shares[k]
+
+    def _rest_share(self, k: int, shares: FloatArray) -> FloatArray:
+        """Return the probability of an unmentioned condition to be in the top k, on average, shape (n_cases,)."""
+        if self.batch.rest_sums is None:
+            return self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+        above, tied = self.entry_standings
+        unlisted = np.clip((k - self.listed) / np.maximum(1, self.batch.n_conditions - self.listed), 0.0, 1.0)
+        return self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
 
 
 def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:

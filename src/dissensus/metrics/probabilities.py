@@ -73,15 +73,14 @@ class LogScore(Metric):
         offsets, _, values = predicted.entries
         case, n_cases = row_of_each(offsets), predicted.batch.n_cases
         listed = floored_logs(values / score_sums(predicted)[case], self.floor)
-        unlisted = predicted.batch.n_conditions - predicted.listed
-        sums, zeros = (weighted_counts(case, part, n_cases) for part in finite_and_zero(listed))
-        if self.floor > 0:
-            sums += unlisted * np.log(self.floor)
-        else:
-            zeros += unlisted
-        own_sums, own_zeros = (predicted.sums(part) for part in finite_and_zero(logs))
-        means = (sums - own_sums) / np.maximum(1, predicted.batch.rest_sizes)
-        return np.where(zeros > own_zeros, -np.inf, means)
+        finite, is_zero = finite_and_zero(listed)
+        zeros = weighted_counts(case, is_zero, n_cases)
+        if self.floor == 0:
+            zeros += predicted.batch.n_conditions - predicted.listed
+        own, own_is_zero = finite_and_zero(logs)
+        means = predicted.weighted_rest_means(finite, np.full(n_cases, np.log(self.floor or 1.0)), own)
+        is_lost = zeros > predicted.sums(own_is_zero * (predicted.batch.member_weights() > 0))
+        return np.where(is_lost, -np.inf, means)
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,8 @@ class BrierScore(Metric):
         sums, n_cases = score_sums(predicted), predicted.batch.n_cases
         members = predicted.scores / sums[predicted.case_of_member]
         rest = predicted.rest_means(np.ones(n_cases), members)
+        if predicted.batch.rest_sums is not None:
+            rest = predicted.weighted_rest_means(values / sums[row_of_each(offsets)], np.zeros(n_cases), members)
         hit = expected_values(drawn.batch.layout(), drawn.batch.values, members, rest)
         squares = weighted_counts(row_of_each(offsets), values * values, n_cases) / (sums * sums)
         return 1.0 - 2.0 * hit + squares[:, None]

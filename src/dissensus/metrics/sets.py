@@ -152,4 +152,5 @@ class SetSize(Metric):
 def inside(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
     """Return whether each mentioned condition is in the set (sum of U,), and the share of the others (n_cases,)."""
     is_inside = (predicted.scores > 0).astype(np.float64)
-    return is_inside, predicted.rest_means(predicted.listed.astype(np.float64), is_inside)
+    listed, none = np.ones(len(predicted.entries[1])), np.zeros(predicted.batch.n_cases)
+    return is_inside, predicted.weighted_rest_means(listed, none, is_inside)

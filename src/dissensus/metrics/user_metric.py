@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -115,15 +115,15 @@ def part_of(batch: Batch, cases: slice) -> Batch:
     start, stop = cases.start, cases.stop
     first, last = batch.support_offsets[start], batch.support_offsets[stop]
     numbers = slice(batch.n_draws * (first + start), batch.n_draws * (last + stop))
-    return Batch(
+    return replace(
+        batch,
         case_names=batch.case_names[cases],
-        n_conditions=batch.n_conditions,
-        n_draws=batch.n_draws,
-        n_chains=batch.n_chains,
         support_offsets=batch.support_offsets[start : stop + 1] - first,
         support=batch.support[first:last],
         values=batch.values[numbers],
         rest_shapes=batch.rest_shapes[cases],
         rest_keys=batch.rest_keys[cases],
         order_values=None if batch.order_values is None else batch.order_values[numbers],
+        others=None,
+        is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
     )

@@ -36,7 +36,7 @@ CRISP = (0.1, 0.2)
 """Expected risks this near to a level are taken as crisp, by a strict and by a generous reading."""
 
 RISE = 0.05
-MORE_RELIABLE = PlackettLuce(reliability=10)
+MORE_RELIABLE = PlackettLuce(reliability=10, alpha=1.0, prior="observed")
 TOP = 3
 RELEASED = "the release has 1947 cases, the paper's test set 1939; the eight cases are not told apart"
 FEW = "the paper says that every case has at least three annotators; the release has some with one or two"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 TITLE = "Models under all reliabilities"
-RACES = tuple(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10))
+RACES = tuple(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10))
 INVERSES = tuple(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100))
 MEDIUM: tuple[Aggregation, ...] = (MEDIUM_PL, MEDIUM_PRIRN)
 METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))

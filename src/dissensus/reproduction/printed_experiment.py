@@ -17,7 +17,7 @@ from dissensus.study.rankings import Annotations
 
 TITLE = "Printed cases"
 TOLERANCE = 0.06
-MEDIUM_PL = PlackettLuce(reliability=3)
+MEDIUM_PL = PlackettLuce(reliability=3, alpha=1.0, prior="observed")
 MEDIUM_PRIRN = ProbabilisticInverseRank(reliability=30, ties="each")
 SHARED_PRIRN = ProbabilisticInverseRank(reliability=30, ties="shared")
 TIMES = 20

@@ -67,7 +67,8 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     noun = "reliability" if len(reliabilities) == 1 else "reliabilities"
     trust = f" at {noun} {joined(reliabilities)}" if reliabilities else ""
     draws = f", {counted(one.n_draws, 'draw')} per case" if one.n_draws > 1 else ""
-    return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{_chains(one)}."
+    fitted = f"; fitted: {one.fitted_words}" if one.fitted else ""
+    return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{_chains(one)}{fitted}."
 
 
 def _chains(run: Run) -> str:

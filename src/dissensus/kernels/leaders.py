@@ -1,0 +1,91 @@
+"""The unmentioned conditions that are among the first of a draw, where they are not exchangeable."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.orders import find_leaders, integers
+from dissensus.kernels.rest import Atoms, Weights, largest_unequal, new_atoms
+
+
+class LeaderRoom(NamedTuple):
+    """Hold room for the first conditions of a draw: mentioned ones, and the masses and codes of others."""
+
+    best: FloatArray
+    members: IntArray
+    others: FloatArray
+    codes: IntArray
+    atoms: Atoms
+
+
+class Leaders(NamedTuple):
+    """Hold which unmentioned conditions are among the first of which draws.
+
+    Attributes
+    ----------
+    cases, draws, codes, masses
+        Of each of them, draw after draw, descending within a draw.
+    is_first
+        One for those that are the very first of their draw, otherwise zero.
+    """
+
+    cases: IntArray
+    draws: IntArray
+    codes: IntArray
+    masses: FloatArray
+    is_first: IntArray
+
+
+def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leaders:
+    """Find all unmentioned conditions that are among the first ``depth`` conditions of a draw.
+
+    Notes
+    -----
+    A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
+    """
+    values, most = plain(values), layout.n_draws * depth
+    room = LeaderRoom(
+        np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
+    )
+    draws, codes, masses, is_first = integers(most), integers(most), np.empty(most), integers(most)
+    parts = []
+    for case in range(len(layout.rest_shapes)):
+        n = find_others(layout, case, values, room, draws, codes, masses, is_first)
+        found = draws[:n].copy(), codes[:n].copy(), masses[:n].copy(), is_first[:n].copy()
+        parts.append(Leaders(np.full(n, case), *found))
+    return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@compiled
+def find_others(
+    layout: Layout,
+    case: int,
+    values: FloatArray,
+    room: LeaderRoom,
+    draws: IntArray,
+    codes: IntArray,
+    masses: FloatArray,
+    is_first: IntArray,
+) -> int:
+    """Write down the unmentioned conditions among the first ones of all draws of a case; return their number."""
+    first, depth = layout.support_offsets[case], len(room.best)
+    size = layout.support_offsets[case + 1] - first
+    weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
+    source, found = layout.n_draws * (first + case), 0
+    for draw in range(layout.n_draws):
+        filled, _ = find_leaders(values, source, size, room.best, room.members)
+        last, rest = room.best[depth - 1] if filled == depth else 0.0, values[source + size]
+        if rest > last:
+            key = layout.rest_keys[case]
+            n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.atoms)
+            for i in range(n):
+                draws[found], codes[found], masses[found] = draw, room.codes[i], room.others[i]
+                is_first[found] = int(i == 0 and room.others[i] > room.best[0])
+                found += 1
+        source += size + 1
+    return found

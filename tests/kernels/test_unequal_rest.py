@@ -1,0 +1,108 @@
+"""The split of the rest among conditions of unequal weight, against enumeration and NumPy's Dirichlet draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dissensus.kernels import rest
+from dissensus.kernels.compact import split_every_unequal_rest
+from dissensus.kernels.rest import STEPS, Weights, new_atoms
+from kernels.kernel_studies import from_python
+
+largest_unequal = from_python(rest.largest_unequal)
+
+KEY = np.uint64(77)
+ALARM = 1e-5  # bound on p-values; seeds are fixed
+FREQUENCIES = np.array([5.5, 0.5, 12.5, 0.5, 1.5, 40.5, 0.5, 3.5, 0.5, 2.5, 7.5])
+
+
+def weights_of(frequencies: np.ndarray, mentioned: list[int], shape: float) -> Weights:
+    sums = np.append(0.0, np.cumsum(frequencies))
+    return Weights(sums, np.array(mentioned, dtype=np.int64), shape)
+
+
+def dense(weights: Weights, n_draws: int, mass: float = 0.3) -> np.ndarray:
+    return split_every_unequal_rest(np.full(n_draws, mass), weights, KEY, np.arange(n_draws))
+
+
+@pytest.mark.parametrize("mentioned", [[], [0], [2, 5], [0, 1, 2, 3, 4], list(range(10)), list(range(11))])
+@pytest.mark.parametrize("shape", [0.001, 0.05, 2.0])
+def test_lazy_and_dense_splits_are_the_same_numbers(mentioned: list[int], shape: float) -> None:
+    weights = weights_of(FREQUENCIES, mentioned, shape)
+    masses = dense(weights, 30)
+    np.testing.assert_array_equal(masses[:, mentioned], 0.0)
+    np.testing.assert_allclose(masses.sum(axis=1), 0.3 if len(mentioned) < 11 else 0.0, rtol=1e-12)
+    for draw in range(30):
+        best = np.argsort(-masses[draw], kind="stable")
+        for threshold in (0.0, 0.001, 0.05, 0.5):
+            for most in (0, 1, 3, 13):
+                out, codes = np.empty(most), np.empty(most, dtype=np.int64)
+                found = largest_unequal(0.3, weights, KEY, draw, threshold, out, codes, new_atoms(11))
+                expected = [code for code in best if masses[draw, code] > threshold][:most]
+                assert codes[:found].tolist() == expected
+                np.testing.assert_array_equal(out[:found], masses[draw, expected])
+
+
+def test_some_draws_are_split_without_the_others() -> None:
+    weights, draws = weights_of(FREQUENCIES, [2, 5], 0.1), np.array([3, 17, 39])
+    np.testing.assert_array_equal(
+        split_every_unequal_rest(np.full(3, 0.3), weights, KEY, draws), dense(weights, 40)[draws]
+    )
+
+
+def test_one_condition_is_looked_up_without_all_the_others() -> None:
+    weights, draws = weights_of(FREQUENCIES, [2, 5], 0.1), np.arange(40)
+    for code in (0, 1, 4, 10):
+        looked_up = split_every_unequal_rest(np.full(40, 0.3), weights, KEY, draws, code)
+        np.testing.assert_array_equal(looked_up[:, code], dense(weights, 40)[:, code])
+
+
+def test_more_conditions_than_come_one_by_one_have_their_beta_marginals() -> None:
+    # 20 tests at 1e-5 with fixed seeds: a false alarm once in 5000 changes of the streams
+    frequencies = np.tile(FREQUENCIES, 8)
+    others = np.delete(np.arange(88), [0, 80])
+    assert len(others) > 2 * STEPS
+    shares = dense(weights_of(frequencies, [0, 80], 0.5), 3000, 1.0)
+    total = 0.5 * frequencies[others].sum()
+    for k in others[::4]:
+        own = 0.5 * frequencies[k]
+        assert stats.kstest(shares[:, k], stats.beta(own, total - own).cdf).pvalue > ALARM
+
+
+@pytest.mark.parametrize("shape", [0.02, 0.3, 1.5])
+def test_shares_have_the_distribution_of_numpy_dirichlet_draws(shape: float) -> None:
+    # Exact Beta marginals and a two-sample test of the largest share; 9 + 2 tests at 1e-5 each: a false alarm of all
+    # three shapes together once in 3000 changes of the streams.
+    mentioned = [2, 5]
+    others = np.delete(np.arange(11), mentioned)
+    shapes = shape * FREQUENCIES[others]
+    shares = dense(weights_of(FREQUENCIES, mentioned, shape), 4000, 1.0)[:, others]
+    for k, own in enumerate(shapes):
+        assert stats.kstest(shares[:, k], stats.beta(own, shapes.sum() - own).cdf).pvalue > ALARM
+    drawn = np.random.default_rng(5).dirichlet(shapes, size=4000)
+    assert stats.ks_2samp(shares.max(axis=1), drawn.max(axis=1)).pvalue > ALARM
+    assert stats.ks_2samp(shares[:, 0] + shares[:, -1], drawn[:, 0] + drawn[:, -1]).pvalue > ALARM
+
+
+def test_means_and_variances_are_exact_within_their_errors() -> None:
+    # 4 standard errors on 9 means and 9 variances: a false alarm once in 800 changes of the streams
+    others = np.delete(np.arange(11), [2, 5])
+    shapes = 0.2 * FREQUENCIES[others]
+    shares = dense(weights_of(FREQUENCIES, [2, 5], 0.2), 20000, 1.0)[:, others]
+    total = shapes.sum()
+    mean = shapes / total
+    variance = mean * (1 - mean) / (total + 1)
+    assert (np.abs(shares.mean(axis=0) - mean) < 4 * np.sqrt(variance / 20000)).all()
+    squares = (shares - mean) ** 2
+    assert (np.abs(squares.mean(axis=0) - variance) < 4 * squares.std(axis=0) / np.sqrt(20000)).all()
+
+
+def test_a_hundred_thousand_conditions_are_searched_without_being_written_out() -> None:
+    frequencies = np.random.default_rng(1).integers(0, 50, 100_000) + 0.5
+    weights = weights_of(frequencies, [10, 99_999], 1e-4)
+    masses = dense(weights, 1, 1.0)[0]
+    out, codes = np.empty(5), np.empty(5, dtype=np.int64)
+    assert largest_unequal(1.0, weights, KEY, 0, 0.0, out, codes, new_atoms(100_000)) == 5
+    assert codes.tolist() == np.argsort(-masses)[:5].tolist()

@@ -193,7 +193,7 @@ def evaluated(said: Annotations, annotators: str | None = None, threads: int | N
     return evaluate(
         said,
         models,
-        aggregations=[Dirichlet(1), PlackettLuce(1, warmup=20)],
+        aggregations=[Dirichlet(1), PlackettLuce(1, alpha=1.0, prior="observed", warmup=20)],
         metrics=[TopKAccuracy(1)],
         draws=100,
         annotators=annotators,  # type: ignore[arg-type]

@@ -86,9 +86,11 @@ def are_crossed(study: Study) -> bool:
     """
     said = study.counted
     named = said.annotators != ANONYMOUS
-    pairs = np.unique(np.column_stack([said.panel.case_of_opinion, said.annotators])[named], axis=0)
-    readers = np.bincount(pairs[:, 0], minlength=said.n_cases)
-    shared = np.bincount(pairs[readers[pairs[:, 0]] > 1, 1], minlength=1)
+    n_annotators = max(len(said.annotator_names), 1)
+    pairs = np.unique((said.panel.case_of_opinion * n_annotators + said.annotators)[named])
+    case, annotator = np.divmod(pairs, n_annotators)
+    readers = np.bincount(case, minlength=said.n_cases)
+    shared = np.bincount(annotator[readers[case] > 1], minlength=1)
     return int((shared >= LEAST_COMMON).sum()) >= LEAST_ANNOTATORS
 
 
@@ -172,7 +174,7 @@ class Design:
         return self.per_case[self.case] - self._pair_keys[1]
 
     def without(self, group: int) -> Study:
-        """Return the cases of which a group is left out, without what it said.
+        """Return the study without what a group said; what is learned from all cases is learned from all of them.
 
         Those who remain weigh as much together as all did, so that a prior draws the answer no closer to itself than
         with everybody: of three annotators, two with the weight of two would move an adjusted value too little. On
@@ -180,10 +182,14 @@ class Design:
         studies; so weighted, it holds in 88 %.
         """
         names = [name for name, own in zip(self.study.annotator_names, self.group_of, strict=True) if own == group]
-        everyone = self.study.select(self.case[self.group == group])
-        left = everyone.without(names)
-        factor = self.per_case[self.case[self.group == group]] / weight_of_cases(left)
+        left = self.study.without(names)
+        remaining = weight_of_cases(left)
+        factor = np.divide(self.per_case, remaining, out=np.ones_like(remaining), where=remaining > 0)
         return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
+
+    def cases_of(self, group: int) -> list[str]:
+        """Name the cases that a group is left out of."""
+        return [self.study.case_names[case] for case in self.case[self.group == group]]
 
     def effects(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Add up the deviations of means (columns, n_pairs) from those of their case.

@@ -224,14 +224,14 @@ def left_out(
         return tuple(None for _ in aggregations)
     found: list[list[FloatArray]] = [[] for _ in aggregations]
     for group in np.unique(design.group):
-        study = design.without(int(group))
+        study, cases = design.without(int(group)), design.cases_of(int(group))
         own = replace(job, study=study, draws=LEFT_OUT_DRAWS)
         for means, spec in zip(found, aggregations, strict=True):
             if not isinstance(spec, GivenDraws):
-                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=seed, threads=threads)
+                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=seed, threads=threads).select(cases)
                 means.append(own.run(drawn, None).means)
             if advance is not None:
-                advance(study.n_cases)
+                advance(len(cases))
     return tuple(design.spread(np.concatenate(means, axis=-1)) if means else None for means in found)
 
 

@@ -50,7 +50,7 @@ def draw_report(report: Path) -> None:
     """Put the headline and the most disputed case one above the other."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": WIDTH, "height": 2100})
+        page = browser.new_page(viewport={"width": WIDTH, "height": 2700})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]", state="attached")
         views = [seen(page, "#summary", from_top=True)]

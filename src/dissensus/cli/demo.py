@@ -87,11 +87,11 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
     from dataclasses import replace
 
     from dissensus.cli.progress import progress_of_cases
-    from dissensus.evaluation.evaluator import default_aggregations, evaluate
+    from dissensus.evaluation.evaluator import default_aggregations, evaluate, steps
     from dissensus.evaluation.practices import with_truth
 
     chosen = default_aggregations()
-    with progress_of_cases("evaluating", study.annotations.n_cases * len(chosen)) as advance:
+    with progress_of_cases("evaluating", steps(study.annotations, len(chosen), None)) as advance:
         result = evaluate(
             study.annotations,
             study.predictions,

@@ -22,6 +22,7 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
+from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
 from test_aggregation import DRAWS, record, sampling
@@ -64,8 +65,12 @@ def shortened(model: Predictions) -> Predictions:
     )
 
 
-def evaluating(said: Annotations, models: dict[str, Predictions], *sweep: Aggregation) -> Callable[[], object]:
-    return lambda: evaluate(said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1)
+def evaluating(
+    said: Annotations, models: dict[str, Predictions], *sweep: Aggregation, annotators: AnnotatorsAre = "fixed"
+) -> Callable[[], object]:
+    return lambda: evaluate(
+        said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1, annotators=annotators
+    )
 
 
 def test_main_figure_against_sampling(said: Annotations, benchmark: BenchmarkFixture) -> None:
@@ -77,8 +82,37 @@ def test_main_figure_against_sampling(said: Annotations, benchmark: BenchmarkFix
         figure,
         what="main figure (10 aggregations, 4 models, 4 metrics, certainty of the top 1 to 3) / sampling alone",
         ratio=pair.ratio,
-        limit=2.0,
+        limit=2.2,
         seconds=pair.ours,
+    )
+
+
+@pytest.mark.parametrize(("n_annotators", "pool"), [(6, 6), (3, 40)], ids=["6 of 6", "3 of 40"])
+def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, benchmark: BenchmarkFixture) -> None:
+    said = crossed(n_annotators, pool)
+    models, few = noisy_models(said, listed=10), PlackettLuce(reliability=3)
+    sample = evaluating(said, models, few, annotators="sample")
+    pair = in_turn(sample, evaluating(said, models, few), rounds=3)
+    record(
+        benchmark,
+        sample,
+        what=f"annotators as a sample / fixed, {n_annotators} of {pool} a case; the limit is the number of groups",
+        ratio=pair.ratio,
+        limit=float(min(pool, MOST_GROUPS)),
+        seconds=pair.ours,
+    )
+
+
+def crossed(n_annotators: int, pool: int) -> Annotations:
+    """Simulate rankings of three conditions by annotators who share many cases."""
+    rng = np.random.default_rng(pool)
+    plausible = rng.dirichlet(np.full(60, 0.1), size=400)[:, None]
+    orders = (rng.exponential(size=(400, n_annotators, 60)) / plausible).argsort(axis=2)[..., :3]
+    readers = rng.random((400, pool)).argsort(axis=1)[:, :n_annotators]
+    return Annotations.from_rankings(
+        [[[[code] for code in order] for order in case] for case in orders.tolist()],
+        60,
+        annotator_names=[[f"annotator {j}" for j in row] for row in readers.tolist()],
     )
 
 

@@ -129,6 +129,12 @@ def test_at_most_twenty_groups_have_about_as_many_opinions_each() -> None:
     assert group_of[largest[0]] != group_of[largest[1]]
 
 
+def test_who_reads_most_goes_with_who_reads_least() -> None:
+    opinions: Opinions = [[(f"annotator {j}", 1.0) for j in range(40) if case < 40 - j] for case in range(40)]
+    said = study(opinions)
+    assert np.bincount(grouped(said)[said.annotators]).tolist() == [41] * 20
+
+
 def test_few_annotators_are_groups_of_their_own_and_probes_are_exact() -> None:
     said = study(crossed(np.ones((4, 20))))
     assert grouped(said).tolist() == list(range(20))

@@ -8,6 +8,7 @@ The table goes to ``docs/evaluation.md`` with ``--write``. The exit code is 1 if
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from pathlib import Path
@@ -71,8 +72,8 @@ def has_verdict(population: Population) -> bool:
 
 def error_sentence(number: int) -> str:
     """Say how exact the numbers are."""
-    error = 100 * (0.9 * 0.1 / number) ** 0.5
-    return f"{number} studies a row; Monte Carlo error of each number at most {error:.1f} points."
+    error = math.ceil(1000 * (0.9 * 0.1 / number) ** 0.5) / 10
+    return f"{number} studies a row; the Monte Carlo error of a number is at most {error} points."
 
 
 def faults(found: Found, population: Population) -> list[str]:

@@ -118,7 +118,7 @@ def number_of(text: str) -> float:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric if isinstance(metric, str) else metric.name)
 def test_every_difference_has_the_right_direction_and_no_size_is_negative(study: str, metric: Metric | str) -> None:
     result = STUDIES[study](metric)
     (found,) = sentences.practice(result, result.to_frame())

@@ -142,3 +142,14 @@ def test_flips_are_between_orders_that_can_be_told_apart() -> None:
         (replace(other, n_cases=20), 0),
     ):
         assert len(replace(comparison, differences=(clear, second)).flips()) == expected
+
+
+def test_infinite_values_are_shown_and_decide_nothing() -> None:
+    """A log score without a floor, of models that call the truth impossible."""
+    said = Annotations.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
+    models = {"A": [[1.0, 0.0]] * 40, "B": [[0.0, 1.0]] * 40}
+    result = evaluate(said, models, aggregations=["dirichlet:1"], metrics=["log-score"], draws=20)
+    assert result.to_frame()["mean"].to_list() == [-np.inf, -np.inf]
+    (found,) = result.compare().differences
+    assert np.isnan(found.difference)
+    assert not found.is_distinguishable

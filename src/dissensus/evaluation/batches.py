@@ -316,13 +316,18 @@ def _divided(sums: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _defined_moments(values: FloatArray, known: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation along the last axis over the values that are defined; nan where none is."""
+    """Return mean and standard deviation along the last axis over the values that are defined; nan where none is.
+
+    The spread around a mean that is infinite is undefined as well.
+    """
     if known.all():
-        return values.mean(axis=-1), values.std(axis=-1)
+        with np.errstate(invalid="ignore"):
+            return values.mean(axis=-1), values.std(axis=-1)
     counts = known.sum(axis=-1)
     nothing, some = np.full(counts.shape, np.nan), counts > 0
     means = np.divide(np.where(known, values, 0.0).sum(axis=-1), counts, out=nothing.copy(), where=some)
-    gaps = np.where(known, values - means[..., None], 0.0) ** 2
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(known, values - means[..., None], 0.0) ** 2
     return means, np.sqrt(np.divide(gaps.sum(axis=-1), counts, out=nothing, where=some))
 
 

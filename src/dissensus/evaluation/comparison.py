@@ -297,6 +297,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in values]
 
 
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
 def pair_differences(
     evaluation: Evaluation, place: int, a: int, b: int, *, margin: float | None = None
 ) -> list[Difference]:

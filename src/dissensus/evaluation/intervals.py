@@ -201,6 +201,7 @@ class Spread:
         return replace(self, values=-self.values)
 
 
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
 def spread(
     cases: Resampled,
     low: FloatArray,

@@ -455,6 +455,7 @@ class Evaluation(Value):
             )
         return self._spreads[place]
 
+    @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
     def spread_of_difference(self, place: int, first: int, second: int) -> Spread:
         """Return where the difference of two models may lie on cases like these, for all metrics.
 
@@ -519,8 +520,14 @@ class Evaluation(Value):
         return low, high
 
     def _resampled(self, place: int) -> Resampled:
-        (resamples,) = self._resamples(place, RESAMPLES)
-        return resamples.resampled(self.estimates[place].tally, self._designs(place))
+        if place not in self._resampled_cases:
+            (resamples,) = self._resamples(place, RESAMPLES)
+            self._resampled_cases[place] = resamples.resampled(self.estimates[place].tally, self._designs(place))
+        return self._resampled_cases[place]
+
+    @cached_property
+    def _resampled_cases(self) -> dict[int, Resampled]:
+        return {}
 
     def _resamples(self, place: int, n_resamples: int, **grouped: Any) -> list[Resamples]:
         one = self.estimates[place]
@@ -980,6 +987,7 @@ class Evaluation(Value):
         return headline(self)
 
 
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
 def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> dict[str, FloatArray]:
     """Summarise the means over cases of every draw, as they are and on cases like these, each (models, metrics).
 

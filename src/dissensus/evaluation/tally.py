@@ -98,6 +98,7 @@ class Resamples(Sums):
             *(part.astype(np.float32).astype(np.float64) for part in (self.sums, self.weights, self.squares))
         )
 
+    @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
     def resampled(self, tally: Tally, designs: FloatArray) -> Resampled:
         """Return the means over resampled cases, and what an added case weighs and the draws add.
 

@@ -64,7 +64,8 @@ def predictions_from_probabilities(
     other = next(condition for condition in conditions if condition != chosen)
     case = case_column(table, conditions, given=columns.get("case"))
     share = _probabilities(table, column)
-    both = table.select([case] if case is not None else []).with_columns(share.alias(chosen), (1 - share).alias(other))
+    cases = [] if case is None else [table[case]]
+    both = pl.DataFrame([*cases, share.alias(chosen), (1 - share).alias(other)])
     return predictions_from_wide(both, conditions, case=case, kind="scores", name=name, case_names=case_names)
 
 

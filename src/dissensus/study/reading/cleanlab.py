@@ -34,17 +34,18 @@ class Cleanlab(Format):
         case, annotators = found.case, found.annotators
         refuse_findings(table, case, annotators, options)
         codes = pl.col("condition").cast(pl.String).str.strip_chars().str.replace(r"\.0*$", "")
+        numbers = [str(number) for number in range(len(annotators))]  # no name of an annotator gets in the way
         melted = (
-            table.with_row_index("position")
-            .unpivot(annotators, index=["position", case], variable_name="annotator", value_name="condition")
-            .with_columns(codes)
-            .with_columns(pl.col(case).cast(pl.String).alias("case"))
+            table.select(case=pl.col(case).cast(pl.String), **dict(zip(numbers, map(pl.col, annotators), strict=True)))
+            .with_row_index("position")
+            .unpivot(numbers, index=["position", "case"], variable_name="annotator", value_name="condition")
+            .with_columns(codes, pl.col("annotator").cast(pl.Int64))
         )
-        order = pl.col("annotator").cast(pl.Enum(annotators))
-        opinions = melted.drop_nulls("condition").sort("position", order, maintain_order=True)
+        opinions = melted.drop_nulls("condition").sort("position", "annotator", maintain_order=True)
         silent = melted.filter(pl.col("condition").is_null().all().over("position"))
-        unannotated = silent.unique("position", maintain_order=True).with_columns(annotator=pl.lit(None, pl.String))
+        unannotated = silent.unique("position", maintain_order=True).with_columns(annotator=pl.lit(None, pl.Int64))
         rows = pl.concat([opinions, unannotated]).sort("position", maintain_order=True)
+        rows = rows.with_columns(annotator=pl.Series(annotators, dtype=pl.String).gather(rows["annotator"]))
         if options.conditions is None:
             codes_found = rows["condition"].drop_nulls().unique().sort().to_list()
             raise integers_need_names(codes_found, CODES_OR_VOTES)

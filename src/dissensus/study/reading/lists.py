@@ -61,14 +61,20 @@ def unpacked(source: Source) -> Source:
     return replace(source, kind="jsonl", content=records)
 
 
+def _python_list(text: str) -> Any:
+    if not PYTHON_LIST.fullmatch(text):
+        raise ValueError(text)
+    return ast.literal_eval(text)
+
+
 def _list(cell: str | None, column: str, number: int) -> Any:
     if cell is None:
         return None
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        if PYTHON_LIST.fullmatch(cell.strip()):
-            return ast.literal_eval(cell.strip())
+    for parse in (json.loads, _python_list):
+        try:
+            return parse(cell.strip())
+        except (ValueError, SyntaxError, RecursionError):
+            continue
     raise FormatError(
         "a list in a cell is not understood",
         expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",

@@ -233,3 +233,19 @@ def test_evaluations_whose_priors_were_fitted_to_different_cases_do_not_merge() 
     ]
     with pytest.raises(ds.DissensusError, match="different runs cannot be merged"):
         parts[0].merge(parts[1])
+
+
+@pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
+def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: ds.Aggregation) -> None:
+    drawn = spec.sample(SAID, draws=4000, seed=2)
+    sets = ds.Predictions.from_sets([list(SAID.conditions[:4])] * 40, SAID.conditions, case_names=SAID.case_names)
+    for batch in drawn:
+        wide, dense = batch.identified(1), batch.dense()
+        inside = ds.Coverage().values(Drawn(wide, 1), Predicted(sets, wide.outline()))
+        np.testing.assert_allclose(inside, dense.argmax(axis=2) < 4, atol=1e-9)
+        mass, written = (
+            ds.ExpectedCoverage().values(Drawn(wide, 1), Predicted(sets, wide.outline())),
+            dense[:, :, :4].sum(2),
+        )
+        # 8 errors: correlated draws have at most 4 times the variance
+        assert (np.abs(mass.mean(1) - written.mean(1)) < 8 * written.std(1) / np.sqrt(4000) + 1e-9).all()

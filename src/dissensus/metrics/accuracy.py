@@ -121,4 +121,4 @@ class ExpectedAccuracy(Metric):
         """Return the plausibility of the top k in each draw."""
         from dissensus.kernels.gains import expected_values
 
-        return expected_values(drawn.batch.layout(), drawn.batch.values, *predicted.top_shares(self.k))
+        return expected_values(drawn.batch.layout(), drawn.batch.values, *predicted.mass_shares(self.k))

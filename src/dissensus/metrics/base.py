@@ -572,16 +572,26 @@ class Predicted:
         if k not in self._known_shares:
             above, tied = self.standings
             shares = np.clip((k - above) / tied, 0.0, 1.0)
-            self._known_shares[k] = shares, self._rest_share(k, shares)
+            self._known_shares[k] = shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
         return self._known_shares[k]
 
-    def _rest_share(self, k: int, shares: FloatArray) -> FloatArray:
-        """Return the probability of an unmentioned condition to be in the top k, on average, shape (n_cases,)."""
+    def mass_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Return the probability of being in the top k as :meth:`top_shares` does, unmentioned ones by their weights.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations, MajorityVote, Predictions
+        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
+        >>> Predicted(model, batch).mass_shares(2)
+        (array([0.5]), array([0.75]))
+        """
+        shares, equal = self.top_shares(k)
         if self.batch.rest_sums is None:
-            return self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
+            return shares, equal
         above, tied = self.entry_standings
         unlisted = np.clip((k - self.listed) / np.maximum(1, self.batch.n_conditions - self.listed), 0.0, 1.0)
-        return self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
+        return shares, self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
 
 
 def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:

@@ -116,7 +116,9 @@ class ExpectedCoverage(Metric):
         """Return the plausibility of the set in each draw."""
         from dissensus.kernels.gains import expected_values
 
-        return expected_values(drawn.batch.layout(), drawn.batch.values, *inside(predicted))
+        is_inside, none = inside(predicted)[0], np.zeros(predicted.batch.n_cases)
+        rest = predicted.weighted_rest_means(np.ones(len(predicted.entries[1])), none, is_inside)
+        return expected_values(drawn.batch.layout(), drawn.batch.values, is_inside, rest)
 
 
 @dataclass(frozen=True)
@@ -152,5 +154,4 @@ class SetSize(Metric):
 def inside(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
     """Return whether each mentioned condition is in the set (sum of U,), and the share of the others (n_cases,)."""
     is_inside = (predicted.scores > 0).astype(np.float64)
-    listed, none = np.ones(len(predicted.entries[1])), np.zeros(predicted.batch.n_cases)
-    return is_inside, predicted.weighted_rest_means(listed, none, is_inside)
+    return is_inside, predicted.rest_means(predicted.listed.astype(np.float64), is_inside)

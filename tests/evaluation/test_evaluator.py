@@ -450,5 +450,6 @@ def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -
 def test_the_repr_tells_the_story(result: Evaluation) -> None:
     text = repr(result)
     assert "3 models, 90 cases" in text
-    assert "against the draws of" in text
+    assert "The agreement of good with single annotators is" in text
+    assert "adjusted" in text
     assert "the probability that" in text

@@ -473,7 +473,8 @@ class Plausibilities:
     """Iterate over batches of draws without keeping them.
 
     Every iteration draws anew, and gives the same draws: they are keyed by the seed and the name of the case, so they
-    do not depend on threads, batches, the order of cases, or which other cases there are.
+    do not depend on threads, batches, the order of cases, or which other cases there are, unless the aggregation learns
+    something from those (a prior by frequency, a fitted alpha).
 
     Attributes
     ----------

@@ -96,7 +96,8 @@ class Aggregation(Spec, ABC):
         draws
             Draws per case. Deterministic aggregations give one.
         seed
-            Same seed, same draws of a case, whatever the threads, the batches and the other cases.
+            Same seed, same draws of a case, whatever the threads and the batches; and whatever the other cases, unless
+            something is learned from them (a prior by frequency, a fitted alpha).
         threads
             Threads that draw; by default as many as there are processors. It changes the speed only.
         precision

@@ -108,6 +108,25 @@ def test_merging_parts_is_evaluating_the_whole() -> None:
         np.testing.assert_allclose(merged.resampled_means(run), result.resampled_means(run), rtol=1e-12)
 
 
+@pytest.mark.parametrize("learned", ["plackett-luce:1", "dirichlet:1:prior=frequency", "dirichlet:1:alpha=fitted"])
+def test_parts_are_not_merged_where_something_was_learned_from_all_cases(learned: str) -> None:
+    parts = [
+        evaluate(
+            SAID.select(chosen),
+            {"good": MODELS["good"][chosen]},
+            aggregations=[learned],
+            metrics=[TopKAccuracy(1)],
+            draws=20,
+            annotators="fixed",
+        )
+        for chosen in (slice(0, 20), slice(20, 40))
+    ]
+    with pytest.raises(DissensusError, match="cannot be merged"):
+        parts[0].merge(parts[1])
+    assert not Dirichlet().learns
+    assert not PlackettLuce(prior="observed").learns
+
+
 def test_what_cannot_be_merged_says_why(result: Evaluation) -> None:
     with pytest.raises(DissensusError, match="case names must all be different"):
         result.merge(result)

@@ -65,6 +65,11 @@ class Aggregation(Spec, ABC):
         """The deterministic aggregation that it tends to with growing reliability, if there is one."""
         return None
 
+    @property
+    def learns(self) -> bool:
+        """Whether the draws of a case depend on other cases: parts of a study are then not parts of its evaluation."""
+        return {"prior": "frequency", "alpha": "fitted"}.items() & _words(self.parameters()) != set()
+
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the aggregation."""
         limit = self.limit
@@ -144,6 +149,10 @@ class Aggregation(Spec, ABC):
     @abstractmethod
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:
         """Say how each case is drawn, given the opinions of a study (:attr:`Study.opinions`)."""
+
+
+def _words(parameters: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(name, value) for name, value in parameters.items() if isinstance(value, str)}
 
 
 def check_values(opinions: Any, draws: int) -> None:

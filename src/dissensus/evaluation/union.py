@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.errors import DissensusError
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import joined
-from dissensus.evaluation.results import Evaluation, Shared
+from dissensus.evaluation.results import Evaluation, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums
 
 SETTINGS = ("runs", "points", "models", "level", "seed")
@@ -27,6 +27,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
     for setting in SETTINGS:
         _check_alike(setting, getattr(one, setting), getattr(other, setting))
+    _check_independent(one.runs)
     check_names("case", (*one.case_names, *other.case_names))
     return replace(
         one,
@@ -52,6 +53,16 @@ def _shared(one: Shared | None, other: Shared | None) -> Shared | None:
     if one is None or other is None:
         return None
     return Shared(np.concatenate([one.means, other.means], axis=-1), None)
+
+
+def _check_independent(runs: Sequence[Run]) -> None:
+    learned = [run.label for run in runs if run.spec.learns]
+    if learned:
+        raise DissensusError(
+            "evaluations cannot be merged where something was learned from all cases",
+            got=listing(learned),
+            advice="evaluate all cases at once, or give alpha a number and another prior",
+        )
 
 
 def _check_alike(setting: str, one: object, other: object) -> None:

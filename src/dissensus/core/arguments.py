@@ -93,12 +93,21 @@ def _is(value: object, kind: str) -> bool:
             isinstance(value, np.ndarray) and value.ndim > 1
         )  # those who read the items tell the place of a wrong one
     if head in ("Sequence", "tuple"):
-        return is_list(value) and all(_is_item(item, _inner(kind)) for item in cast("Any", value))
+        return is_list(value) and (_are_names(value, kind) or _are_items(value, kind))
     if head == "Mapping":
         return isinstance(value, Mapping) and all(_is_item(item, _inner(kind)) for item in value.values())
     if head in KINDS:
         return KINDS[head](value)
     return head not in CLASSES or any(head == one.__name__ for one in type(value).__mro__)
+
+
+def _are_names(value: object, kind: str) -> bool:
+    """Tell a list of text, the usual case, without looking at each item in Python."""
+    return "str" in _inner(kind) and set(map(type, cast("Any", value))) <= {str}
+
+
+def _are_items(value: object, kind: str) -> bool:
+    return all(_is_item(item, _inner(kind)) for item in cast("Any", value))
 
 
 @lru_cache(maxsize=512)

@@ -17,7 +17,8 @@ from dissensus.metrics.base import OrderMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 
-OPINIONS_AT_ONCE = 20_000
+OPINIONS_AT_ONCE = 2000
+"""How many opinions are compared at a time: each has the predictions of its case at its side."""
 
 
 @dataclass(frozen=True, eq=False)

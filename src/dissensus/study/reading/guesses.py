@@ -149,7 +149,7 @@ def holds_lists(column: pl.Series) -> bool:
     """
     if column.dtype.is_nested():
         return True
-    return column.dtype == pl.String and bool(column.drop_nulls().str.contains(LIST).any())
+    return column.dtype == pl.String and bool(column.unique().str.contains(LIST).any())
 
 
 def labels_of(column: pl.Series) -> pl.Series:

@@ -28,6 +28,9 @@ PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]",
 """A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together."""
 
 
+FIRST_ROWS = 64
+
+
 def holds_lists(source: Source) -> bool:
     """Tell a table with lists in a column of labels, or of responses."""
     return source.is_table and any(
@@ -42,6 +45,10 @@ def _is_list(column: pl.Series) -> bool:
         return True
     if column.dtype != pl.String or column.null_count() == len(column):
         return False
+    return _are_lists(column.head(FIRST_ROWS)) and _are_lists(column)  # the first rows clear nearly every column
+
+
+def _are_lists(column: pl.Series) -> bool:
     cells = column.drop_nulls().str.strip_chars()
     return bool((cells.str.starts_with("[") & cells.str.ends_with("]")).all())
 

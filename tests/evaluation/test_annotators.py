@@ -276,3 +276,25 @@ def test_agreement_without_some_annotators_is_that_of_the_others(said: Annotatio
     nobody = alone.means(kept=np.flatnonzero(said.panel.case_of_opinion > 0))
     assert np.isnan(nobody[0, 0, 0])
     assert not np.isnan(nobody[0, 0, 1:]).any()
+
+
+def test_annotators_who_share_no_case_are_not_crossed() -> None:
+    alone = Annotations.from_rankings(
+        [[[["a"]]] for _ in range(60)], ["a", "b"], annotator_names=[["ABC"[case % 3]] for case in range(60)]
+    )
+    assert not are_crossed(alone)
+    both = Annotations.from_rankings(
+        [[[["a"]], [["b"]]] for _ in range(60)],
+        ["a", "b"],
+        annotator_names=[["ABC"[case % 3], "ABC"[(case + 1) % 3]] for case in range(60)],
+    )
+    assert are_crossed(both)
+
+
+def test_nobody_is_left_out_of_a_case_with_one_named_annotator() -> None:
+    said = Annotations.from_rankings(
+        [[[["a"]], [["b"]]] for _ in range(12)],
+        ["a", "b"],
+        annotator_names=[["AB"[case % 2], None] for case in range(12)],
+    )
+    assert not len(Design.of(said).case)

@@ -153,3 +153,14 @@ def test_infinite_values_are_shown_and_decide_nothing() -> None:
     (found,) = result.compare().differences
     assert np.isnan(found.difference)
     assert not found.is_distinguishable
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.1), (-0.1, 0.0)])
+def test_an_interval_that_ends_at_zero_tells_nothing_apart(low: float, high: float) -> None:
+    one = Difference(
+        *("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B"),
+        *(0.05, low, high, 0.99, 0.01, 0.01),
+        n_cases=200,
+    )
+    assert not one.is_distinguishable
+    assert one.verdict == "A and B are not distinguishable"

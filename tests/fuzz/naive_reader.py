@@ -305,7 +305,7 @@ def _nested_name(mention: Any, known: Sequence[str] | None) -> str:
         if known is None or not 0 <= mention < len(known):
             raise DoubtError("code")
         return known[mention]
-    name = _name_of(mention)
+    name = mention if isinstance(mention, str) and mention else _name_of(mention)  # text is a name as it is written
     if known is not None and name not in known:
         raise DoubtError("unknown condition")
     return name

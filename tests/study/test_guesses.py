@@ -19,16 +19,6 @@ from format_examples import write_json
 from shared_data import SHARED, needs_shared
 
 
-@pytest.fixture
-def put(tmp_path: Path) -> Any:
-    def write(text: str, name: str = "opinions.csv") -> Path:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 def refused(path: Path, **options: Any) -> DissensusError:
     with pytest.raises(DissensusError) as caught:
         read_annotations(path, **options)

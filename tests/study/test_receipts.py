@@ -17,16 +17,6 @@ from format_examples import EXAMPLES, Example, write_json, write_lines
 BELOW = "what an annotator does not mention ranks below what they mention"
 
 
-@pytest.fixture
-def put(tmp_path: Path) -> Any:
-    def write(text: str, name: str = "opinions.csv") -> Path:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 def roles(receipt: Receipt) -> dict[str, str]:
     return {column.name: column.role for column in receipt.columns}
 

@@ -129,10 +129,6 @@ class LongRows:
             self._opinions[case] = 0
             self._rows.append((case, None, None, None, None, None))
 
-    def declare_conditions(self, names: Sequence[str]) -> None:
-        """Give the conditions and their order."""
-        self._rows.extend((None, None, None, name, None, None) for name in names)
-
     def frame(self) -> pl.DataFrame:
         """Return the rows as a table with one column per role; none has a number in the file."""
         import polars as pl

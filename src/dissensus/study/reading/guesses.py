@@ -141,10 +141,10 @@ def refuse_strangers(table: pl.DataFrame, case: str, annotators: Sequence[str], 
         raise _strangers(reasons, annotators)
 
 
-def holds_lists(column: pl.Series) -> bool:
+def cells_hold_lists(column: pl.Series) -> bool:
     """Tell cells that hold several values: lists or objects, also written as text.
 
-    >>> holds_lists(pl.Series(["['a', 'b']"])), holds_lists(pl.Series(["[sic] a"]))
+    >>> cells_hold_lists(pl.Series(["['a', 'b']"])), cells_hold_lists(pl.Series(["[sic] a"]))
     (True, False)
     """
     if column.dtype.is_nested():
@@ -244,7 +244,7 @@ def _strangers(reasons: Mapping[str, str], annotators: Sequence[str]) -> FormatE
 
 def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
     """Refuse cells that hold several values where one label should be."""
-    names = [name for name in columns if holds_lists(table[name])]
+    names = [name for name in columns if cells_hold_lists(table[name])]
     if names:
         raise FormatError(
             "cells hold lists or objects",

@@ -124,6 +124,18 @@ class Evidence:
         places[self.free] = np.arange(len(self.free))
         return places[self.codes]
 
+    def counted_in(self, cases: BoolArray) -> Evidence:
+        """Count how frequent conditions are in some cases only."""
+        is_counted = cases[self.case[self.mentioned]]
+        counts = np.bincount(self.codes[self.mentioned][is_counted], minlength=self.n_conditions).astype(np.float64)
+        own = np.zeros(len(self.codes))
+        own[self.mentioned[is_counted]] = 1.0
+        return replace(
+            self,
+            log_frequency=np.log(counts[self.codes] - own + SMOOTHING),
+            log_weights=np.log(counts + SMOOTHING),
+        )
+
     def take(self, cases: IntArray) -> Evidence:
         """Select cases by position, which may repeat."""
         offsets, entries = take_rows(self.offsets, cases)
@@ -170,8 +182,9 @@ def broken_votes(opinions: Opinions) -> FloatArray:
     Examples
     --------
     >>> from dissensus import Annotations
-    >>> broken_votes(Annotations.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"]).opinions).tolist()
-    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]]
+    >>> broken_votes(Annotations.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"]).opinions).T
+    array([[1., 1., 2., 2., 2., 1.],
+           [1., 1., 0., 0., 0., 1.]])
     """
     first = opinions.block_offsets[:-1]
     starts, sizes = opinions.code_offsets[first], np.diff(opinions.code_offsets)[first]

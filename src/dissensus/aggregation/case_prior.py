@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 NOTICEABLE = 0.005
 """A condition that nobody mentions is a case's own if the prior gives it at least this share."""
 
+MOST_FOLDS = 100
+
 REFITS = 40
 """How often the prior is fitted again to resampled cases."""
 
@@ -140,6 +142,15 @@ class CasePrior:
         ----------
         opinions
             Of cases that the prior knows, by name, in any order; not necessarily the opinions it was fitted to.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> wider, shapes = prior.applied(study.annotations.opinions)
+        >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
+        True
         """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
@@ -207,7 +218,16 @@ class CasePrior:
     # Refits ------------------------------------------------------------------------------------------------
 
     def shifted(self, opinions: Opinions, refits: FloatArray) -> FloatArray:
-        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1))."""
+        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1)).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
+        np.False_
+        """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
         rows = [
@@ -217,7 +237,16 @@ class CasePrior:
         return np.asarray(np.array(rows[1:]) - rows[0])
 
     def refitted(self, weights: FloatArray) -> FloatArray:
-        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients)."""
+        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
+        True
+        """
         return self.likelihood.refitted(self.coefficients[0], weights)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
@@ -279,7 +308,17 @@ class CasePrior:
 
 def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
     """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
+    _check_prior("case_prior", known)
     return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
+
+
+def _check_prior(name: str, given: object) -> None:
+    if given is not None and not isinstance(given, CasePrior):
+        raise DissensusError(
+            f"{name} is not of the right kind",
+            expected="what informed_prior returns",
+            got=f"{given!r:.60}, a {type(given).__name__}",
+        )
 
 
 def prepared_prior(
@@ -386,6 +425,9 @@ def informed_prior(
     """
     said = Annotations.checked(study, "the informed prior")
     check_count(folds=folds)
+    if folds > MOST_FOLDS:
+        raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
+    _check_prior("start", start)
     models = _aligned(said, predictions)
     opinions = said.opinions
     copies = copied_annotators(said, models) if start is None else start.left_out

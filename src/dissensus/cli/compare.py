@@ -35,8 +35,8 @@ def compare(
 ) -> None:
     """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.
 
-    By every estimand: against a large panel first, adjusted, and agreement with single annotators. p-values are adjusted by Holm's method over all
-    pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
+    By every estimand: against a large panel first, adjusted, and agreement with single annotators. p-values are
+    adjusted by Holm's method over all pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
 
     [bold]Examples[/bold]
 

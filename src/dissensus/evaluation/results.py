@@ -449,8 +449,9 @@ class Evaluation(Value):
         one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for the
         value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd`` and ``fit_sd`` are
         what it owes to the cases, to who the annotators were (nan where they count as fixed), to what their opinions
-        leave open and to the fit of the prior (nan where none was fitted). ``sd``, ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the
-        annotations alone move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
+        leave open and to the fit of the prior (nan where none was fitted). ``sd``, ``min``, ``max`` and the interval
+        ``annotation_low`` to ``annotation_high`` tell how far the annotations alone move the value on these very cases.
+        ``mc_error`` is the Monte Carlo error of ``mean``.
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
 

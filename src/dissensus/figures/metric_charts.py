@@ -33,8 +33,15 @@ BANDS = ("annotation_low", "annotation_high", 0.45), ("low", "high", 0.18)
 """The strong band of the annotations alone, and the pale one of cases like these, annotated likewise."""
 
 
-ESTIMANDS = ("panel", "agreement", "adjusted")
-"""What numbers are estimates of, in the order in which they stand side by side."""
+ESTIMANDS = {"panel": (3, 1), "agreement": (2, 2), "adjusted": (0, 0)}
+"""What numbers are estimates of, in the order in which they stand side by side, with colour and symbol of each."""
+
+MEANINGS = {
+    "panel": "Panel: against what a large panel of such annotators would say.",
+    "agreement": "Agreement: against one annotator taken at random.",
+    "adjusted": "Adjusted: the mean over the draws of {run}.",
+}
+"""What the caption says about each of them."""
 
 SPREADS = (("resamples", "cases like these", 0.35), ("draws", "annotations alone", 0.85))
 """What numbers are counted, what they differ by, and how strongly they are drawn."""
@@ -54,7 +61,8 @@ def metric_across_reliability(
     panels = []
     for aggregation, runs in by_aggregation(rows):
         has_points = any(part["point_estimate"].is_not_null().any() for _, part in runs)
-        names = [*(["panel"] if len(beside) else []), *(["point\nestimate"] if has_points else [])]
+        point = "point" if len(beside) else "point\nestimate"  # with both, only short names stay upright on a phone
+        names = [*(["panel"] if len(beside) else []), *([point] if has_points else [])]
         marks = [
             mark
             for place, model in enumerate(models)
@@ -97,7 +105,7 @@ def _panel_marks(rows: pl.DataFrame, model: str, place: int, models: list[str], 
     low, mean, high = (_numbers(mine, name) for name in ("low", "mean", "high"))
     where = np.full(len(mine), behind + dodged(place, len(models)))
     texts = tuple(_interval_told(model, row) for row in mine.iter_rows(named=True))
-    return [Points(where, mean, "", theme.hue(place), place, 8, low=low, high=high, texts=texts)]
+    return [Points(where, mean, "", theme.hue(place), place, 8, low=low, high=high, texts=texts)] if len(mine) else []
 
 
 def _interval_told(model: str, row: dict[str, object]) -> str:
@@ -120,27 +128,30 @@ def estimands_side_by_side(
     mine = rows.filter(rows["metric"] == metric)
     models = mine["model"].unique(maintain_order=True).to_list()
     known = [name for name in ESTIMANDS if name in mine["estimand"].to_list()]
-    marks: list[Mark] = []
-    for place, name in enumerate(known):
-        own = mine.filter(mine["estimand"] == name)
-        at = np.array([models.index(model) for model in own["model"]], dtype=np.float64)
-        low, mean, high = (_numbers(own, column) for column in ("low", "mean", "high"))
-        texts = tuple(_interval_told(row["model"], row) for row in own.iter_rows(named=True))
-        where = at + dodged(place, len(known))
-        marks.append(Points(where, mean, name, theme.hue(place), place, 9, low=low, high=high, texts=texts))
-    for place, (name, values) in enumerate(points.items()):
-        at, value = np.array([[models.index(model), value] for model, value in values.items()], dtype=np.float64).T
-        texts = tuple(f"{model}, {name}: {_written(value)}" for model, value in values.items())
-        symbol = (-1, 5)[min(place, 1)]
-        marks.append(Points(at, value, name, theme.NEUTRAL, symbol, 10, texts=texts))
-    pane = Pane(tuple(marks), named_places([shortened(model, 22) for model in models]), Axis(metric))
-    caption = (
-        f"Every estimand with its {100 * level:g} % interval. Panel: against what a large panel of such annotators would "
-        "say. Agreement: against one annotator taken at random. Adjusted: the mean over draws of the reference run."
-    )
-    return Chart(
-        f"{metric}: {' and '.join(known)}" if len(known) < 3 else f"{metric}: every estimand", (pane,), caption
-    )
+    marks = [_estimand_marks(mine.filter(mine["estimand"] == name), name, models, known) for name in known]
+    singles = [_single_marks(name, values, models) for name, values in points.items()]
+    pane = Pane((*marks, *singles), named_places([shortened(model, 22) for model in models]), Axis(metric))
+    told = [MEANINGS[name].format(run=mine.filter(mine["estimand"] == name)["run"][0]) for name in known]
+    caption = f"Every estimand with its {100 * level:g} % interval. {' '.join(told)}"
+    return Chart(f"{metric}: {', '.join(known)}", (pane,), caption)
+
+
+def _estimand_marks(rows: pl.DataFrame, name: str, models: list[str], known: list[str]) -> Points:
+    """Mark one estimand of every model, beside the others."""
+    at = np.array([models.index(model) for model in rows["model"]]) + dodged(known.index(name), len(known))
+    low, mean, high = (_numbers(rows, column) for column in ("low", "mean", "high"))
+    texts = tuple(_interval_told(row["model"], row) for row in rows.iter_rows(named=True))
+    colour, symbol = ESTIMANDS[name]
+    return Points(at, mean, name, theme.hue(colour), symbol, 9, low=low, high=high, texts=texts)
+
+
+def _single_marks(name: str, values: Mapping[str, float], models: list[str]) -> Points:
+    """Mark what has no interval: a cross for a practice, a star for the truth."""
+    at = np.array([models.index(model) for model in values], dtype=np.float64)
+    texts = tuple(f"{model}, {name}: {_written(value)}" for model, value in values.items())
+    symbol = theme.SYMBOLS.index("star") if name == "truth" else -1
+    given = np.array(list(values.values()))
+    return Points(at, np.where(np.isfinite(given), given, np.nan), name, theme.NEUTRAL, symbol, 10, texts=texts)
 
 
 def _model_marks(
@@ -264,8 +275,8 @@ def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level:
     estimand = estimand_of(rows)
     panel = Pane(marks, named_places(names, "category of the most plausible condition"), Axis(f"{estimand} {metric}"))
     caption = (
-        f"{estimand.capitalize()} value and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; "
-        "n is the expected number."
+        f"{estimand.capitalize()} value and {100 * level:g} % interval. Which cases belong to a category differs from "
+        "draw to draw; n is the expected number."
     )
     title = f"{estimand.capitalize()} {metric} by category{under(run, estimand)}"
     return Chart(title, (panel,), caption, height=360)

@@ -21,7 +21,7 @@ class ComparisonSection(ReportSection):
     shows = ("comparison", "ranks")
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return all differences by every estimand, panel first, adjusted in the reference run, and where orders flip."""
+        """Return all differences by every estimand, adjusted in the reference run, and where orders flip."""
         evaluation, comparison = subject.evaluation, subject.tables.comparison()
         labels = {evaluation.run_label(run) for run in (evaluation.headline, evaluation.reference)}
         order = (PANEL, ADJUSTED, AGREEMENT)

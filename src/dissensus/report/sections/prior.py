@@ -70,7 +70,7 @@ def worth(prior: PriorRecord) -> str:
     >>> worth(PriorRecord(concentrations=(0.5, 1.0, 2.0, 4.0, 32.0)))
     'is worth 2 votes in the middle case, 1 to 4 in half of the cases, and 0.5 to 32 in all'
     """
-    least, low, middle, high, most = (f"{value:.2g}" for value in prior.concentrations)
+    least, low, middle, high, most = (f"{one:.2g}" if one < 10 else f"{one:,.0f}" for one in prior.concentrations)
     votes = "vote" if middle == "1" else "votes"
     if least == most:
         return f"is worth {middle} {votes} in every case"

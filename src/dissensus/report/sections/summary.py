@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.evaluation.practices import Beside, Result, called, side_by_side
+from dissensus.evaluation.practices import Beside, Result, side_by_side
 from dissensus.evaluation.sentences import assumption, leading, panel_meaning, reads, statements, strong
 from dissensus.evaluation.words import NOTHING, number
 from dissensus.report.section import ReportSection, ReportSubject
@@ -101,8 +101,8 @@ def scores(found: Sequence[Beside]) -> tuple[Score, ...]:
 def score(one: Beside, least: float, most: float) -> Score:
     """Say how the first practice compares with panel or the adjusted value, and place all values between two others."""
     name, gap = next(iter(one.gaps.items()), ("", None))
-    told = f"{called(name)} {reads(gap, one.metric)}" if name else ""
-    return Score(one, drawn(one), placed(drawn(one), least, most), told[:1].upper() + told[1:])
+    told = reads(gap, one.metric) if name else ""
+    return Score(one, drawn(one), placed(drawn(one), least, most), told)
 
 
 def drawn(one: Beside) -> dict[str, float | None]:

@@ -78,7 +78,7 @@ def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
     """Say how the informed prior was fitted, how much it weighs, and which models had a say."""
     if evaluation.panel is None or evaluation.prior is None or not evaluation.prior.concentrations:
         return
-    informed = [str(row["model"]) for row in evaluation.prior.models if row.get("copy_of") is None]
+    informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
     yield (
         f"The informed prior of each case, {plain(joined(informed)) or 'no model'} informing it, is a Dirichlet "
         "distribution: scores, their logarithms and first places of the models and the frequency of conditions enter "

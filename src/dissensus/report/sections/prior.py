@@ -43,13 +43,13 @@ class InformedPrior(ReportSection):
 def gains(row: Mapping[str, Any]) -> tuple[str, str]:
     """Say how much more probable a model makes what annotators chose, alone and beyond the others.
 
-    >>> gains({"alone": 0.5, "beyond": 0.0, "copy_of": None})
+    >>> gains({"alone": 0.5, "beyond": 0.0, "left_out": None})
     ('1.65 times as probable', 'nothing')
-    >>> gains({"alone": None, "beyond": None, "copy_of": "Dr A"})
-    ('\N{EN DASH}', 'left out: it repeats annotator Dr A')
+    >>> gains({"alone": None, "beyond": None, "left_out": "it has seen the answers"})[1]
+    'left out: it has seen the answers'
     """
-    if row.get("copy_of") is not None:
-        return NOTHING, f"left out: it repeats annotator {row['copy_of']}"
+    if row.get("left_out") is not None:
+        return NOTHING, f"left out: {row['left_out']}"
     return times(row["alone"]), times(row["beyond"])
 
 

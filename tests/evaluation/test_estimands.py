@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -28,6 +29,8 @@ from dissensus.evaluation.practices import side_by_side, with_truth
 from dissensus.figures.charts import Chart, Line, Points
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
+
+Kind = TypeVar("Kind", Line, Points)
 
 STUDY = simulate_study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
@@ -181,7 +184,8 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
     rankings = [[[["abcd"[code]]] for code in row] for row in codes]
     said = Annotations.from_rankings(rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120)
     copy = Predictions.from_scores(np.eye(4)[codes[:, 0]], list("abcd"), case_names=said.case_names)
-    models = {"<script>": copy, "other": rng.random((120, 4))}
+    other = Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
+    models = {"<script>": copy, "other": other}
     with pytest.warns(DissensusWarning, match="does not inform the prior"):
         found = evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
     assert any("'<script>' does not inform the prior: it " in warning for warning in found.warnings)
@@ -230,6 +234,15 @@ def test_results_with_a_panel_run_come_back_exactly(result: Evaluation, tmp_path
     assert told(back) == told(result)
 
 
+def test_merged_evaluations_say_why_they_have_no_panel() -> None:
+    names = list(STUDY.annotations.case_names)
+    study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
+    one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
+    assert "is not estimated: evaluations of parts of the cases were merged." in told(one.merge(other))
+    with pytest.raises(DissensusError, match="panel=False"):
+        evaluated().merge(evaluated())
+
+
 def test_progress_counts_the_panel_run(result: Evaluation) -> None:
     done: list[int] = []
     study = simulate_study(n_cases=100, n_conditions=8, seed=2)
@@ -243,7 +256,7 @@ def test_progress_counts_the_panel_run(result: Evaluation) -> None:
 # Figures ----------------------------------------------------------------------------------------------
 
 
-def marks_of(chart: Chart, kind: type) -> list[Line | Points]:
+def marks_of(chart: Chart, kind: type[Kind]) -> list[Kind]:
     return [mark for pane in chart.panels for mark in pane.marks if isinstance(mark, kind)]
 
 
@@ -253,7 +266,7 @@ def test_panel_stands_beside_sweeps_and_joins_no_curve(result: Evaluation, witho
     lines = marks_of(chart, Line)
     assert {len(line.x) for line in lines} == {2}
     expected = result.to_frame().filter(estimand="panel", metric="top-1 accuracy")
-    marked = [mark for mark in marks_of(chart, Points) if isinstance(mark, Points) and mark.low is not None]
+    marked = [mark for mark in marks_of(chart, Points) if mark.low is not None]
     assert len(marked) == len(MODELS) * len(chart.panels)
     np.testing.assert_allclose([float(mark.y[0]) for mark in marked[: len(MODELS)]], expected["mean"])
     assert all(mark.x[0] > max(line.x.max() for line in lines) for mark in marked)

@@ -101,7 +101,7 @@ def scores(found: Sequence[Beside]) -> tuple[Score, ...]:
 def score(one: Beside, least: float, most: float) -> Score:
     """Say how the first practice compares with panel or the adjusted value, and place all values between two others."""
     name, gap = next(iter(one.gaps.items()), ("", None))
-    told = reads(gap, one.metric) if name else ""
+    told = reads(gap, one.metric).removeprefix("reads ") if name else ""
     return Score(one, drawn(one), placed(drawn(one), least, most), told)
 
 

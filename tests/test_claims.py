@@ -95,8 +95,8 @@ def divided(scores: list[float], metric: Metric | str) -> Evaluation:
     return evaluate(said, {"A": [scores] * 40}, aggregations=runs, metrics=[metric], draws=200)
 
 
-def simulated(metric: Metric | str, *, seed: int) -> Evaluation:
-    study = simulate_study(n_cases=40, n_conditions=12, seed=seed)
+def simulated(metric: Metric | str, *, seed: int, n_cases: int = 40) -> Evaluation:
+    study = simulate_study(n_cases=n_cases, n_conditions=12, seed=seed)
     runs = [PlackettLuce(1), PlackettLuce(3)]
     return evaluate(study.annotations, study.predictions, aggregations=runs, metrics=[metric], draws=60)
 
@@ -106,10 +106,11 @@ STUDIES = {
     "the minority is right": lambda metric: divided([0.2, 0.7, 0.1], metric),
     "one simulated study": lambda metric: simulated(metric, seed=1),
     "another": lambda metric: simulated(metric, seed=2),
+    "one with a panel": lambda metric: simulated(metric, seed=1, n_cases=120),
 }
 SAID = re.compile(
-    rf"is ({MINUS}?[\d.]+): it reads (the same as|(\S+)( points?)? (higher|lower) than) adjusted under "
-    rf"[^()]*\(({MINUS}?[\d.]+)\)"
+    rf"is ({MINUS}?[\d.]+): it reads (the same as|(\S+)( points?)? (higher|lower) than) "
+    rf"(?:adjusted under [^()]*|panel )\(({MINUS}?[\d.]+)\)"
 )
 
 
@@ -189,14 +190,14 @@ def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
 
 
 def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01}
+    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan}
     result = simulated(TopKAccuracy(1), seed=1)
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
         "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "
         "what the opinions leave open."
     )
-    alone = sentences.shares(result, {"case_sd": 0.03, "annotator_sd": math.nan, "draw_sd": 0.0})
+    alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
     assert sentences.plain(alone[0]) == "The variance of this interval comes from the cases."
 
 

@@ -98,6 +98,7 @@ def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFr
     labels = {
         "run": runs,
         "aggregation": ["x"] * len(values),
+        "estimand": ["adjusted"] * len(values),
         "model": ["A"] * len(values),
         "metric": ["m"] * len(values),
     }

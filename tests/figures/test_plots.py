@@ -80,7 +80,7 @@ def test_edges_are_drawn(edge: str) -> None:
 @pytest.mark.parametrize(
     ("edge", "absent"),
     [
-        ("no models", {"reliability", "draws", "by_certainty", "comparison", "ranks", "category_metrics"}),
+        ("no models", {"estimands", "reliability", "draws", "by_certainty", "comparison", "ranks", "category_metrics"}),
         ("one model", {"comparison", "ranks", "categories", "risk", "category_metrics"}),
         ("no categories", {"categories", "risk", "category_metrics"}),
         ("one annotator", {"agreement"}),
@@ -333,7 +333,8 @@ def test_ranks_under_every_run_name_all_three_priors() -> None:
 
 
 def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:
-    pairs = pl.DataFrame({"metric": ["m"], "first": ["A"], "second": ["B"], "probability_better": [1.0]})
+    names = {"estimand": ["adjusted"], "metric": ["m"], "first": ["A"], "second": ["B"]}
+    pairs = pl.DataFrame({**names, "probability_better": [1.0]})
     (cells,) = comparison_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
     assert isinstance(cells, Cells)
     assert cells.labels == (("", "> 0.99"), ("< 0.01", ""))

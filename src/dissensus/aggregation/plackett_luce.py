@@ -37,7 +37,7 @@ WHOM = {
     "observed": "the mentioned conditions and one for all others",
     "symmetric": "all conditions",
     "frequency": "all conditions together, divided by how often other cases mention them",
-    "informed": "conditions by what the models say about the case, as far as that foretells annotators",
+    "informed": "conditions by what the models say about the case",
 }
 PRIORS = ("observed", "symmetric", "frequency", "informed")
 
@@ -114,6 +114,8 @@ class PlackettLuce(Aggregation):
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
         shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[str(self.prior)]}"
+        if self.prior == "informed":
+            shape = f"prior informed by the models, reliability {self.reliability:g}"
         return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
 
     @property

@@ -35,8 +35,8 @@ def compare(
 ) -> None:
     """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.
 
-    By both estimands, agreement with single annotators and adjusted. p-values are adjusted by Holm's method over all
-    pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
+    By every estimand: against a large panel first, adjusted, and agreement with single annotators. p-values are
+    adjusted by Holm's method over all pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
 
     [bold]Examples[/bold]
 
@@ -46,6 +46,7 @@ def compare(
     """
     from dissensus.cli.terminal import say, show
     from dissensus.core.output import checked_table_target, write_table
+    from dissensus.evaluation.results import PANEL
     from dissensus.evaluation.sentences import flips, plain
     from dissensus.evaluation.store import FILES, load_evaluation
 
@@ -59,6 +60,7 @@ def compare(
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
     wanted = [found for found in comparison.differences if metric in (None, found.metric)]
+    wanted.sort(key=lambda found: found.estimand != PANEL)
     for _, of_place in groupby(wanted, key=placed):
         show(comparison_table(list(of_place)))
     for sentence in flips(comparison):
@@ -94,5 +96,5 @@ def placed(found: Difference) -> str:
     """
     from dissensus.evaluation.results import AGREEMENT
 
-    run = "" if found.estimand == AGREEMENT else f", {found.run}"
+    run = "" if found.estimand in (AGREEMENT, found.run) else f", {found.run}"
     return f"{found.estimand} {found.metric}{run}"

@@ -11,13 +11,14 @@ import typer
 from dissensus.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
     from dissensus.aggregation.base import Aggregation
     from dissensus.datasets.printed_cases import PrintedCases
     from dissensus.datasets.simulation import SimulatedStudy
+    from dissensus.evaluation.practices import Beside
     from dissensus.evaluation.results import Evaluation
 
 ORIGIN = "simulated study"
@@ -33,7 +34,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Same seed, same study and results.", min=0)] = 1,
     overwrite: options.OverwriteResultsOption = False,
 ) -> None:
-    """Simulate a study of differential diagnoses and four models, evaluate them, and write the report.
+    """Simulate a study of differential diagnoses and some models, evaluate them, and write the report.
 
     The study is simulated, so the truth is known: it stands beside what is reported.
 
@@ -87,11 +88,12 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
     from dataclasses import replace
 
     from dissensus.cli.progress import progress_of_cases
-    from dissensus.evaluation.evaluator import default_aggregations, evaluate, steps
+    from dissensus.evaluation.evaluator import default_aggregations, evaluate, steps, with_panel
     from dissensus.evaluation.practices import with_truth
 
     chosen = default_aggregations()
-    with progress_of_cases("evaluating", steps(study.annotations, len(chosen), None)) as advance:
+    n_runs = len(with_panel(study.annotations, study.predictions, chosen, None)[0])
+    with progress_of_cases("evaluating", steps(study.annotations, n_runs, None)) as advance:
         result = evaluate(
             study.annotations,
             study.predictions,
@@ -115,30 +117,43 @@ def lesson(result: Evaluation) -> str:
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
     found = side_by_side(result, result.to_frame())
     counted = {one.model: one.practices[USUAL[0].plain_name] for one in found if one.metric.name == usual}
-    adjusted = {one.model: one.adjusted["mean"] for one in found if one.metric.name == sets}
-    first, best = (max(values, key=lambda model: values[model]) for values in (counted, adjusted))
+    values = {one.model: one.headline["mean"] for one in found if one.metric.name == sets}
+    first, best = (max(known, key=lambda model: known[model]) for known in (counted, values))
     but = "and so it does" if first == best else f"but {best} does"
+    against = "" if first == best else f" against {values[first]:.3f}"
+    estimand = result.runs[result.headline].estimand
     return (
-        f"{first} leads by {usual} against the majority vote ({counted[first]:.3f}), {but} by adjusted {sets} "
-        f"({adjusted[best]:.3f}{'' if first == best else f' against {adjusted[first]:.3f}'}, "
-        f"{result.run_label(result.reference)}).\n{truth_told(result, first)}"
+        f"{first} leads by {usual} against the majority vote ({counted[first]:.3f}), {but} by {estimand} {sets} "
+        f"({values[best]:.3f}{against}).\n\n{truth_told(result)}"
     )
 
 
-def truth_told(result: Evaluation, model: str) -> str:
-    """Put the truth, which a simulation knows, beside what is reported about one model."""
-    from dissensus.evaluation.practices import side_by_side
+def truth_told(result: Evaluation) -> str:
+    """Say what the estimands are, and whether the intervals of panel hold the truth, which a simulation knows."""
+    from dissensus.evaluation.sentences import leading, no_panel, plain
+
+    found = leading(result, result.to_frame())
+    lines = [
+        f"Estimands of {found[0].metric.name}, beside the truth, which a simulation knows:",
+        "  agreement  the chance that one annotator says what the model says",
+        "  adjusted   over draws that know nothing of the model, as in the paper",
+    ]
+    if result.panel is None:
+        return "\n".join([*lines, *(plain(sentence) for sentence in no_panel(result))])
+    return "\n".join([*lines, "  panel      against what a large panel of such annotators would say", _held(found)])
+
+
+def _held(found: Sequence[Beside]) -> str:
+    """Count the models whose panel interval holds the truth, and name the others."""
     from dissensus.evaluation.words import number
 
-    one = next(one for one in side_by_side(result, result.to_frame()) if one.model == model)
-    agreement = number(one.agreement["mean"] if one.agreement else None)
-    label = result.run_label(result.reference)
-    return (
-        f"Known here, because the study is simulated: {model} names the most plausible condition of the truth in "
-        f"{number(one.truth)} of the cases.\nOne annotator taken at random, who sees the truth through a race, agrees "
-        f"with it in {agreement}. Adjusted under {label}, it is {number(one.adjusted['mean'])}: the draws know "
-        "nothing of the model."
-    )
+    outside = [
+        f"{one.model} ({number(one.truth)}, not {number(one.panel['low'])} to {number(one.panel['high'])})"
+        for one in found
+        if one.panel and one.truth is not None and not one.panel["low"] <= one.truth <= one.panel["high"]
+    ]
+    but = f", but not that of {', '.join(outside)}" if outside else ""
+    return f"The intervals of panel hold the truth of {len(found) - len(outside)} of {len(found)} models{but}."
 
 
 # Printed cases ----------------------------------------------------------------------------------------

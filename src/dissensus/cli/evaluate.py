@@ -37,7 +37,10 @@ def evaluate(
     aggregation: Annotated[
         list[str] | None,
         typer.Option(
-            "--aggregation", metavar="NAME:1,2,3", help="An aggregation and its reliabilities. Repeat as needed."
+            "--aggregation",
+            metavar="NAME:1,2,3",
+            help="An aggregation and its reliabilities, with parameters such as plackett-luce:1:prior=informed. "
+            "Repeat as needed.",
         ),
     ] = None,
     metric: Annotated[
@@ -79,6 +82,15 @@ def evaluate(
             help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
         ),
     ] = None,
+    panel: Annotated[
+        bool | None,
+        typer.Option(
+            "--panel/--no-panel",
+            help="Whether to estimate what a large panel of such annotators would say, by a prior that models inform; "
+            "by itself with 100 annotated cases and two opinions per case.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
     remote_images: Annotated[
         bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
@@ -89,7 +101,7 @@ def evaluate(
     overwrite: options.OverwriteResultsOption = False,
     said: Mapping[str, Any],
 ) -> None:
-    """Evaluate models against single annotators and against draws of the plausibilities, beside one label.
+    """Evaluate models against a large panel, single annotators and draws of the plausibilities, beside one label.
 
     [bold]Examples[/bold]
 
@@ -102,7 +114,7 @@ def evaluate(
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.evaluator import chosen_aggregations, steps
+    from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel
     from dissensus.evaluation.evaluator import evaluate as evaluated
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
@@ -135,12 +147,14 @@ def evaluate(
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
     compile_on_first_use()
     whether: Any = annotators
-    again = steps(study, len(chosen), whether) - study.n_cases * len(chosen) if models else 0
-    say_cost(again, study.n_cases * len(chosen))
-    with progress_of_cases("evaluating", study.n_cases * len(chosen) + again) as advance:
+    predicted = {name: model.predictions for name, model in models.items()}
+    n_runs = len(with_panel(study, predicted, chosen, panel)[0])
+    again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
+    say_cost(again, study.n_cases * n_runs)
+    with progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance:
         result = evaluated(
             study,
-            {name: model.predictions for name, model in models.items()},
+            predicted,
             aggregations=chosen,
             metrics=metric or None,
             draws=draws,
@@ -151,6 +165,7 @@ def evaluate(
             strata=columns,
             level=level,
             annotators=whether,
+            panel=panel,
             allow_missing=allow_missing,
             advance=advance,
         )
@@ -254,22 +269,37 @@ def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[s
 
 
 def summary_table(result: Evaluation) -> Table:
-    """Show every model and metric by both estimands, agreement and adjusted in the reference run, with intervals."""
+    """Show every model and metric by every estimand, adjusted in the reference run, with intervals."""
     from dissensus.cli.grid import grid
     from dissensus.evaluation.practices import side_by_side
 
-    rows = [
-        (one.model, one.metric.name, estimated(one.agreement), estimated(one.adjusted))
-        for one in side_by_side(result, result.to_frame())
-    ]
-    title = (
-        f"agreement with single annotators, and adjusted under {result.run_label(result.reference)}; "
-        f"{100 * result.level:g} % intervals"
-    )
-    return grid(("model", "metric", "agreement", "adjusted"), rows, numbers=2, title=title)
+    found = side_by_side(result, result.to_frame())
+    names = shown_estimands(result)
+    between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
+    rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
+    told = [described_estimand(result, name) for name in names]
+    title = f"{', '.join(told[:-1])} and {told[-1]}; {100 * result.level:g} % intervals"
+    return grid(("model", "metric", *names), rows, numbers=len(names), title=title)
 
 
-def estimated(row: Mapping[str, Any] | None) -> str:
+def shown_estimands(result: Evaluation) -> tuple[str, ...]:
+    """Name the estimands that tables show: panel where it is estimated, agreement and adjusted."""
+    from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
+
+    adjusted = [ADJUSTED] if result.adjusted_runs else []
+    return (*([PANEL] if result.panel is not None else []), AGREEMENT, *adjusted)
+
+
+def described_estimand(result: Evaluation, name: str) -> str:
+    """Say what an estimand compares with, in a few words."""
+    return {
+        "panel": "against a large panel",
+        "agreement": "agreement with single annotators",
+        "adjusted": f"adjusted under {result.run_label(result.reference)}",
+    }[name]
+
+
+def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
     """Write a value with its interval, or a dash where there is none.
 
     >>> estimated({"mean": 0.5, "low": 0.25, "high": 0.75})
@@ -279,29 +309,33 @@ def estimated(row: Mapping[str, Any] | None) -> str:
 
     if row is None:
         return NOTHING
-    return f"{number(row['mean'])} [{number(row['low'])}, {number(row['high'])}]"
+    return f"{number(row['mean'])}{between}[{number(row['low'])}, {number(row['high'])}]"
 
 
 def practice_table(result: Evaluation) -> Table:
-    """Show the first metric of every model as each practice reports it, beside agreement and adjusted."""
+    """Show the first metric of every model as each practice reports it, beside all estimands."""
     from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import leading
     from dissensus.evaluation.words import number
 
     found = leading(result, result.to_frame())
     known = ["truth"] if found[0].truth is not None else []
+    estimands = shown_estimands(result)
     rows = [
         (
             one.model,
-            number(one.agreement["mean"] if one.agreement else None),
-            number(one.adjusted["mean"]),
+            *(number((getattr(one, name) or {}).get("mean")) for name in estimands),
             *map(number, one.practices.values()),
             *(number(one.truth) for _ in known),
         )
         for one in found
     ]
-    practices = (name.replace("Plackett-Luce", "PL") for name in found[0].practices)  # so that it fits 80 columns
-    names = ("model", "agreement", "adjusted", *practices, *known)
-    title = f"{found[0].metric.name} by every practice; adjusted under {result.run_label(result.reference)}"
+    practices = (
+        name.replace("Plackett-Luce maximum likelihood", "PL ML") for name in found[0].practices
+    )  # so that it fits 80 columns
+    names = ("model", *estimands, *practices, *known)
+    under = f"; adjusted under {result.run_label(result.reference)}" if result.adjusted_runs else ""
+    short = "; PL ML: Plackett-Luce maximum likelihood" if "PL ML" in names else ""
+    title = f"{found[0].metric.name} by every practice{under}{short}"
     note = "; truth: known here, because the study is simulated" if known else ""
     return grid(names, rows, numbers=len(names) - 1, title=title + note)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> Table:
     """Lay out rows of text; the last columns, as many as ``numbers`` says, stand to the right.
 
+    They may have several lines; in all others, where names are, a line end is shown and never obeyed.
+
     A row whose first cell is not empty begins a section if any other row's is.
 
     >>> grid(["model", "value"], [("[b]A", "0.5")], numbers=1).row_count
@@ -33,5 +35,6 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
     for row in cells:
         if has_sections and row[0]:
             table.add_section()
-        table.add_row(*(Text(visible(cell)) for cell in row))
+        lines = (cell.split("\n") if place >= first else [cell] for place, cell in enumerate(row))
+        table.add_row(*(Text("\n".join(map(visible, cell))) for cell in lines))
     return table

@@ -133,7 +133,10 @@ SPEC: dict[str, Any] = {
     ],
     "prior": Annotated[
         str | None,
-        typer.Option(help="Prior of conditions: observed, symmetric or frequency.", rich_help_panel=MODEL),
+        typer.Option(
+            help="Prior of conditions: observed, symmetric or frequency (informed needs models: dissensus evaluate).",
+            rich_help_panel=MODEL,
+        ),
     ],
     "scale": Annotated[
         str | None, typer.Option(help="Concentration of PrIRN: per case or annotator.", rich_help_panel=MODEL)

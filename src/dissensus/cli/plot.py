@@ -26,7 +26,7 @@ def plot(
     overwrite: options.OverwriteOption = False,
     metric: Annotated[str | None, typer.Option("--metric", help="Name of the metric; the first one.")] = None,
     run: Annotated[
-        str | None, typer.Option("--run", help='Label of the run, such as "plackett-luce 3"; the middle one.')
+        str | None, typer.Option("--run", help='Label of the run, such as "plackett-luce 3" or "panel".')
     ] = None,
     case: Annotated[str | None, typer.Option("--case", help="Name of the case, for the figure of one case.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the figures, runs and metrics.")] = False,

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from dissensus.evaluation.findings import Findings
     from dissensus.evaluation.results import Evaluation
 
-RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64}
-"""Columns that say which run a row belongs to."""
+RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}
+"""Columns that say which run a row belongs to, and what it estimates."""
 
 SUMMARY = {
     **RUN,
-    "estimand": pl.String,
     "model": pl.String,
     "metric": pl.String,
     **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.evaluation.results import AGREEMENT, Evaluation
+from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -238,6 +238,7 @@ class Comparison:
         rows = []
         for pair in combinations(self.evaluation.models, 2):
             found = [d for d in self.differences if {d.first, d.second} == set(pair) and d.is_distinguishable]
+            found.sort(key=lambda one: one.estimand != PANEL)  # what verdicts are about is named first
             better = {sign: [d for d in found if np.sign(d.probability_better - 0.5) == sign] for sign in (1, -1)}
             if better[1] and better[-1]:
                 rows.append(

@@ -26,18 +26,27 @@ GLOSSARY = {
     "point estimate": "The value against one answer per case, as a deterministic aggregation such as the majority vote "
     "gives it: what is usually reported. Each run has the deterministic aggregation that it tends to when opinions are "
     "trusted without limit.",
-    "estimand": "What a number is an estimate of: agreement or adjusted. The two answer different questions and are "
-    "never mixed.",
+    "estimand": "What a number is an estimate of: panel, agreement or adjusted. They answer different questions and "
+    "are never mixed.",
+    "panel": "The metric against what a large panel of annotators like these would say. It is estimated from the "
+    "opinions there are and from an informed prior, and its interval holds the uncertainty of both. It needs models, "
+    "100 annotated cases and two opinions per case, on average, at the least.",
+    "informed prior": "What is expected of a case before its own opinions are counted: the models say it, and the "
+    "annotators decide how much it counts. It is fitted so that the first choices of the annotators are as likely as "
+    "possible; no truth is used. A model that foretells no annotator gets no say, whatever it claims.",
+    "fit": "The coefficients of the informed prior are found from these cases, and others would have given others. The "
+    "prior is fitted again to resampled cases, and how far results move is part of the interval.",
     "agreement": "The chance that one annotator of a case, taken at random, says what the model says; for sets and "
     "lists, the value of the metric against what one annotator said, averaged over annotators. No prior is part of it. "
     "It is not a statement about the truth: where experts are divided, no model agrees with all of them.",
     "adjusted": "The metric averaged over all draws of a run, so that the disagreement of the annotators counts. It "
     "assumes that the draws know nothing of the model, and its prior pulls towards chance where opinions are few; so "
-    "it depends on the reliability, and is not a statement about the truth.",
+    "it depends on the reliability, and is not a statement about the truth. It is the estimand of the paper.",
     "truth": "The plausibilities that a simulated study was made from. Nobody knows them in any other study.",
     "interval": "The range in which the value lies with the stated probability, on cases like these that are "
     "annotated in the same way. If annotators are named and read many cases in common, it allows for other annotators "
-    "like these; otherwise that part is missing, and the page says so.",
+    "like these; otherwise that part is missing, and the page says so. That of the panel estimand also holds the "
+    "uncertainty of the fit.",
     "point": "One percentage point: the step from 0.70 to 0.71.",
     "not distinguishable": "The interval of the difference between two models includes zero, or so many pairs and "
     "metrics were compared that a difference of this size may be chance: the data do not tell which one is better.",

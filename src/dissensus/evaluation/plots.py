@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
-from dissensus.evaluation.results import ADJUSTED, Evaluation
+from dissensus.evaluation.practices import single_values
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
 from dissensus.figures import case_charts, certainty_charts, comparison_charts, metric_charts, study_charts
 from dissensus.figures.charts import Chart
 
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 ChosenRun: TypeAlias = int | str | None
-"""A run by its position or its label; nothing for the reference run."""
+"""A run by its position or its label; nothing for the run that the figure is about first."""
 
 Options = ParamSpec("Options")
 
 NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "models": lambda evaluation: bool(evaluation.models),
+    "an adjusted run": lambda evaluation: bool(evaluation.adjusted_runs),
     "two models": lambda evaluation: len(evaluation.models) > 1,
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
@@ -38,13 +40,18 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
 
 @dataclass(frozen=True)
 class FigureSort:
-    """Describe one sort of figure: what it shows, which options it takes, what it needs, how it is built."""
+    """Describe one sort of figure: what it shows, which options it takes, what it needs, how it is built.
+
+    Figures with ``panel`` are about what a large panel would say, where that is estimated; all others are about the
+    reference run, which models have no part in.
+    """
 
     name: str
     shows: str
     build: Callable[..., Chart]
     options: tuple[str, ...]
     needs: tuple[str, ...]
+    panel: bool = False
 
     def lacking(self, evaluation: Evaluation) -> str:
         """Name what the figure needs and the evaluation does not have, or nothing."""
@@ -76,7 +83,7 @@ def found_figure(name: str) -> FigureSort:
 
 
 def figure(
-    *needs: str,
+    *needs: str, panel: bool = False
 ) -> Callable[[Callable[Concatenate[Plots, Options], Chart]], Callable[Concatenate[Plots, Options], Figure]]:
     """Make a method that builds a chart one that draws it with plotly, and make the figure known by its name."""
 
@@ -84,7 +91,8 @@ def figure(
         build: Callable[Concatenate[Plots, Options], Chart],
     ) -> Callable[Concatenate[Plots, Options], Figure]:
         name, shows = build.__name__, (inspect.getdoc(build) or "").rstrip(".")
-        sort = FIGURES[name] = FigureSort(name, shows, build, tuple(inspect.signature(build).parameters)[1:], needs)
+        options = tuple(inspect.signature(build).parameters)[1:]
+        sort = FIGURES[name] = FigureSort(name, shows, build, options, needs, panel)
 
         def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
             from dissensus.figures.plotly_renderer import interactive
@@ -118,8 +126,9 @@ class Tables:
 class Plots:
     """Draw an evaluation with plotly.
 
-    A ``run`` is a position in ``evaluation.runs`` or a label such as ``"plackett-luce 3"``, by default the reference
-    run; a ``metric`` is a name, by default that of the first.
+    A ``run`` is a position in ``evaluation.runs`` or a label such as ``"plackett-luce 3"``. By default, figures that
+    compare models are about the panel estimate where there is one, and all others about the reference run. A ``metric``
+    is a name, by default that of the first.
 
     Examples
     --------
@@ -144,7 +153,7 @@ class Plots:
     @figure()
     def certainty(self) -> Chart:
         """Sort the cases by certainty, a line for every run."""
-        return certainty_charts.certainty_curves(self.tables.certainties())
+        return certainty_charts.certainty_curves(self._swept(self.tables.certainties()))
 
     @figure()
     def certainty_histogram(self, run: ChosenRun = None) -> Chart:
@@ -159,7 +168,7 @@ class Plots:
     @figure()
     def share_below(self) -> Chart:
         """Tell the share of uncertain cases for every run."""
-        return certainty_charts.share_below(self.tables.certainties())
+        return certainty_charts.share_below(self._swept(self.tables.certainties()))
 
     @figure("categories")
     def categories(self, run: ChosenRun = None) -> Chart:
@@ -173,15 +182,27 @@ class Plots:
         )
 
     @figure("models")
-    def reliability(self, metric: str | None = None) -> Chart:
-        """Follow the adjusted metric of every model across reliabilities, with intervals and point estimates."""
-        results, level = self.tables.results(), self.evaluation.level
-        adjusted = results.filter(results["estimand"] == ADJUSTED)
-        return metric_charts.metric_across_reliability(adjusted, self._metric(metric), level=level)
+    def estimands(self, metric: str | None = None) -> Chart:
+        """Put panel, agreement and adjusted values of every model side by side, with intervals."""
+        name, results, level = self._metric(metric), self.tables.results(), self.evaluation.level
+        labels = [self.evaluation.run_label(run) for run in (self.evaluation.reference, self.evaluation.headline)]
+        rows = results.filter(results["run"].is_in(labels) | (results["estimand"] == AGREEMENT))
+        points = single_values(self.evaluation, results, name)
+        return metric_charts.estimands_side_by_side(rows, name, points=points, level=level)
 
-    @figure("models")
+    @figure("models", "an adjusted run")
+    def reliability(self, metric: str | None = None) -> Chart:
+        """Follow the adjusted metric of every model across reliabilities, with intervals, beside panel and practice."""
+        results, run, level = self.tables.results(), self.evaluation.panel, self.evaluation.level
+        panel = None if run is None else self.evaluation.of_run(results, run)
+        return metric_charts.metric_across_reliability(
+            self._swept(results), self._metric(metric), panel=panel, level=level
+        )
+
+    @figure("models", panel=True)
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Show how an adjusted metric spreads over draws."""
+        """Show how a metric spreads over draws."""
+        run = self._leading(run)
         found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
         per_draw, per_resample, results = (self._rows(table, run) for table in found)
         return metric_charts.draws_histogram(
@@ -190,23 +211,23 @@ class Plots:
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Compare the adjusted values of the models among cases of like certainty."""
+        """Compare the models among cases of like certainty."""
         rows, level = self._rows(self.tables.by_certainty(), run), self.evaluation.level
         return metric_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
 
-    @figure("two models")
+    @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Tabulate the probability that one model is better than another, adjusted."""
+        """Tabulate the probability that one model is better than another."""
+        run = self._leading(run)
         pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
         return comparison_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
 
-    @figure("two models")
+    @figure("two models", panel=True)
     def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Show how often each model has each rank; the run ``"all"`` shows all runs."""
-        ranks = self.tables.comparison().rank_frame()
+        """Show how often each model has each rank; the run ``"all"`` shows the sweep over reliabilities."""
+        ranks, run = self.tables.comparison().rank_frame(), self._leading(run)
         if run == "all":
-            adjusted = ranks.filter(ranks["estimand"] == ADJUSTED)
-            return comparison_charts.rank_distribution(adjusted, self._metric(metric))
+            return comparison_charts.rank_distribution(self._swept(ranks), self._metric(metric))
         return comparison_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
 
     @figure("levels of risk")
@@ -217,9 +238,10 @@ class Plots:
         levels = tuple(zip(categories.levels, categories.names, strict=True))
         return case_charts.risk_ranges(self._rows(self.tables.risks(), run), run=self._label(run), levels=levels)
 
-    @figure("models", "categories")
+    @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
-        """Compare the adjusted values of the models within each category."""
+        """Compare the models within each category."""
+        run = self._leading(run)
         rows, level = self._rows(self.tables.by_category(), run), self.evaluation.level
         return metric_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
 
@@ -292,6 +314,15 @@ class Plots:
         if not 0 <= place < len(labels):
             raise DissensusError(f"there is no run {place}", expected=f"0 to {len(labels) - 1}, or a label")
         return place
+
+    def _leading(self, chosen: ChosenRun) -> int | str:
+        """Return the run that was asked for, or the one that sentences about models are about."""
+        return self.evaluation.headline if chosen is None else chosen
+
+    def _swept(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Keep the runs that models have no part in; all of them if they have a part in every one."""
+        kept = frame.filter(frame["estimand"] == ADJUSTED)
+        return kept if len(kept) else frame
 
     def _label(self, chosen: ChosenRun) -> str:
         return self.evaluation.runs[self._run(chosen)].label

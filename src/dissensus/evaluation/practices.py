@@ -1,4 +1,4 @@
-"""Both estimands beside what is usually reported by deterministic aggregations, and the truth where it is known."""
+"""All estimands beside what is usually reported by deterministic aggregations, and the truth where it is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Beside:
     ----------
     model, metric
         What it is about.
-    agreement, adjusted
-        The rows of the two estimands, the second in the reference run; the first is missing where it is not defined.
+    agreement, adjusted, panel
+        The rows of the estimands, the second in the reference run; each is missing where it is not defined.
     practices
         The value against each deterministic aggregation, by its name.
     truth
@@ -49,14 +49,22 @@ class Beside:
     model: str
     metric: Metric
     agreement: Result | None
-    adjusted: Result
+    adjusted: Result | None
+    panel: Result | None
     practices: Mapping[str, float]
     truth: float | None
 
     @property
+    def headline(self) -> Result:
+        """The row that sentences are about: what a large panel would say, otherwise the adjusted value."""
+        found = self.panel or self.adjusted
+        assert found is not None, "every evaluation has a run of either kind"
+        return found
+
+    @property
     def gaps(self) -> dict[str, float]:
-        """How much higher each practice reads than the adjusted value, as far as both are known."""
-        found = {name: value - self.adjusted["mean"] for name, value in self.practices.items()}
+        """How much higher each practice reads than :attr:`headline`, as far as both are known."""
+        found = {name: value - self.headline["mean"] for name, value in self.practices.items()}
         return {name: float(gap) for name, gap in found.items() if math.isfinite(gap)}
 
 
@@ -70,18 +78,34 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     >>> one.agreement["mean"], dict(one.practices)
     (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
     """
-    agreements = {(row["model"], row["metric"]): row for row in of_estimand(results, AGREEMENT)}
+    adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
+    kinds = ((results, AGREEMENT), (adjusted, ADJUSTED), (leading, PANEL))
+    agreements, adjusteds, panels = ({_subject(row): row for row in of_estimand(*kind)} for kind in kinds)
     return [
         Beside(
             row["model"],
             evaluation.metric(row["metric"]),
-            agreements.get((row["model"], row["metric"])),
-            row,
+            agreements.get(_subject(row)),
+            adjusteds.get(_subject(row)),
+            panels.get(_subject(row)),
             _values(evaluation, practices(evaluation), row),
             _values(evaluation, _known(evaluation), row).get(TRUTH),
         )
-        for row in of_estimand(evaluation.of_run(results, evaluation.reference), ADJUSTED)
+        for row in leading.to_dicts()
     ]
+
+
+def _subject(row: Result) -> tuple[str, str]:
+    return row["model"], row["metric"]
+
+
+def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
+    """Return what has no interval, by name and model: the value of the most usual practice, and the truth if known."""
+    found = [one for one in side_by_side(evaluation, results) if one.metric.name == metric]
+    name = next(iter(found[0].practices), "") if found else ""
+    usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
+    truth = {one.model: one.truth for one in found if one.truth is not None}
+    return {**usual, **({TRUTH: truth} if truth else {})}
 
 
 def of_estimand(results: pl.DataFrame, estimand: str) -> list[Result]:
@@ -148,6 +172,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
         aggregations=[given],
         metrics=evaluation.metrics,
         annotators="fixed",
+        panel=False,
     )
     tallies = (*evaluation.point_tallies, found.tallies[0])
     return replace(evaluation, points=(*evaluation.points, given), point_tallies=tallies)

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
 """What a number is an estimate of: see the glossary."""
 
+PRACTICE = "practice"
+"""What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what."""
+
 ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability": None, "estimand": AGREEMENT}
 """What the columns of tables say about the agreement with single annotators."""
 
@@ -119,7 +122,12 @@ class Run:
     @property
     def identity(self) -> dict[str, Any]:
         """What the columns of every table say about a run."""
-        return {"run": self.label, "aggregation": self.aggregation, "reliability": self.reliability}
+        return {
+            "run": self.label,
+            "aggregation": self.aggregation,
+            "reliability": self.reliability,
+            "estimand": self.estimand,
+        }
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self.record() == other.record()
@@ -385,6 +393,20 @@ class Evaluation(Value):
         first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
         return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])
 
+    @property
+    def adjusted_runs(self) -> tuple[int, ...]:
+        """The runs whose draws the models have no part in: those of sweeps over reliability.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
+        >>> result.adjusted_runs
+        (0, 1)
+        """
+        return tuple(place for place, run in enumerate(self.runs) if run.estimand == ADJUSTED)
+
     def run_label(self, run: int) -> str:
         """Name a run as the column ``run`` of every table does.
 
@@ -422,12 +444,14 @@ class Evaluation(Value):
     def to_frame(self) -> pl.DataFrame:
         """Return one tidy row per aggregation, model and metric.
 
-        ``estimand`` says what ``mean`` estimates: *adjusted* is the average over draws of a run, *agreement* the chance
-        that one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for
-        the value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd`` and ``draw_sd`` are what it
-        owes to the cases, to who the annotators were (nan where they count as fixed) and to what their opinions leave
-        open. ``sd``, ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the
-        annotations alone move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
+        ``estimand`` says what ``mean`` estimates: *panel* is the value against what a large panel of annotators like
+        these would say, *adjusted* the average over draws that know nothing of the models, *agreement* the chance that
+        one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for the
+        value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd`` and ``fit_sd`` are
+        what it owes to the cases, to who the annotators were (nan where they count as fixed), to what their opinions
+        leave open and to the fit of the prior (nan where none was fitted). ``sd``, ``min``, ``max`` and the interval
+        ``annotation_low`` to ``annotation_high`` tell how far the annotations alone move the value on these very cases.
+        ``mc_error`` is the Monte Carlo error of ``mean``.
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
 
@@ -456,7 +480,7 @@ class Evaluation(Value):
         fits = self.fits or (None,) * len(self.runs)
         adjusted = [
             Estimate(
-                {**run.identity, "estimand": run.estimand},
+                run.identity,
                 self.case_means[place],
                 self.case_shares[place],
                 self.tallies[place],
@@ -762,20 +786,23 @@ class Evaluation(Value):
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
 
+        The column ``estimand`` says ``practice``: such a number takes one answer per case for certain.
+
         Examples
         --------
         >>> import dissensus as ds
         >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.point_estimates().filter(aggregation="majority-vote").rows()
-        [('majority-vote', 'A', 'top-1 accuracy', 1.0), ('majority-vote', 'B', 'top-1 accuracy', 0.5)]
+        >>> result.point_estimates().filter(aggregation="majority-vote").drop("metric").rows()
+        [('majority-vote', 'practice', 'A', 1.0), ('majority-vote', 'practice', 'B', 0.5)]
         """
         import polars as pl
 
         rows = [
             {
                 "aggregation": name,
+                "estimand": PRACTICE,
                 "model": model,
                 "metric": metric.name,
                 "point_estimate": float(tally.means[m, k, 0]),
@@ -784,8 +811,8 @@ class Evaluation(Value):
             for m, model in enumerate(self.models)
             for k, metric in enumerate(self.metrics)
         ]
-        schema = {**dict.fromkeys(("aggregation", "model", "metric"), pl.String), "point_estimate": pl.Float64}
-        return pl.DataFrame(rows, schema=schema)
+        names = ("aggregation", "estimand", "model", "metric")
+        return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "point_estimate": pl.Float64})
 
     def per_case(self) -> pl.DataFrame:
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
@@ -860,7 +887,6 @@ class Evaluation(Value):
             **{
                 name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
             },
-            "estimand": pl.Series([self.runs[r].estimand for r in chosen], dtype=pl.String).gather(run),
             "model": pl.Series(self.models, dtype=pl.String).gather(model),
             "metric": pl.Series([metric.name for metric in self.metrics], dtype=pl.String).gather(measure),
             name: pl.Series(last, dtype=pl.String).gather(place),

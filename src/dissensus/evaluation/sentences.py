@@ -17,7 +17,7 @@ from dissensus.evaluation.comparison import Comparison, Difference, difference
 from dissensus.evaluation.glossary import term
 from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.practices import Beside, Result, called, of_estimand, side_by_side
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
 from dissensus.evaluation.words import (
     NOTHING,
     amount,
@@ -46,6 +46,7 @@ PARTS = {
     "case_sd": "the cases",
     "annotator_sd": "who the annotators were",
     "draw_sd": "what the opinions leave open",
+    "fit_sd": "the fit of the prior",
 }
 """What makes an interval wide, by the columns of tables."""
 
@@ -61,7 +62,7 @@ class Statement:
 
 
 def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
-    r"""Give agreement and adjusted value, what is usually reported, how certain the annotations are, and who leads.
+    r"""Give panel, agreement and adjusted value, what is usually reported, how certain annotations are, and who leads.
 
     >>> from dissensus import Annotations, evaluate
     >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
@@ -98,11 +99,10 @@ def headline(evaluation: Evaluation) -> str:
 
 
 def headline_html(evaluation: Evaluation) -> str:
-    """Say the same for notebooks, with a small table of agreement and adjusted values; names are escaped."""
+    """Say the same for notebooks, with a small table of all estimands side by side; names are escaped."""
     found = evaluation.to_frame()
-    shown = found.filter(
-        (found["estimand"] == AGREEMENT) | (found["run"] == evaluation.run_label(evaluation.reference))
-    )
+    labels = [evaluation.run_label(run) for run in (evaluation.reference, evaluation.headline)]
+    shown = found.filter((found["estimand"] == AGREEMENT) | found["run"].is_in(labels))
     row = "<tr><td>{model}</td><td>{metric}</td><td>{estimand}</td><td>{run}</td><td>{mean:.3f}</td>"
     rows = [
         Markup(row + "<td>{low:.3f} to {high:.3f}</td></tr>").format(**values)
@@ -116,8 +116,8 @@ def headline_html(evaluation: Evaluation) -> str:
 
 
 def cautions(evaluation: Evaluation) -> tuple[str, ...]:
-    """Say what a reader should know first: cases left out, and numbers that need more draws."""
-    found = []
+    """Say what a reader should know first: models that repeat annotators, cases left out, too few draws."""
+    found = [] if evaluation.prior is None else list(evaluation.prior.warnings)
     if evaluation.excluded:
         verb = "has no opinion and is" if len(evaluation.excluded) == 1 else "have no opinion and are"
         left_out = counted(len(evaluation.excluded), "case")
@@ -180,22 +180,59 @@ def unbroken(name: str) -> Markup:
     return Markup('<span class="unbroken">{}</span>').format(name) if len(name) <= UNBROKEN else Markup.escape(name)
 
 
-# Agreement and adjusted value ----------------------------------------------------------------------------
+# Panel, agreement and adjusted value ----------------------------------------------------------------------
 
 
 def estimands(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Give the first metric of the leading model: agreement with single annotators, and adjusted."""
+    """Give the first metric of the leading model: against a large panel, against single annotators, and adjusted."""
     if not evaluation.models:
         return []
     one = leading(evaluation, results)[0]
-    return [*(_agreement(evaluation, one, one.agreement) if one.agreement else ()), _adjusted(evaluation, one)]
+    return [
+        *(_panel(evaluation, one, one.panel) if one.panel else ()),
+        *(_agreement(evaluation, one, one.agreement) if one.agreement else ()),
+        *(_adjusted(evaluation, one, one.adjusted) if one.adjusted else ()),
+    ]
 
 
 def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
-    """Return the models by the first metric, adjusted in the reference run, the best first, undefined values last."""
+    """Return the models by the first metric in the run that sentences are about, the best first, undefined last."""
     name = evaluation.metrics[0].name
     found = {one.model: one for one in side_by_side(evaluation, results) if one.metric.name == name}
     return [found[row["model"]] for row in best_first(evaluation, results, evaluation.metrics[0])]
+
+
+def _panel(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
+    said = Markup("The {} {}{} of {} is {} ({}), {}").format(
+        term("panel"),
+        unbroken(one.metric.name),
+        _oriented(one.metric),
+        one.model,
+        strong(number(row["mean"])),
+        within(evaluation, row),
+        panel_meaning(),
+    )
+    title = Markup("{} {} of {}").format(term("panel", "Panel"), unbroken(one.metric.name), one.model)
+    yield Statement(number(row["mean"], 2), title, (said, *shares(evaluation, row)))
+
+
+def panel_meaning() -> Markup:
+    """Say what the panel estimand is, and what it takes for granted."""
+    return Markup(
+        "against what a large panel of annotators like these would say. Models inform the {} as far as they foretell "
+        "annotators; it assumes that they foretell a large panel as they foretell these annotators."
+    ).format(term("informed prior", "prior"))
+
+
+def no_panel(evaluation: Evaluation) -> list[Markup]:
+    """Say why there is no estimate of what a large panel would say, unless there is one."""
+    if evaluation.panel is not None or evaluation.prior is None or not evaluation.prior.reason:
+        return []
+    return [Markup("What a large {} would say is not estimated: {}.").format(term("panel"), evaluation.prior.reason)]
+
+
+def _oriented(metric: Metric) -> str:
+    return "" if metric.higher_is_better else " (lower is better)"
 
 
 def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
@@ -215,13 +252,12 @@ def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Sta
     yield Statement(number(row["mean"], 2), title, (said, *shares(evaluation, row)))
 
 
-def _adjusted(evaluation: Evaluation, one: Beside) -> Statement:
-    run, row = evaluation.runs[evaluation.reference], one.adjusted
-    better = "" if one.metric.higher_is_better else " (lower is better)"
+def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
+    run = evaluation.runs[evaluation.reference]
     said = Markup("The {} {}{} of {} under {} is {} ({}).").format(
         term("adjusted"),
         unbroken(one.metric.name),
-        better,
+        _oriented(one.metric),
         one.model,
         run_in_words(evaluation),
         strong(number(row["mean"])),
@@ -235,8 +271,8 @@ def _adjusted(evaluation: Evaluation, one: Beside) -> Statement:
         if one.agreement
         else [Markup("There is no {} with single annotators by this metric.").format(term("agreement"))]
     )
-    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone)
-    return Statement(number(row["mean"], 2), title, sentences)
+    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone, *no_panel(evaluation))
+    yield Statement(number(row["mean"], 2), title, sentences)
 
 
 def run_in_words(evaluation: Evaluation) -> str:
@@ -253,6 +289,8 @@ def within(evaluation: Evaluation, row: Result) -> str:
 def assumption(evaluation: Evaluation) -> str:
     """Say what an adjusted value of the reference run takes for granted."""
     spec = evaluation.runs[evaluation.reference].spec
+    if not evaluation.adjusted_runs:
+        return ""
     if spec.limit == spec:
         return f"It takes the answer of {called(spec.plain_name)} for certain."
     known = "It assumes that the draws know nothing of the model"
@@ -297,7 +335,7 @@ def _why_fixed(evaluation: Evaluation) -> str:
 
 
 def practice(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Compare what is usually reported, by name, with the adjusted value of the reference run."""
+    """Compare what is usually reported, by name, with panel, or with the adjusted value where there is no panel."""
     if not evaluation.models:
         return []
     known = [one for one in leading(evaluation, results) if one.gaps]
@@ -305,25 +343,26 @@ def practice(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
         return []
     one, metric = known[0], evaluation.metrics[0]
     name, gap = next(iter(one.gaps.items()))
-    title = Markup("{} minus {}: {} of {}").format(name, term("adjusted"), unbroken(metric.name), one.model)
+    title = Markup("{} minus {}: {} of {}").format(
+        name, term(one.headline["estimand"]), unbroken(metric.name), one.model
+    )
     gaps = [other.gaps[name] for other in known if name in other.gaps]
-    sentences = (*_practices(evaluation, one), *_ranges(evaluation, results, name, gaps), _nearer(one))
+    sentences = (*_practices(evaluation, one), *_ranges(evaluation, results, name, gaps), *_nearer(one))
     return [Statement(signed(gap, is_share=metric.is_share), title, sentences)]
 
 
 def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
-    """Say how each practice reads beside the adjusted value."""
+    """Say how each practice reads beside panel, or beside the adjusted value."""
     (name, gap), *others = one.gaps.items()
-    yield Markup("Against {}, the {} of {} is {}: it {} {} {} under {} ({}).").format(
+    yield Markup("Against {}, the {} of {} is {}: it {} {} {} ({}).").format(
         called(name),
         unbroken(one.metric.name),
         one.model,
         strong(number(one.practices[name])),
         strong(reads(gap, one.metric)),
         "than" if is_visible(gap, is_share=one.metric.is_share) else "as",
-        term("adjusted"),
-        evaluation.run_label(evaluation.reference),
-        number(one.adjusted["mean"]),
+        named_estimand(evaluation, one.headline),
+        number(one.headline["mean"]),
     )
     if others:
         told = [
@@ -333,32 +372,48 @@ def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
         yield Markup("{}.").format(_capital(joined(told)))
 
 
+def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
+    """Name what a row estimates, and its run unless there is but one such run."""
+    told = term(row["estimand"])
+    is_alone = row["estimand"] == PANEL and len(evaluation.runs) - len(evaluation.adjusted_runs) == 1
+    return told if is_alone else Markup("{} under {}").format(told, row["run"])
+
+
 def _capital(text: Markup) -> Markup:
     return Markup(text[:1].upper()) + text[1:]
 
 
-def _nearer(one: Beside) -> Markup:
-    """Say what is known about the truth: nothing, unless the study is simulated."""
-    if one.truth is None:
-        return Markup("Which of them is nearer to what a larger panel would say, these data do not tell.")
-    return Markup("Known here, because the study is simulated: against the {}, it is {}.").format(
-        term("truth"), strong(number(one.truth))
-    )
+def _nearer(one: Beside) -> Iterable[Markup]:
+    """Say what is known about the truth: nothing beyond the panel estimate, unless the study is simulated."""
+    if one.truth is not None:
+        yield Markup("Known here, because the study is simulated: against the {}, it is {}{}.").format(
+            term("truth"), strong(number(one.truth)), _held(one.truth, one.panel)
+        )
+    elif one.panel is None:
+        yield Markup("Which of them is nearer to what a larger panel would say, these data do not tell.")
+
+
+def _held(truth: float, panel: Result | None) -> str:
+    """Say whether the interval of the panel estimate holds the truth."""
+    if panel is None or math.isnan(panel["low"]):
+        return ""
+    return f", {'inside' if panel['low'] <= truth <= panel['high'] else 'outside'} the interval of panel"
 
 
 def best_first(evaluation: Evaluation, results: pl.DataFrame, metric: Metric) -> list[Result]:
-    """Return the rows of a metric in the reference run, the best model first, undefined values last."""
-    found = evaluation.of_run(results.filter(results["metric"] == metric.name), evaluation.reference)
-    return _sorted(of_estimand(found, ADJUSTED), metric)
+    """Return the rows of a metric in the run that sentences are about, the best model first, undefined values last."""
+    found = evaluation.of_run(results.filter(results["metric"] == metric.name), evaluation.headline)
+    return sorted_rows(found.to_dicts(), metric)
 
 
-def _sorted(rows: list[Result], metric: Metric) -> list[Result]:
+def sorted_rows(rows: list[Result], metric: Metric) -> list[Result]:
+    """Put the best model first, undefined values last."""
     sign = -1 if metric.higher_is_better else 1
     return sorted(rows, key=lambda row: (math.isnan(row["mean"]), sign * row["mean"]))
 
 
 def reads(gap: float | None, metric: Metric) -> str:
-    r"""Say how a practice compares with the adjusted value.
+    r"""Say how a practice compares with panel, or with the adjusted value.
 
     >>> from dissensus import TopKAccuracy
     >>> reads(0.031, TopKAccuracy(1)), reads(0.0, TopKAccuracy(1))
@@ -378,21 +433,22 @@ def _ranges(evaluation: Evaluation, results: pl.DataFrame, name: str, own: Seque
     rows = of_estimand(results.filter(results["metric"] == metric.name), ADJUSTED)
     every = [gap for row in rows if math.isfinite(gap := values[row["model"]] - row["mean"])]
     found = []
+    estimand = evaluation.runs[evaluation.headline].estimand
     if len(own) > 1:
-        found.append(_range(f"the {len(own)} models", name, own, metric))
-    if len(evaluation.runs) > 1 and len(every) > 1:
+        found.append(_range(f"the {len(own)} models", f"{called(name)} minus {estimand}", own, metric))
+    if len(evaluation.adjusted_runs) > 1 and len(every) > 1:
         swept = Markup("all {}, {} and models").format(
             term("aggregation", "aggregations"), term("reliability", "reliabilities")
         )
-        found.append(_range(swept, name, every, metric))
+        found.append(_range(swept, f"{called(name)} minus {ADJUSTED}", every, metric))
     return found
 
 
-def _range(what: Markup | str, name: str, gaps: Sequence[float], metric: Metric) -> Markup:
+def _range(what: Markup | str, difference: str, gaps: Sequence[float], metric: Metric) -> Markup:
     least, most = (signed(gap, is_share=metric.is_share) for gap in (min(gaps), max(gaps)))
     if least == most:
-        return Markup("Over {}, {} minus adjusted is {}.").format(what, called(name), least)
-    return Markup("Over {}, {} minus adjusted goes from {} to {}.").format(what, called(name), least, most)
+        return Markup("Over {}, {} is {}.").format(what, difference, least)
+    return Markup("Over {}, {} goes from {} to {}.").format(what, difference, least, most)
 
 
 # How certain the annotations are --------------------------------------------------------------------------
@@ -434,9 +490,10 @@ def _open_sentence(evaluation: Evaluation, n_open: int) -> Markup:
 
 
 def _open_sweep(evaluation: Evaluation) -> list[Markup]:
-    if len(evaluation.runs) < 2:
+    every = uncertain_shares(evaluation)
+    shares = [every[run] for run in evaluation.adjusted_runs]
+    if len(shares) < 2:
         return []
-    shares = uncertain_shares(evaluation)
     least, most = percent(min(shares)), percent(max(shares))
     by = Markup("{} and {}").format(term("aggregation"), term("reliability"))
     if least == most:
@@ -459,21 +516,25 @@ def _open_categories(evaluation: Evaluation) -> list[Markup]:
 
 
 def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Say which model leads, how sure that is, and which one agreement and the majority vote would name."""
+    """Say which model leads, how sure that is, and which one other estimands and the majority vote would name."""
     if not evaluation.models:
         sentence = Markup("No predictions were given, so nothing is said about models.")
         return [Statement("0", Markup("models evaluated"), (sentence,))]
     if len(evaluation.models) == 1:
         return []
-    duel = duel_of(evaluation, best_first(evaluation, results, evaluation.metrics[0]), evaluation.reference)
+    rows = best_first(evaluation, results, evaluation.metrics[0])
+    duel = duel_of(evaluation, rows, evaluation.headline)
     sentences = (
-        *_leader(best_first(evaluation, results, evaluation.metrics[0]), duel),
+        _leader(evaluation, rows, duel),
+        judged(duel),
+        *_adjusted_leader(evaluation, results),
         *_agreeing_leader(evaluation, results),
         *_usual_leader(evaluation, results),
         *_other_leaders(evaluation, results, duel.first),
     )
-    title = Markup("probability that {} is better than {}: {} {}, {}").format(
-        duel.first, duel.second, term("adjusted"), unbroken(duel.metric), duel.run
+    run = "" if duel.run == duel.estimand else f", {duel.run}"
+    title = Markup("probability that {} is better than {}: {} {}{}").format(
+        duel.first, duel.second, term(duel.estimand), unbroken(duel.metric), run
     )
     tone = "calm" if duel.is_distinguishable else "warm"
     return [Statement(probability_better(duel), title, sentences, tone)]
@@ -489,18 +550,18 @@ def probability_better(found: Difference) -> str:
     return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
 
 
-def _leader(rows: Sequence[Result], duel: Difference) -> Iterable[Markup]:
+def _leader(evaluation: Evaluation, rows: Sequence[Result], duel: Difference) -> Markup:
     first, second = rows[0], rows[1]
-    yield Markup("Under {}, {} has the best {} {} ({}), then {} ({}).").format(
-        duel.run,
+    is_panel = duel.estimand == PANEL and named_estimand(evaluation, first) == term(PANEL)
+    return Markup("{}{} has the best {} {} ({}), then {} ({}).").format(
+        "" if is_panel else f"Under {duel.run}, ",
         strong(first["model"]),
-        term("adjusted"),
+        term(duel.estimand),
         unbroken(duel.metric),
         number(first["mean"]),
         second["model"],
         number(second["mean"]),
     )
-    yield judged(duel)
 
 
 def judged(duel: Difference) -> Markup:
@@ -517,19 +578,32 @@ def judged(duel: Difference) -> Markup:
     return Markup("The two are {}: {}, and {}.").format(term("not distinguishable"), chance, many)
 
 
+def _adjusted_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
+    """Say which model has the best adjusted value, where sentences are about a large panel."""
+    place, metric = evaluation.reference, evaluation.metrics[0]
+    if evaluation.panel is not None and evaluation.adjusted_runs:
+        rows = evaluation.of_run(results.filter(results["metric"] == metric.name), place).to_dicts()
+        run = Markup("{} under {}").format(term("adjusted", "Adjusted"), evaluation.run_label(place))
+        yield _beside_leader(evaluation, run, sorted_rows(rows, metric), place)
+
+
 def _agreeing_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
     """Say which model agrees most with single annotators."""
     metric = evaluation.metrics[0]
-    rows = _sorted(of_estimand(results.filter(results["metric"] == metric.name), AGREEMENT), metric)
-    if len(rows) < 2:
-        return
-    yield Markup("By {} with single annotators, {} leads ({}), then {} ({}). {}").format(
-        term("agreement"),
+    rows = sorted_rows(of_estimand(results.filter(results["metric"] == metric.name), AGREEMENT), metric)
+    if len(rows) > 1:
+        told = Markup("By {} with single annotators").format(term("agreement"))
+        yield _beside_leader(evaluation, told, rows, len(evaluation.runs))
+
+
+def _beside_leader(evaluation: Evaluation, told: Markup, rows: Sequence[Result], place: int) -> Markup:
+    return Markup("{}, {} leads ({}), then {} ({}). {}").format(
+        told,
         strong(rows[0]["model"]),
         number(rows[0]["mean"]),
         rows[1]["model"],
         number(rows[1]["mean"]),
-        judged(duel_of(evaluation, rows, len(evaluation.runs))),
+        judged(duel_of(evaluation, rows, place)),
     )
 
 

@@ -13,8 +13,11 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import joined
-from dissensus.evaluation.results import Evaluation, Run, Shared
+from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums
+
+MERGED = "evaluations of parts of the cases were merged"
+"""Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once."""
 
 SETTINGS = ("runs", "points", "models", "level", "seed")
 
@@ -45,6 +48,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
         annotators=tuple(None for _ in one.runs),
         fits=tuple(None for _ in one.runs),
+        prior=None if one.prior is None else PriorRecord(reason=MERGED),
         shared=_shared(one.shared, other.shared),
     )
 
@@ -62,7 +66,7 @@ def _check_independent(runs: Sequence[Run]) -> None:
         raise DissensusError(
             "evaluations cannot be merged where something was learned from all cases",
             got=listing(learned),
-            advice="evaluate all cases at once, or give alpha a number and another prior",
+            advice="evaluate all cases at once, or say panel=False and give alpha a number and another prior",
         )
 
 

@@ -11,6 +11,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
 from dissensus.figures.certainty_charts import by_aggregation, reliabilities, run_of
 from dissensus.figures.charts import Axis, Bars, Cells, Chart, Pane, named_places, shortened
+from dissensus.figures.metric_charts import estimand_of, under
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +21,8 @@ PROBABILITY = Axis("probability", (0, 1), form=".0%")
 
 def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, models: Sequence[str]) -> Chart:
     """Tabulate the probability that the model of a row is better than the model of a column."""
-    values = _probabilities(differences.filter(differences["metric"] == metric), models)
+    chosen = differences.filter(differences["metric"] == metric)
+    values, estimand = _probabilities(chosen, models), estimand_of(chosen)
     labels = tuple(tuple(chance(value, 2) for value in line) for line in values)
     texts = tuple(
         tuple(
@@ -33,11 +35,11 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     rows, columns = named_places(names, "this model ...", margin=0.5), named_places(names, margin=0.5)
     panel = Pane((Cells(values, labels, texts),), Axis("... is better than", columns.span, columns.ticks), rows)
     caption = (
-        "Share of resamples in which the adjusted value of the model of the row is better; ties count half. It does "
+        f"Share of resamples in which the {estimand} value of the model of the row is better; ties count half. It does "
         "not allow for the number of comparisons, as verdicts do."
     )
     return Chart(
-        f"Probability of being better: adjusted {metric} under {run}",
+        f"Probability of being better: {estimand} {metric}{under(run, estimand)}",
         (panel,),
         caption,
         height=max(180, 46 * len(models)),
@@ -71,18 +73,19 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
     """Stack the probabilities of the ranks of each model: one panel for one run, or one per model across all runs."""
     rows = ranks.filter(ranks["metric"] == metric)
     models = rows["model"].unique(maintain_order=True).to_list()
-    caption = "Probability of each rank of the adjusted values over resamples; rank 1 is best, ties share ranks."
+    estimand = estimand_of(rows)
+    caption = f"Probability of each rank of the {estimand} values over resamples; rank 1 is best, ties share ranks."
     if run is not None:
         bars = _stacked([(model, rows.filter(rows["model"] == model)) for model in models], len(models))
         panel = Pane(bars, named_places([shortened(model, 22) for model in models]), PROBABILITY)
-        return Chart(f"Ranks by adjusted {metric} under {run}", (panel,), caption, height=280)
+        return Chart(f"Ranks by {estimand} {metric}{under(run, estimand)}", (panel,), caption, height=280)
     aggregations = list(by_aggregation(rows))
     panels = []
     for model in models:
         for aggregation, runs in aggregations:
             mine = [(reliability, part.filter(part["model"] == model)) for reliability, part in runs]
             panels.append(_across_runs(mine, aggregation, model, len(models)))
-    title = f"Ranks by adjusted {metric} under every run"
+    title = f"Ranks by {estimand} {metric} under every run"
     return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120, gap=84)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dissensus.report.encoding import compact
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plots import Plots
+    from dissensus.evaluation.plots import FigureSort, Plots
     from dissensus.evaluation.results import Evaluation
     from dissensus.figures.charts import Chart
 
@@ -56,13 +56,25 @@ class Picture:
         return [{"metric": one.metric, "run": one.run, "chart": compact(one.chart)} for one in self.variants]
 
 
-def shown_runs(evaluation: Evaluation) -> list[int]:
-    """Choose the runs whose cases can be looked at: the reference, and the middle run of every other aggregation."""
+def shown_runs(evaluation: Evaluation, *, first: int | None = None) -> list[int]:
+    """Choose the runs that can be looked at: the reference, and the middle run of every other aggregation.
+
+    ``first`` is the one that is seen first; by default the reference.
+    """
     own = evaluation.runs[evaluation.reference].aggregation
     sweeps: dict[str, list[int]] = {}
     for run, one in enumerate(evaluation.runs):
         sweeps.setdefault(one.aggregation, []).append(run)
-    return [evaluation.reference, *(runs[len(runs) // 2] for name, runs in sweeps.items() if name != own)]
+    found = [evaluation.reference, *(runs[len(runs) // 2] for name, runs in sweeps.items() if name != own)]
+    return sorted(found, key=lambda run: run != first)
+
+
+def runs_of(sort: FigureSort, evaluation: Evaluation) -> list[int]:
+    """Choose the runs of one sort of figure: those about panel begin with it, and all others leave it out."""
+    if sort.panel:
+        return shown_runs(evaluation, first=evaluation.headline)
+    swept = [run for run in shown_runs(evaluation) if run in evaluation.adjusted_runs]
+    return swept or [evaluation.reference]
 
 
 def picture(
@@ -71,8 +83,9 @@ def picture(
     """Make the chart of this name for every choice of metric and run that it takes; by default all of them."""
     from dissensus.evaluation.plots import found_figure
 
-    options = found_figure(name).options
-    every = [one.name for one in plots.evaluation.metrics] if metrics is None else metrics
-    shown = shown_runs(plots.evaluation) if runs is None else runs
+    sort, evaluation = found_figure(name), plots.evaluation
+    options = sort.options
+    every = [one.name for one in evaluation.metrics] if metrics is None else metrics
+    shown = runs_of(sort, evaluation) if runs is None else runs
     choices = product(every if "metric" in options else (None,), shown if "run" in options else (None,))
     return Picture(name, tuple(Variant(m, run, plots.chart(name, metric=m, run=run)) for m, run in choices))

@@ -113,6 +113,7 @@ def _evaluated(
         draws=draws,
         seed=settings.seed,
         threads=settings.threads,
+        panel=False,
     )
 
 

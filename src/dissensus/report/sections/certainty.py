@@ -18,4 +18,5 @@ class CertaintySection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return what the aggregations do."""
-        return {"aggregations": {run.aggregation: run.spec.meaning for run in subject.evaluation.runs}}
+        runs, shown = subject.evaluation.runs, subject.evaluation.adjusted_runs or range(len(subject.evaluation.runs))
+        return {"aggregations": {runs[place].aggregation: runs[place].spec.meaning for place in shown}}

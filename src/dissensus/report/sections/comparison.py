@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.sentences import flips, probability_better, verdict
 from dissensus.evaluation.words import small_probability
 from dissensus.report.section import ReportSection, ReportSubject
@@ -21,14 +21,16 @@ class ComparisonSection(ReportSection):
     shows = ("comparison", "ranks")
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return all differences by both estimands, adjusted in the reference run, and where orders flip."""
+        """Return all differences by every estimand, adjusted in the reference run, and where orders flip."""
         evaluation, comparison = subject.evaluation, subject.tables.comparison()
-        label = evaluation.runs[evaluation.reference].label
-        own = [found for found in comparison.differences if found.run == label or found.estimand == AGREEMENT]
+        labels = {evaluation.run_label(run) for run in (evaluation.headline, evaluation.reference)}
+        order = (PANEL, ADJUSTED, AGREEMENT)
+        own = [found for found in comparison.differences if found.run in labels or found.estimand == AGREEMENT]
+        own.sort(key=lambda found: order.index(found.estimand))
         return {
             "differences": [(found, verdict(found), probability_better(found)) for found in own],
             "main_metric": evaluation.metrics[0].name,
-            "estimands": [name for name in (ADJUSTED, AGREEMENT) if any(found.estimand == name for found in own)],
+            "estimands": [name for name in order if any(found.estimand == name for found in own)],
             "flips": flips(comparison),
             "p_value": small_probability,
             "chance": 1 - evaluation.level,

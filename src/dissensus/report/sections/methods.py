@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.sentences import ROUGH, joined, plain, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.report.section import ReportSection, ReportSubject
+from dissensus.report.sections.prior import worth
 from dissensus.study.diagnosis import spread
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ def methods_paragraph(evaluation: Evaluation) -> str:
         [
             evaluation.study.methods(),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
+            *prior_sentences(evaluation),
             *model_sentences(evaluation),
             certainty_sentence(evaluation),
             f"The analysis follows {CITATION}, and was run with Dissensus {evaluation.versions.get('dissensus', '')} "
@@ -71,6 +74,20 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{_chains(one)}{fitted}."
 
 
+def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
+    """Say how the informed prior was fitted, how much it weighs, and which models had a say."""
+    if evaluation.panel is None or evaluation.prior is None or not evaluation.prior.concentrations:
+        return
+    informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
+    yield (
+        f"The informed prior of each case, {plain(joined(informed)) or 'no model'} informing it, is a Dirichlet "
+        "distribution: scores, their logarithms and first places of the models and the frequency of conditions enter "
+        "its mean by coefficients that maximise the Dirichlet-multinomial likelihood of the annotators' first choices "
+        f"with a ridge. It {worth(evaluation.prior)}. It was fitted again to {REFITS} resamples of the cases, and what "
+        "this moves is part of the intervals."
+    )
+
+
 def _chains(run: Run) -> str:
     if run.n_chains < 2:
         return ""
@@ -83,15 +100,28 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     if not evaluation.models:
         return
     models = counted(len(evaluation.models), "model was", "models were")
-    yield f"{models} evaluated with {metric_names(evaluation)}, by two estimands that answer different questions."
+    known = (evaluation.panel is not None, evaluation.shared is not None, bool(evaluation.adjusted_runs))
+    several = (
+        "",
+        "",
+        ", by two estimands that answer different questions",
+        ", by three estimands that answer different questions",
+    )
+    yield f"{models} evaluated with {metric_names(evaluation)}{several[sum(known)]}."
+    if evaluation.panel is not None:
+        yield (
+            "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "
+            "informed prior; it assumes that the models foretell a large panel as they foretell these annotators."
+        )
     if evaluation.shared is not None:
         yield "Agreement is the average over annotators of the value against one annotator's answer, without any prior."
+    if evaluation.adjusted_runs:
+        yield (
+            "Adjusted values are averages over draws; they assume that the draws know nothing of the model, and depend "
+            "on the aggregation and its reliability."
+        )
     yield (
-        "Adjusted values are averages over draws; they assume that the draws know nothing of the model, and depend on "
-        "the aggregation and its reliability."
-    )
-    yield (
-        f"Both come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
+        f"All come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
         f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {_sampled(evaluation)}."
     )
     yield "The same metrics against deterministic aggregation (point estimates) are given by name beside them."
@@ -184,16 +214,18 @@ def _variability(evaluation: Evaluation) -> str:
 
 def _performance_items(evaluation: Evaluation) -> list[Item]:
     names = metric_names(evaluation)
+    fit = " and from the fit of the prior" if evaluation.panel is not None else ""
     uncertainty = (
         f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; what comes from cases, from "
-        "annotators and from draws, and the Monte Carlo error, are given apart."
+        f"annotators, from draws{fit}, and the Monte Carlo error, are given apart."
     )
-    sweep = f"Results are shown for {counted(len(evaluation.runs), 'combination')} of aggregation and reliability."
+    swept = len(evaluation.adjusted_runs)
+    sweep = f"Results are shown for {counted(swept, 'combination')} of aggregation and reliability."
     failures = "Cases can be sorted by their score and looked at one by one in the case explorer."
     return [
         Item("28", "Which metrics measure performance?", f"{names[:1].upper()}{names[1:]}."),
         Item("29", "How is statistical uncertainty measured?", uncertainty),
-        Item("30", "How robust are the results?", sweep, is_known=len(evaluation.runs) > 1),
+        Item("30", "How robust are the results?", sweep, is_known=swept > 1),
         Item("37", "Which cases fail?", failures),
     ]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dissensus.evaluation.sentences import assumption
+from dissensus.evaluation.results import PANEL
+from dissensus.evaluation.sentences import assumption, no_panel, panel_meaning
 from dissensus.report.pictures import Picture, picture
 from dissensus.report.section import ReportSection, ReportSubject
 
@@ -20,7 +21,7 @@ class Models(ReportSection):
     id = "models"
     title = "Models across reliability"
     place = 40
-    shows = ("reliability", "draws", "by_certainty")
+    shows = ("estimands", "reliability", "draws", "by_certainty")
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return what the metrics measure, those that measure alike together, and all results."""
@@ -29,17 +30,22 @@ class Models(ReportSection):
             meanings.setdefault(metric.meaning, []).append(metric.name)
         return {
             "meanings": [(", ".join(names), text) for text, names in meanings.items() if text],
-            "results": subject.tables.results().to_dicts(),
+            "results": sorted(subject.tables.results().to_dicts(), key=lambda row: row["estimand"] != PANEL),
             "assumption": assumption(subject.evaluation),
+            "has_panel": subject.evaluation.panel is not None,
+            "panel_meaning": panel_meaning(),
+            "no_panel": no_panel(subject.evaluation),
         }
 
     def pictures(self, subject: ReportSubject) -> Iterator[Picture]:
-        """Draw one picture across reliabilities for each metric, and the draws of every run."""
+        """Draw all estimands, one picture across reliabilities for each metric, and the draws of every run."""
         evaluation, plots = subject.evaluation, subject.plots
-        for place, metric in enumerate(evaluation.metrics):
+        yield picture("estimands", plots)
+        for place, metric in enumerate(evaluation.metrics if evaluation.adjusted_runs else ()):
             yield replace(picture("reliability", plots, metrics=[metric.name]), name=f"reliability-{place}")
         drawn = [run for run, one in enumerate(evaluation.runs) if one.n_draws > 1] or [evaluation.reference]
-        draws = picture("draws", plots, runs=sorted(drawn, key=lambda run: run != evaluation.reference))
+        leading = {evaluation.headline: 0, evaluation.reference: 1}
+        draws = picture("draws", plots, runs=sorted(drawn, key=lambda run: leading.get(run, 2)))
         yield replace(draws, variants=tuple(replace(one, chart=without_texts(one.chart)) for one in draws.variants))
         yield picture("by_certainty", plots)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.evaluation.practices import Beside, Result, called, side_by_side
-from dissensus.evaluation.sentences import assumption, leading, reads, statements, strong
+from dissensus.evaluation.practices import Beside, Result, side_by_side
+from dissensus.evaluation.sentences import assumption, leading, panel_meaning, reads, statements, strong
 from dissensus.evaluation.words import NOTHING, number
 from dissensus.report.section import ReportSection, ReportSubject
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MARGIN = 0.04
 """Empty room at both ends of the scale, as a share of it."""
+
+ESTIMANDS = ("panel", "agreement", "adjusted")
+"""What the scoreboard shows of a model, from top to bottom."""
 
 NAMES = {"": "mean", "_low": "low", "_high": "high"}
 """What the scoreboard draws of an estimand, and the columns that hold it."""
@@ -42,6 +45,9 @@ class Summary(ReportSection):
             "has_truth": bool(found) and found[0].truth is not None,
             "every": everything(subject) if evaluation.models else (),
             "assumption": assumption(evaluation),
+            "panel_meaning": panel_meaning(),
+            "shown": shown(found[0]) if found else (),
+            "headline_estimand": evaluation.runs[evaluation.headline].estimand,
             "estimate": estimate,
             "level": level(evaluation),
         }
@@ -63,9 +69,14 @@ def estimate(row: Result | None) -> Markup:
     return Markup("{} ({} to {})").format(strong(number(row["mean"])), number(row["low"]), number(row["high"]))
 
 
+def shown(one: Beside) -> tuple[str, ...]:
+    """Name the estimands that there are, in the order of the page."""
+    return tuple(name for name in ESTIMANDS if getattr(one, name) is not None)
+
+
 @dataclass(frozen=True)
 class Score:
-    """A model by both estimands and by every practice, in numbers, in words and on the scale.
+    """A model by all estimands and by every practice, in numbers, in words and on the scale.
 
     Places are percentages of the width of the scale.
     """
@@ -88,15 +99,15 @@ def scores(found: Sequence[Beside]) -> tuple[Score, ...]:
 
 
 def score(one: Beside, least: float, most: float) -> Score:
-    """Say how the first practice compares with the adjusted value, and place all values between two others."""
+    """Say how the first practice compares with panel or the adjusted value, and place all values between two others."""
     name, gap = next(iter(one.gaps.items()), ("", None))
-    told = f"{called(name)} {reads(gap, one.metric)}" if name else ""
-    return Score(one, drawn(one), placed(drawn(one), least, most), told[:1].upper() + told[1:])
+    told = reads(gap, one.metric).removeprefix("reads ") if name else ""
+    return Score(one, drawn(one), placed(drawn(one), least, most), told)
 
 
 def drawn(one: Beside) -> dict[str, float | None]:
-    """Return what the scale shows of a model: both estimands with their intervals, the first practice, the truth."""
-    rows = {"agreement": one.agreement, "adjusted": one.adjusted}
+    """Return what the scale shows of a model: all estimands with their intervals, the first practice, the truth."""
+    rows = {name: getattr(one, name) for name in ESTIMANDS}
     estimated = {
         name + ending: row[column] for name, row in rows.items() if row is not None for ending, column in NAMES.items()
     }

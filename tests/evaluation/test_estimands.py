@@ -1,0 +1,336 @@
+"""Panel, agreement and adjusted side by side: what is said about which, and why there is no panel."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+
+from dissensus import (
+    Annotations,
+    DissensusError,
+    DissensusWarning,
+    Evaluation,
+    Predictions,
+    Ratings,
+    evaluate,
+    load_evaluation,
+    simulate_study,
+)
+from dissensus.evaluation import sentences
+from dissensus.evaluation.evaluator import steps, with_panel
+from dissensus.evaluation.practices import side_by_side, with_truth
+from dissensus.figures.charts import Chart, Line, Points
+from dissensus.report.page import report_html
+from dissensus.report.sections.methods import methods_paragraph
+
+Kind = TypeVar("Kind", Line, Points)
+
+STUDY = simulate_study(n_cases=120, n_conditions=12, seed=3)
+NAMES = {"Aster": "<b>Aster</b> & co"}
+MODELS = {NAMES.get(name, name): said for name, said in list(STUDY.predictions.items())[:3]}
+RUNS = ["plackett-luce:1,3", "probabilistic-inverse-rank:10,30"]
+METRICS = ["top-k-accuracy:1", "set-accuracy:2", "brier-score"]
+
+
+def evaluated(
+    *, panel: bool | None = None, aggregations: Sequence[str] = RUNS, study: Annotations = STUDY.annotations
+) -> Evaluation:
+    models = {name: said.select(list(study.case_names)) for name, said in MODELS.items()}
+    return evaluate(study, models, aggregations=aggregations, metrics=METRICS, draws=60, panel=panel)
+
+
+@pytest.fixture(scope="module")
+def result() -> Evaluation:
+    return evaluated()
+
+
+@pytest.fixture(scope="module")
+def without() -> Evaluation:
+    return evaluated(panel=False)
+
+
+def told(evaluation: Evaluation) -> str:
+    return repr(evaluation).replace("\N{NO-BREAK SPACE}", " ")
+
+
+# Words ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assumes(result: Evaluation) -> None:
+    first = told(result).splitlines()[1]
+    one = sentences.leading(result, result.to_frame())[0]
+    assert one.panel is not None
+    assert first.startswith(f"  The panel top-1 accuracy of {one.model} is {one.panel['mean']:.3f} (90 % interval ")
+    assert "against what a large panel of annotators like these would say" in first
+    assert "as far as they foretell annotators" in first
+    assert "it assumes that they foretell a large panel as they foretell these annotators" in first
+
+
+def test_all_three_estimands_come_first_and_in_this_order(result: Evaluation) -> None:
+    titles = [sentences.plain(one.title) for one in sentences.statements(result)[:3]]
+    assert [title.split()[0] for title in titles] == ["Panel", "Agreement", "Adjusted"]
+
+
+def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(without: Evaluation) -> None:
+    text = told(without)
+    assert "What a large panel would say is not estimated: it was not asked for." in text
+    assert "The panel" not in text
+    assert "than panel" not in text
+    assert without.panel is None
+    assert [sentences.plain(one.title).split()[0] for one in sentences.statements(without)[:2]] == [
+        "Agreement",
+        "Adjusted",
+    ]
+
+
+def test_the_reason_is_that_of_the_study() -> None:
+    few = evaluated(study=STUDY.annotations.select(list(STUDY.annotations.case_names[:40])))
+    assert "is not estimated: there are 40 annotated cases, and at least 100 are needed." in told(few)
+    single = Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
+    alone = evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
+    assert "is not estimated: cases have 1 opinions on average, and at least 2 are needed." in told(alone)
+
+
+def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: Evaluation) -> None:
+    nobody = evaluate(STUDY.annotations, {}, aggregations=["dirichlet:1"], draws=20)
+    assert sentences.no_panel(result) == sentences.no_panel(nobody) == []
+    assert "is not estimated" not in told(result) + told(nobody)
+
+
+def test_a_panel_that_cannot_be_estimated_is_refused_with_the_reason() -> None:
+    study = STUDY.annotations.select(list(STUDY.annotations.case_names[:30]))
+    with pytest.raises(DissensusError, match="30 annotated cases, and at least 100"):
+        evaluated(panel=True, study=study)
+    ratings = Ratings.from_scores([[1.0, 2.0]] * 3)
+    with pytest.raises(DissensusError, match="no predictions"):
+        evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
+
+
+def test_the_leader_and_the_verdict_are_those_of_panel(result: Evaluation) -> None:
+    (card,) = sentences.contest(result, result.to_frame())
+    rows = sentences.best_first(result, result.to_frame(), result.metrics[0])
+    assert {row["estimand"] for row in rows} == {"panel"}
+    values = [row["mean"] for row in rows]
+    assert values == sorted(values, reverse=True)
+    duel = sentences.duel_of(result, rows, result.headline)
+    assert duel.estimand == "panel"
+    text = sentences.plain(card.sentences[0])
+    assert text.startswith(f"{rows[0]['model']} has the best panel top-1 accuracy ({rows[0]['mean']:.3f}), then")
+    assert sentences.plain(card.sentences[1]) == sentences.plain(sentences.judged(duel))
+    assert any("Adjusted under plackett-luce 1, " in sentences.plain(one) for one in card.sentences)
+    assert any("By agreement with single annotators, " in sentences.plain(one) for one in card.sentences)
+
+
+def test_practices_are_compared_with_panel_where_there_is_one(result: Evaluation, without: Evaluation) -> None:
+    for one in side_by_side(result, result.to_frame()):
+        assert one.panel is not None
+        assert one.headline is one.panel
+        for name, gap in one.gaps.items():
+            assert gap == pytest.approx(one.practices[name] - one.panel["mean"])
+    for one in side_by_side(without, without.to_frame()):
+        assert one.panel is None
+        assert one.headline is one.adjusted
+    assert "majority vote minus panel goes from" in told(result)
+    assert "majority vote minus panel" not in told(without)
+    assert "these data do not tell" not in told(result)
+    assert "these data do not tell" in told(without)
+
+
+def test_sweeps_over_reliability_leave_panel_out(result: Evaluation, without: Evaluation) -> None:
+    swept = re.compile(r"Over all aggregations, reliabilities and models, .*|Depending on aggregation .*")
+    assert swept.findall(told(result)) == swept.findall(told(without))
+    assert len(swept.findall(told(result))) == 2
+
+
+def test_certainty_is_that_of_the_annotations_whatever_the_models_say(result: Evaluation, without: Evaluation) -> None:
+    assert sentences.certainty(result) == sentences.certainty(without)
+    assert result.adjusted_runs == without.adjusted_runs == (0, 1, 2, 3)
+
+
+def test_the_share_of_the_fit_is_part_of_the_variance(result: Evaluation) -> None:
+    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01}
+    (said,) = sentences.shares(result, row)
+    assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
+        "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "
+        "the fit of the prior."
+    )
+    (first,) = sentences.shares(result, {**row, "annotator_sd": 0.0})[:1]
+    assert "from the fit of the prior" in sentences.plain(first)
+    adjusted = sentences.leading(result, result.to_frame())[0].adjusted
+    assert adjusted is not None
+    assert all("the fit" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
+
+
+def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result: Evaluation) -> None:
+    known = with_truth(result, STUDY.truth)
+    one = sentences.leading(known, known.to_frame())[0]
+    assert one.panel is not None
+    assert one.truth is not None
+    where = "inside" if one.panel["low"] <= one.truth <= one.panel["high"] else "outside"
+    assert f"against the truth, it is {one.truth:.3f}, {where} the interval of panel." in told(known)
+    assert known.to_frame().equals(result.to_frame())
+
+
+def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text() -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.choice(4, size=(120, 4), p=[0.5, 0.2, 0.2, 0.1])
+    rankings = [[[["abcd"[code]]] for code in row] for row in codes]
+    said = Annotations.from_rankings(rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120)
+    copy = Predictions.from_scores(np.eye(4)[codes[:, 0]], list("abcd"), case_names=said.case_names)
+    other = Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
+    models = {"<script>": copy, "other": other}
+    with pytest.warns(DissensusWarning, match="does not inform the prior"):
+        found = evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
+    assert any("'<script>' does not inform the prior: it " in warning for warning in found.warnings)
+    page = report_html(found)
+    assert re.search("left out: it says what annotator .*Dr &lt;i&gt;|left out: it agrees with", page)
+    assert "Dr <i>" not in page.split("<script", 1)[0]
+    assert "<script>" not in found._repr_html_()
+
+
+# Tables -----------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_a_notebook_shows_all_estimands_and_escapes_names(result: Evaluation) -> None:
+    page = result._repr_html_()
+    assert "<b>Aster" not in page
+    for estimand in ("panel", "agreement", "adjusted"):
+        assert f"<td>{estimand}</td>" in page
+
+
+def test_every_table_says_what_it_is_about(result: Evaluation) -> None:
+    assert result.point_estimates()["estimand"].unique().to_list() == ["practice"]
+    for table in (result.certainties(), result.plausibilities(), result.per_case(), result.per_draw()):
+        assert set(table["estimand"].unique()) == {"adjusted", "panel"}
+        assert table.filter(table["estimand"] == "panel")["run"].unique().to_list() == ["panel"]
+    assert set(result.compare().to_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
+    assert set(result.compare().rank_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
+
+
+def test_flips_name_panel_first() -> None:
+    found = evaluated().compare()
+    settled = [dataclasses.replace(one, low=0.1, high=0.2, p_adjusted=0.0) for one in found.differences]
+    turned = [
+        dataclasses.replace(one, probability_better=0.0 if one.metric.startswith("Brier") else 1.0) for one in settled
+    ]
+    flips = dataclasses.replace(found, differences=tuple(turned)).flips()
+    assert len(flips) == 3
+    assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
+
+
+def test_results_with_a_panel_run_come_back_exactly(result: Evaluation, tmp_path: Path) -> None:
+    result.save(tmp_path / "results")
+    back = load_evaluation(tmp_path / "results")
+    assert back == result
+    assert back.prior == result.prior
+    assert_frame_equal(back.to_frame(), result.to_frame(), abs_tol=1e-12)
+    assert told(back) == told(result)
+
+
+def test_merged_evaluations_say_why_they_have_no_panel() -> None:
+    names = list(STUDY.annotations.case_names)
+    study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
+    one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
+    assert "is not estimated: evaluations of parts of the cases were merged." in told(one.merge(other))
+    with pytest.raises(DissensusError, match="panel=False"):
+        evaluated().merge(evaluated())
+
+
+def test_progress_counts_the_panel_run(result: Evaluation) -> None:
+    done: list[int] = []
+    study = simulate_study(n_cases=100, n_conditions=8, seed=2)
+    evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=done.append)
+    chosen, reason = with_panel(study.annotations, study.predictions, (result.runs[0].spec,), None)
+    assert reason == ""
+    assert len(chosen) == 2
+    assert sum(done) == steps(study.annotations, len(chosen), None)
+
+
+# Figures ----------------------------------------------------------------------------------------------
+
+
+def marks_of(chart: Chart, kind: type[Kind]) -> list[Kind]:
+    return [mark for pane in chart.panels for mark in pane.marks if isinstance(mark, kind)]
+
+
+def test_panel_stands_beside_sweeps_and_joins_no_curve(result: Evaluation, without: Evaluation) -> None:
+    chart, plain = (one.plot.chart("reliability") for one in (result, without))
+    assert [pane.title for pane in chart.panels] == [pane.title for pane in plain.panels]
+    lines = marks_of(chart, Line)
+    assert {len(line.x) for line in lines} == {2}
+    expected = result.to_frame().filter(estimand="panel", metric="top-1 accuracy")
+    marked = [mark for mark in marks_of(chart, Points) if mark.low is not None]
+    assert len(marked) == len(MODELS) * len(chart.panels)
+    np.testing.assert_allclose([float(mark.y[0]) for mark in marked[: len(MODELS)]], expected["mean"])
+    assert all(mark.x[0] > max(line.x.max() for line in lines) for mark in marked)
+    assert "panel" in [name for _, name in chart.panels[0].x.ticks]
+
+
+@pytest.mark.parametrize("name", ["certainty", "share_below"])
+def test_figures_of_certainty_leave_panel_out(result: Evaluation, without: Evaluation, name: str) -> None:
+    found, plain = (one.plot.chart(name) for one in (result, without))
+    assert [pane.title for pane in found.panels] == [pane.title for pane in plain.panels]
+    assert found.names() == plain.names()
+
+
+def test_figures_of_models_begin_with_panel_and_name_what_they_show(result: Evaluation, without: Evaluation) -> None:
+    for name in ("draws", "comparison", "ranks"):
+        assert re.search("panel top-1", result.plot.chart(name).title, re.IGNORECASE)
+        assert re.search("adjusted top-1", without.plot.chart(name).title, re.IGNORECASE)
+        assert "under panel" not in result.plot.chart(name).title
+    assert "adjusted" in result.plot.chart("ranks", run="all").title
+    assert all("panel" not in pane.title for pane in result.plot.chart("ranks", run="all").panels)
+    assert result.plot.chart("by_certainty").panels[0].y.title == "adjusted top-1 accuracy"
+
+
+def test_one_figure_puts_all_estimands_side_by_side(result: Evaluation, without: Evaluation) -> None:
+    known = with_truth(result, STUDY.truth)
+    assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
+    assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
+    brier = result.plot.chart("estimands", metric="Brier score")
+    assert "agreement" not in brier.names()
+
+
+# Report -----------------------------------------------------------------------------------------------
+
+
+def test_the_report_tells_how_much_each_model_informed_the_prior(result: Evaluation, without: Evaluation) -> None:
+    page = report_html(result)
+    assert "How much each model informed the prior" in page
+    assert "dissensus calibrate" in page
+    assert "&lt;b&gt;Aster&lt;/b&gt; &amp; co" in page
+    assert "<b>Aster" not in page
+    absent = report_html(without)
+    assert "How much each model informed the prior" not in absent
+    assert "it was not asked for" in absent
+
+
+def test_the_methods_say_how_the_prior_was_fitted(result: Evaluation, without: Evaluation) -> None:
+    text = methods_paragraph(result)
+    assert "by three estimands" in text
+    assert "maximise the Dirichlet-multinomial likelihood" in text
+    assert "40 resamples of the cases" in text
+    assert re.search(r"is worth [\d.,]+ votes? in the middle case", text)
+    assert "informed" not in methods_paragraph(without)
+    assert "by two estimands" in methods_paragraph(without)
+
+
+def test_an_evaluation_of_the_panel_alone_has_words_tables_and_a_report() -> None:
+    from dissensus.cli.evaluate import practice_table, summary_table
+
+    alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
+    assert [run.label for run in alone.runs] == ["panel"]
+    text = told(alone)
+    assert "The panel top-1 accuracy of" in text
+    assert "adjusted" not in text.lower()
+    assert "reliability" not in alone.plot.names()
+    assert [str(column.header) for column in summary_table(alone).columns][2:] == ["panel", "agreement"]
+    assert "adjusted" not in [str(column.header) for column in practice_table(alone).columns]
+    assert "Panel" in report_html(alone)

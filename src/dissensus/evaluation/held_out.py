@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,7 +136,7 @@ class HeldOut:
             fitted.append(dict(drawn.fitted))
             said = dict(zip(names, self.opinions[chosen].tolist(), strict=True))
             done = 0
-            for ranking, first in drawn.map(lambda batch, said=said: judged(batch, self.study, said)):
+            for ranking, first in drawn.map(partial(judged, study=self.study, said=said)):
                 own = chosen[done : done + len(ranking)]
                 scores[own], firsts[own] = ranking, first
                 done += len(ranking)
@@ -179,7 +179,7 @@ def in_terms_of(batch: Batch, study: Annotations, opinions: IntArray) -> LeftOut
 
 
 def seat_keys(study: Annotations) -> IntArray:
-    """Number the annotator behind each opinion on a case, shape (n_opinions,); one with a name has one number."""
+    """Give the annotator behind each opinion on a case a number, shape (n_opinions,); one with a name has one."""
     case, n_names = study.panel.case_of_opinion, len(study.annotator_names)
     own = np.where(study.annotators == ANONYMOUS, n_names + np.arange(study.n_opinions), study.annotators)
     return np.asarray(case * (n_names + study.n_opinions) + own, dtype=np.int64)
@@ -217,7 +217,7 @@ def places_within(rows: IntArray) -> IntArray:
 def enough_cases(case_of_pair: IntArray, order: IntArray, most: int) -> IntArray:
     """Take cases in an order until they have as many pairs as wanted; at least one."""
     counts = np.bincount(case_of_pair, minlength=len(order))[order]
-    return order[(np.cumsum(counts) <= most) | (np.cumsum(counts) == counts)]
+    return np.asarray(order[(np.cumsum(counts) <= most) | (np.cumsum(counts) == counts)])
 
 
 def standing_for(study: Annotations, opinions: IntArray) -> FloatArray:
@@ -247,7 +247,7 @@ def with_votes(study: Annotations, votes: IntArray) -> Annotations:
 
 
 def clusters_of(study: Annotations, cases: IntArray) -> IntArray:
-    """Number the groups of cases, or the cases where they stand alone."""
+    """Give the groups of cases a number, or the cases where they stand alone."""
     names = study.groups or study.case_names
     _, of_case = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
     return np.asarray(of_case, dtype=np.int64)[cases]
@@ -281,4 +281,3 @@ def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Av
     n = len(sums)
     error = float(np.sqrt(np.square(sums).sum() * n / (n - 1)) / total) if n > 1 else float("nan")
     return Average(mean, error)
-

@@ -2,8 +2,8 @@
 
 A condition that the draws do not know shares their rest mass by a Dirichlet distribution. Shares B of such conditions,
 of shapes a with the sum A, enter the probability of a ranking as a product, times something that depends on them
-little: E[B_1 ... B_n g(B)] = E[B_1 ... B_n] E*[g(B)], where under E* the shape of each of the n is larger by one. So the
-product is integrated exactly, and g, which is constant for one condition in the last place, is averaged over draws
+little: E[B_1 ... B_n g(B)] = E[B_1 ... B_n] E*[g(B)], where under E* the shape of each of the n is larger by one. So
+the product is integrated exactly, and g, which is constant for one condition in the last place, is averaged over draws
 from E*. Nothing is drawn that is nearly always zero.
 """
 
@@ -22,6 +22,8 @@ from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams
 
 SPLIT = np.uint64(0x5EED)
 """Number of the random stream of E*, beside those of the draws."""
+
+NONE = np.uint64(0)
 
 
 class LeftOut(NamedTuple):
@@ -58,7 +60,9 @@ class Room(NamedTuple):
     mass: FloatArray
 
 
-def log_predictive(layout: Layout, values: FloatArray, left_out: LeftOut, *, below: bool) -> tuple[FloatArray, FloatArray]:
+def log_predictive(
+    layout: Layout, values: FloatArray, left_out: LeftOut, *, below: bool
+) -> tuple[FloatArray, FloatArray]:
     """Return the log-probability of each ranking and of its first block, averaged over the draws; twice (n_cases,).
 
     Parameters
@@ -73,7 +77,8 @@ def log_predictive(layout: Layout, values: FloatArray, left_out: LeftOut, *, bel
     room = Room(
         new_streams(), np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
     )
-    own = LeftOut(*(plain(part) for part in left_out))
+    blocks, mentions, places = (plain(part) for part in left_out[:3])
+    own = LeftOut(blocks, mentions, places, plain(left_out.shapes), plain(left_out.totals))
     average_probabilities(layout, plain(values), own, int(below), room, rankings, firsts)
     return rankings, firsts
 
@@ -115,9 +120,7 @@ def split_shares(
 
 
 @inner
-def log_probability(
-    left_out: LeftOut, case: int, behind: float, is_contested: int, room: Room
-) -> float:
+def log_probability(left_out: LeftOut, case: int, behind: float, is_contested: int, room: Room) -> float:
     """Return the log-probability of the ranking of a case, given the masses of its conditions and of what is behind."""
     first, last = left_out.block_offsets[case], left_out.block_offsets[case + 1]
     origin, log_p = left_out.mention_offsets[first], 0.0
@@ -133,6 +136,46 @@ def log_probability(
     return log_p
 
 
+@inner
+def fill_masses(
+    values: FloatArray, flat: int, size: int, left_out: LeftOut, bounds: tuple[int, int, int], total: float, room: Room
+) -> float:
+    """Write the masses of a ranking's conditions, in place of shares for those outside; return what the first have.
+
+    ``bounds`` are where its conditions begin, where its first block ends, and where it ends itself.
+    """
+    first, end_of_first, last = bounds
+    rest, in_first = values[flat + size], 0.0
+    for i in range(first, last):
+        place = left_out.places[i]
+        room.lam[i - first] = values[flat + place] if place >= 0 else rest * room.lam[i - first]
+        if i < end_of_first:
+            in_first += values[flat + place] if place >= 0 else rest * left_out.shapes[i] / total
+    return in_first
+
+
+@inner
+def mass_behind(values: FloatArray, flat: int, size: int, share: float, is_mentioned: IntArray) -> float:
+    """Sum the masses of what a ranking does not mention; ``share`` is that of the rest."""
+    behind = values[flat + size] * share
+    for j in range(size):
+        if is_mentioned[j] == 0:
+            behind += values[flat + j]
+    return behind
+
+
+@inner
+def mark_mentioned(places: IntArray, mark: int, is_mentioned: IntArray) -> int:
+    """Mark the conditions of the support that a ranking mentions; return how many others it mentions."""
+    n_new = 0
+    for place in places:
+        if place < 0:
+            n_new += 1
+        else:
+            is_mentioned[place] = mark
+    return n_new
+
+
 @compiled
 def average_probabilities(
     layout: Layout,
@@ -144,50 +187,32 @@ def average_probabilities(
     firsts: FloatArray,
 ) -> None:
     """Do what :func:`log_predictive` says, for plain arrays; ``room.is_mentioned`` is zero before and after."""
+    stream = room.streams[0]
     for case in range(len(rankings)):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         flat = layout.n_draws * (layout.support_offsets[case] + case)
         first_block, last_block = left_out.block_offsets[case], left_out.block_offsets[case + 1]
         first, last = left_out.mention_offsets[first_block], left_out.mention_offsets[last_block]
-        end_of_first = left_out.mention_offsets[first_block + 1]
-        n_new = 0
-        for i in range(first, last):
-            if left_out.places[i] < 0:
-                n_new += 1
-            else:
-                room.is_mentioned[left_out.places[i]] = 1
+        bounds = (first, left_out.mention_offsets[first_block + 1], last)
+        n_new = mark_mentioned(left_out.places[first:last], 1, room.is_mentioned)
         is_contested = 1 if below and last - first < layout.n_conditions else 0
         n_unbiased = 0 if is_contested else last - left_out.mention_offsets[last_block - 1]
         has_others = 1 if size + n_new < layout.n_conditions else 0
         highest, total, in_first = -np.inf, 0.0, 0.0
         for draw in range(layout.n_draws):
-            rest, share, log_ratio, behind = values[flat + size], 1.0, 0.0, 0.0
+            share, log_ratio = float(has_others), 0.0
             if n_new > 0:
-                start(room.streams[0], subkey(subkey(layout.rest_keys[case], SPLIT), np.uint64(draw)))
-                share, log_ratio = split_shares(left_out, case, n_unbiased, has_others, room.streams[0], room.lam)
-            for i in range(first, last):
-                place = left_out.places[i]
-                room.lam[i - first] = values[flat + place] if place >= 0 else rest * room.lam[i - first]
-                if i < end_of_first:
-                    in_first += values[flat + place] if place >= 0 else rest * left_out.shapes[i] / left_out.totals[case]
-            if is_contested:
-                for j in range(size):
-                    if room.is_mentioned[j] == 0:
-                        behind += values[flat + j]
-                if has_others:
-                    behind += rest * share
-            log_p = log_probability(left_out, case, behind, is_contested, room)
-            if log_p > -np.inf:
-                log_p += log_ratio
-                if log_p > highest:
-                    total = total * math.exp(highest - log_p) + 1.0
-                    highest = log_p
-                else:
-                    total += math.exp(log_p - highest)
+                start(stream, subkey(subkey(layout.rest_keys[case], SPLIT), np.uint64(draw)))
+                share, log_ratio = split_shares(left_out, case, n_unbiased, has_others, stream, room.lam)
+            in_first += fill_masses(values, flat, size, left_out, bounds, left_out.totals[case], room)
+            behind = mass_behind(values, flat, size, share, room.is_mentioned) if is_contested else 0.0
+            log_p = log_probability(left_out, case, behind, is_contested, room) + log_ratio
+            if log_p > highest:
+                total, highest = total * math.exp(highest - log_p) + 1.0, log_p
+            elif log_p > -np.inf:
+                total += math.exp(log_p - highest)
             flat += size + 1
-        for i in range(first, last):
-            if left_out.places[i] >= 0:
-                room.is_mentioned[left_out.places[i]] = 0
+        mark_mentioned(left_out.places[first:last], 0, room.is_mentioned)
         rankings[case] = highest + math.log(total / layout.n_draws) if total > 0.0 else -np.inf
         firsts[case] = math.log(in_first / layout.n_draws) if in_first > 0.0 else -np.inf
-    room.streams[0].gammas += np.uint64(0)  # keeps the array alive while its record is used
+    room.streams[0].gammas += NONE  # keeps the array alive while its record is used

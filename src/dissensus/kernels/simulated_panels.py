@@ -15,11 +15,13 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, inner, plain
-from dissensus.kernels.randomness import Stream, Streams, new_streams, start, subkey, uniform
-from dissensus.kernels.rest import next_condition
+from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
+from dissensus.kernels.rest import Weights, next_condition
 
 JURY = np.uint64(0xA11)
 """Number of the random stream of panels, beside those of the draws."""
+
+NONE = np.uint64(0)
 
 TIED = 1e-9
 """Votes closer than this are as many."""
@@ -46,7 +48,7 @@ class Panels(NamedTuple):
     sizes: IntArray
     target_offsets: IntArray
     targets: IntArray
-    keys: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    keys: Keys
 
 
 class VoteRoom(NamedTuple):
@@ -75,30 +77,98 @@ def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> Float
         np.empty(most),
         np.empty(most, dtype=np.int64),
     )
-    own = Panels(*(plain(part) for part in panels))
+    seats, sizes, offsets, targets = (plain(part) for part in panels[:4])
+    own = Panels(seats, sizes, offsets, targets, plain(panels.keys))
     count_wins(layout, plain(values), plain(weights), own, room, chances)
     return chances / layout.n_draws
 
 
 @inner
 def name_other(
-    sums: FloatArray, mentioned: IntArray, shape: float, total: float, n_urn: int, stream: Stream, room: VoteRoom
+    sums: FloatArray, mentioned: IntArray, shape: float, total: float, n_urn: int, stream: Stream, urn: IntArray
 ) -> int:
     """Name a condition outside the support: one that is in the urn, or one by its shape."""
     at = uniform(stream) * (shape * total + n_urn)
     if at < n_urn:
-        return int(room.urn[int(at)])
+        return int(urn[int(at)])
     code, _ = next_condition(uniform(stream) * total, sums, mentioned, len(mentioned))
     return code
 
 
 @inner
-def place_of_other(code: int, n_others: int, room: VoteRoom) -> int:
+def place_of_other(code: int, n_others: int, others: IntArray) -> int:
     """Find a condition among those outside the support that were named; -1 if it was not."""
     for j in range(n_others):
-        if room.others[j] == code:
+        if others[j] == code:
             return j
     return -1
+
+
+@inner
+def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
+    """Choose a condition of the support that is not named yet, or the rest, in proportion to their masses."""
+    size = len(masses) - 1
+    left = masses[size]
+    for j in range(size):
+        if is_named[j] == 0:
+            left += masses[j]
+    at = uniform(stream) * left
+    for j in range(size):
+        if is_named[j] == 0:
+            at -= masses[j]
+            if at < 0.0:
+                return j
+    return size
+
+
+@inner
+def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom) -> int:
+    """Let a panel vote; return how many conditions outside the support it names."""
+    size, n_others, n_urn = len(masses) - 1, 0, 0
+    room.votes[:size] = 0.0
+    for seat in range(len(sizes)):
+        room.is_named[:size] = 0
+        for _ in range(sizes[seat]):
+            chosen = choose(masses, room.is_named, stream)
+            if chosen < size:
+                room.is_named[chosen] = 1
+                room.votes[chosen] += 1.0 / sizes[seat]
+            elif masses[size] > 0.0 and total > 0.0:
+                code = name_other(outside.sums, outside.mentioned, outside.shape, total, n_urn, stream, room.urn)
+                room.urn[n_urn] = code
+                n_urn += 1
+                place = place_of_other(code, n_others, room.others)
+                if place < 0:
+                    place = n_others
+                    room.others[place], room.other_votes[place] = code, 0.0
+                    n_others += 1
+                room.other_votes[place] += 1.0 / sizes[seat]
+    return n_others
+
+
+@inner
+def most_votes(votes: FloatArray, others: FloatArray) -> tuple[float, int]:
+    """Return the largest number of votes, and how many conditions have it."""
+    best, n_best = 0.0, 0
+    for own in votes:
+        best = max(best, own)
+    for own in others:
+        best = max(best, own)
+    for own in votes:
+        n_best += int(own > best - TIED)
+    for own in others:
+        n_best += int(own > best - TIED)
+    return best, n_best
+
+
+@inner
+def votes_of(code: int, mentioned: IntArray, n_others: int, room: VoteRoom) -> float:
+    """Return the votes of a condition."""
+    for j in range(len(mentioned)):
+        if mentioned[j] == code:
+            return float(room.votes[j])
+    place = place_of_other(code, n_others, room.others)
+    return float(room.other_votes[place]) if place >= 0 else 0.0
 
 
 @compiled
@@ -106,63 +176,21 @@ def count_wins(
     layout: Layout, values: FloatArray, sums: FloatArray, panels: Panels, room: VoteRoom, chances: FloatArray
 ) -> None:
     """Do what :func:`winning_chances` says, for plain arrays: add up wins over draws."""
+    stream = room.streams[0]
     for case in range(len(layout.rest_shapes)):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         mentioned = layout.support[layout.support_offsets[case] : layout.support_offsets[case + 1]]
-        flat = layout.n_draws * (layout.support_offsets[case] + case)
-        total, shape = sums[len(sums) - 1], layout.rest_shapes[case]
-        for j in range(size):
-            total -= sums[mentioned[j] + 1] - sums[mentioned[j]]
+        outside = Weights(sums, mentioned, layout.rest_shapes[case])
+        sizes = panels.sizes[panels.seat_offsets[case] : panels.seat_offsets[case + 1]]
+        flat, total = layout.n_draws * (layout.support_offsets[case] + case), sums[len(sums) - 1]
+        for code in mentioned:
+            total -= sums[code + 1] - sums[code]
         for draw in range(layout.n_draws):
-            start(room.streams[0], subkey(subkey(panels.keys[case], JURY), np.uint64(draw)))
-            room.votes[:size] = 0.0
-            n_others, n_urn = 0, 0
-            for seat in range(panels.seat_offsets[case], panels.seat_offsets[case + 1]):
-                vote, left, rest = 1.0 / panels.sizes[seat], 0.0, values[flat + size]
-                room.is_named[:size] = 0
-                for _ in range(panels.sizes[seat]):
-                    left = rest
-                    for j in range(size):
-                        if room.is_named[j] == 0:
-                            left += values[flat + j]
-                    at, chosen = uniform(room.streams[0]) * left, size
-                    for j in range(size):
-                        if room.is_named[j] == 0:
-                            at -= values[flat + j]
-                            if at < 0.0:
-                                chosen = j
-                                break
-                    if chosen < size:
-                        room.is_named[chosen] = 1
-                        room.votes[chosen] += vote
-                    elif rest > 0.0 and total > 0.0:
-                        code = name_other(sums, mentioned, shape, total, n_urn, room.streams[0], room)
-                        room.urn[n_urn] = code
-                        n_urn += 1
-                        place = place_of_other(code, n_others, room)
-                        if place < 0:
-                            place = n_others
-                            room.others[place], room.other_votes[place] = code, 0.0
-                            n_others += 1
-                        room.other_votes[place] += vote
-            best, n_best = 0.0, 0
-            for j in range(size):
-                best = max(best, room.votes[j])
-            for j in range(n_others):
-                best = max(best, room.other_votes[j])
-            for j in range(size):
-                n_best += int(room.votes[j] > best - TIED)
-            for j in range(n_others):
-                n_best += int(room.other_votes[j] > best - TIED)
+            start(stream, subkey(subkey(panels.keys[case], JURY), np.uint64(draw)))
+            n_others = vote(values[flat : flat + size + 1], sizes, outside, total, stream, room)
+            best, n_best = most_votes(room.votes[:size], room.other_votes[:n_others])
             for t in range(panels.target_offsets[case], panels.target_offsets[case + 1]):
-                own = 0.0
-                for j in range(size):
-                    if mentioned[j] == panels.targets[t]:
-                        own = room.votes[j]
-                place = place_of_other(panels.targets[t], n_others, room)
-                if place >= 0:
-                    own = room.other_votes[place]
-                if best > 0.0 and own > best - TIED:
+                if best > 0.0 and votes_of(panels.targets[t], mentioned, n_others, room) > best - TIED:
                     chances[t] += 1.0 / n_best
             flat += size + 1
-    room.streams[0].uniforms += np.uint64(0)  # keeps the array alive while its record is used
+    room.streams[0].uniforms += NONE  # keeps the array alive while its record is used

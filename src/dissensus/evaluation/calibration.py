@@ -19,7 +19,6 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value
-from dissensus.draws import Plausibilities
 from dissensus.evaluation.candidates import candidates, is_informed, refine
 from dissensus.evaluation.held_out import Advance, HeldOut, Resolver, as_it_is, clustered
 from dissensus.evaluation.panel_split import (
@@ -321,7 +320,7 @@ def judged_specs(
         return candidates(study, informed=informed and can_inform())
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
-        if spec.id == "given-draws" or isinstance(spec, Plausibilities) or spec.needs != "rankings":
+        if spec.id == "given-draws" or spec.needs != "rankings":
             raise DissensusError(
                 "this aggregation cannot be judged by annotators who are held out",
                 expected="one that can draw again, from the rankings of the others",
@@ -394,40 +393,30 @@ class Judge:
 
     def _rows(self, bins: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
         """Write the table of scores; the best is the highest of those that are not informed."""
-        weights, clusters = self.pairs.weights, self.pairs.clusters
-        means = [clustered(one, weights, clusters) for one in self.logs]
-        plain = [one.mean if not is_informed(spec) else -math.inf for one, spec in zip(means, self.specs, strict=True)]
-        best = self.logs[int(np.argmax(plain))]
-        rows = []
-        for spec, log, first, mean, fitted, own in zip(
-            self.specs, self.logs, self.firsts, means, self.fits, bins, strict=True
-        ):
-            able = bool(np.isfinite(log).all() and np.isfinite(best).all())
-            difference = clustered(log - best if able else np.full(len(log), np.nan), weights, clusters)
-            opening = clustered(first, weights, clusters)
-            parameters = spec.parameters()
-            rows.append(
-                {
-                    "aggregation": labels_of(self.specs)[len(rows)],
-                    "reliability": parameters.get("reliability"),
-                    "alpha": fitted.get("alpha", _number(parameters.get("alpha"))),
-                    "prior": _word(parameters.get("prior")),
-                    "alpha_fitted": "alpha" in fitted,
-                    "score": mean.mean,
-                    "se": mean.error,
-                    "difference": difference.mean,
-                    "difference_se": 0.0 if log is best else difference.error,
-                    "on_plateau": able and -difference.mean <= max(difference.error, NEGLIGIBLE),
-                    "first_score": opening.mean,
-                    "first_se": opening.error,
-                    "impossible": int(np.count_nonzero(np.isneginf(log))),
-                    "stated": own[-1]["stated"],
-                    "predicted": own[-1]["predicted"],
-                    "confirmed": own[-1]["confirmed"],
-                    "calibration_error": calibration_error(own),
-                }
-            )
-        return tuple(rows)
+        means = [-math.inf if is_informed(spec) else self.score(spec) for spec in self.specs]
+        best = self.logs[int(np.argmax(means))]
+        labels = labels_of(self.specs)
+        return tuple(
+            {"aggregation": label, **_told(spec, self.fits[i]), **self._scored(i, best), **_confirmed(bins[i])}
+            for i, (label, spec) in enumerate(zip(labels, self.specs, strict=True))
+        )
+
+    def _scored(self, place: int, best: FloatArray) -> Row:
+        """Average the scores of an aggregation, and their differences to the best."""
+        log, (weights, clusters) = self.logs[place], (self.pairs.weights, self.pairs.clusters)
+        able = bool(np.isfinite(log).all() and np.isfinite(best).all())
+        whole, first = clustered(log, weights, clusters), clustered(self.firsts[place], weights, clusters)
+        gap = clustered(log - best if able else np.full(len(log), np.nan), weights, clusters)
+        return {
+            "score": whole.mean,
+            "se": whole.error,
+            "difference": gap.mean,
+            "difference_se": gap.error,
+            "on_plateau": able and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "first_score": first.mean,
+            "first_se": first.error,
+            "impossible": int(np.count_nonzero(np.isneginf(log))),
+        }
 
     def _agreements(self, found: Calibration) -> list[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
@@ -487,12 +476,22 @@ def _label(spec: Aggregation, name: str) -> str:
     return name if reliability is None else name.replace(spec.id, f"{spec.id} {reliability:g}", 1)
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
+    """Return the parameters that are swept, as columns."""
+    parameters = spec.parameters()
+    alpha, prior = fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
+    return {
+        "reliability": parameters.get("reliability"),
+        "alpha": float(alpha) if isinstance(alpha, int | float) else None,
+        "prior": prior if isinstance(prior, str) else None,
+        "alpha_fitted": "alpha" in fitted,
+    }
 
 
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _confirmed(bins: Sequence[Row]) -> Row:
+    """Return what all cut panels together came to, as columns."""
+    whole = {name: bins[-1][name] for name in ("stated", "predicted", "confirmed")}
+    return {**whole, "calibration_error": calibration_error(bins)}
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:

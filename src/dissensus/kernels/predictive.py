@@ -157,7 +157,7 @@ def fill_masses(
 @inner
 def mass_behind(values: FloatArray, flat: int, size: int, share: float, is_mentioned: IntArray) -> float:
     """Sum the masses of what a ranking does not mention; ``share`` is that of the rest."""
-    behind = values[flat + size] * share
+    behind = float(values[flat + size]) * share
     for j in range(size):
         if is_mentioned[j] == 0:
             behind += values[flat + j]

@@ -63,7 +63,18 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "Batch", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn", "Evaluation"),
+    *(
+        "Agreement",
+        "Alpha",
+        "Batch",
+        "Calibration",
+        "Certainty",
+        "Comparison",
+        "Diagnostics",
+        "Difference",
+        "Drawn",
+        "Evaluation",
+    ),
     *("Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
@@ -80,6 +91,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
     categories = ds.Categories.from_labels(["low", "high", "low"], said.conditions)
     result = ds.evaluate(said, {"A": predicted}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=8)
     result.save(folder / "results")
+    trust = ds.calibrate(said, ["dirichlet"], draws=8)
+    trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
     model.write_text("case,a,b,c\n0,0.2,0.3,0.5\n1,0.2,0.3,0.5\n", encoding="utf-8")
@@ -104,6 +117,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
             "Evaluation": result,
+            "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
@@ -178,6 +192,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "annotation_certainty": {"plausibilities": drawn, "top": 1, "unranked": "identify", "categories": None}
         | {"via": "top", "advance": None},
         "annotator_agreement": {"annotations": said, "ties": "shared", "within": "ranking"},
+        "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
+        | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
+        | {"advance": None},
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
         | {"advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
@@ -192,6 +209,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
+        "load_calibration": {"directory": folder / "trust"},
         "load_evaluation": {"directory": folder / "results"},
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},

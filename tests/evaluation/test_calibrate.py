@@ -150,7 +150,8 @@ def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
 
 
 def test_progress_counts_every_pair_and_panel() -> None:
-    said, done = simulate_study(n_cases=12, n_conditions=8, seed=2).annotations, []
+    said = simulate_study(n_cases=12, n_conditions=8, seed=2).annotations
+    done: list[int] = []
     calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=done.append)
     assert sum(done) == calibration_steps(said, ["plackett-luce:1,2"], max_pairs=20)
 

@@ -113,7 +113,15 @@ class Calibration(Value):
         return _frame(self.model_rows)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return :attr:`scores`."""
+        """Return :attr:`scores`.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> ds.calibrate(said, ["plackett-luce:1,2"], draws=50).to_frame()["aggregation"].to_list()
+        ['plackett-luce 1', 'plackett-luce 2']
+        """
         return self.scores
 
     @property
@@ -167,7 +175,16 @@ class Calibration(Value):
         return _frame(rows[:-1])
 
     def row_of(self, aggregation: Aggregation) -> Row:
-        """Return the row of :attr:`scores` of one aggregation."""
+        """Return the row of :attr:`scores` of one aggregation.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> found = ds.calibrate(said, ["plackett-luce:1", "majority-vote"], draws=50)
+        >>> found.row_of(ds.MajorityVote())["score"]
+        -inf
+        """
         return self.score_rows[self.specs.index(aggregation)]
 
     def record(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.errors import listing
 from dissensus.evaluation.words import counted
 
 if TYPE_CHECKING:
@@ -19,6 +18,9 @@ SURE = 0.9
 
 FAR = 2.0
 """A gap of more standard errors than this is called one."""
+
+MOST_NAMED = 4
+"""More aggregations that are as good are counted, not named."""
 
 Row = dict[str, Any]
 
@@ -52,7 +54,8 @@ def plateau(found: Calibration) -> str:
     others = [found.score_rows[i] for i in found._order[1:]]
     alike = [row["aggregation"] for row in others if row["on_plateau"]]
     if alike:
-        return f"as good, as far as these annotators can tell (the plateau): {listing(alike)}"
+        more = f" and {len(alike) - MOST_NAMED} others" if len(alike) > MOST_NAMED else ""
+        return f"as good, as far as these annotators can tell (the plateau): {', '.join(alike[:MOST_NAMED])}{more}"
     if not others:
         return "nothing was compared with it"
     gap = f"{-others[0]['difference']:.3f} (standard error {others[0]['difference_se']:.3f})"
@@ -72,7 +75,7 @@ def confirmed(bins: Sequence[Row]) -> str:
     """Say how often high certainty was confirmed.
 
     >>> confirmed([{"n_cases": 50, "stated": 0.95, "predicted": 0.9, "confirmed": 0.88}])
-    'certainty of 0.9 or more (mean 0.95, 50 cases) was confirmed in 0.88 of held-out panels, expected: 0.90'
+    'certainty of 0.9 or more (mean 0.95, 50 cases) was confirmed in 0.88 of held-out panels; 0.90 was expected'
     """
     weights = [row["n_cases"] for row in bins]
     stated, predicted, seen = (
@@ -80,7 +83,7 @@ def confirmed(bins: Sequence[Row]) -> str:
     )
     return (
         f"certainty of {SURE} or more (mean {stated:.2f}, {counted(sum(weights), 'case')}) was confirmed in {seen:.2f} "
-        f"of held-out panels, expected: {predicted:.2f}"
+        f"of held-out panels; {predicted:.2f} was expected"
     )
 
 
@@ -88,12 +91,12 @@ def agreed(whole: Row) -> str:
     """Compare what was expected of held-out panels over all cases with what they said."""
     gap, error = whole["gap"], whole["gap_se"]
     if not math.isfinite(error) or abs(gap) <= FAR * error:
-        verdict = "as expected"
+        verdict = "which fits"
     else:
         verdict = "so it is too sure" if gap > 0 else "so it is too cautious"
     return (
         f"held-out panels agreed with the leading condition in {whole['confirmed']:.2f} of "
-        f"{counted(whole['n_cases'], 'case')}, expected: {whole['predicted']:.2f}, {verdict}"
+        f"{counted(whole['n_cases'], 'case')}; {whole['predicted']:.2f} was expected, {verdict}"
     )
 
 

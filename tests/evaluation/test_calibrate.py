@@ -171,6 +171,30 @@ def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() ->
     assert "agreement with held-out annotators" in repr(result)
 
 
+def test_a_prior_that_models_inform_is_judged_without_those_who_are_held_out() -> None:
+    study = simulate_study(n_cases=200, n_conditions=20, seed=4)
+    models = {"Clover": study.predictions["Clover"]}
+    specs = [PlackettLuce(), PlackettLuce(prior="informed")]
+    result = calibrate(study.annotations, specs, models, draws=100)
+    assert result.best == PlackettLuce()
+    assert result.plateau == (PlackettLuce(),)
+    assert result.labels == ("plackett-luce 1", "panel 1")
+    adjusted, panel = result.scores.rows(named=True)
+    assert panel["score"] > adjusted["score"]
+    assert panel["difference"] > 0
+    rows = {row["estimand"]: row for row in result.models.rows(named=True)}
+    assert abs(rows["panel"]["gap"]) < abs(rows["adjusted"]["gap"]) / 2
+    assert rows["panel"]["observed"] == rows["adjusted"]["observed"]
+    assert "a prior that the models inform (panel 1) raises the score" in repr(result)
+    with pytest.raises(DissensusError, match="needs models"):
+        calibrate(study.annotations, [PlackettLuce(prior="informed")])
+
+
+def test_nothing_to_judge_is_refused() -> None:
+    with pytest.raises(DissensusError, match="nothing to judge"):
+        calibrate(simulated(10), [])
+
+
 def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
     labels, rankings = candidates(simulated(5)), candidates(simulate_study(n_cases=5).annotations)
     assert any(isinstance(spec, Dirichlet) for spec in labels)

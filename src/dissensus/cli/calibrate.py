@@ -118,7 +118,7 @@ def _calibrated(
     from dissensus.evaluation.calibration import calibration_steps
 
     chosen = aggregation or None
-    steps = calibration_steps(study, chosen, informed=bool(models), max_pairs=max_pairs)
+    steps = calibration_steps(study, chosen, models, max_pairs=max_pairs)
     compile_on_first_use()
     with progress_of_cases("holding annotators out", steps) as advance:
         return calibrated(study, chosen, models, max_pairs=max_pairs, refine=refine, advance=advance, **how)
@@ -148,7 +148,7 @@ def score_table(found: Calibration) -> Table:
     order = sorted(found.score_rows, key=lambda row: -float(row["score"]))[:SHOWN]
     rows = [
         (
-            row["aggregation"] + (" *" if row["on_plateau"] else ""),
+            ("* " if row["on_plateau"] else "  ") + row["aggregation"],
             f"{row['score']:.3f}",
             f"{row['difference']:.3f}".replace("-0.000", "0.000"),
             f"{row['difference_se']:.3f}",

@@ -12,15 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, restored_aggregation
+from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
-from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value
-from dissensus.evaluation.candidates import candidates, is_informed, refine
-from dissensus.evaluation.held_out import Advance, HeldOut, Resolver, as_it_is, clustered
+from dissensus.evaluation.candidates import candidates, refine
+from dissensus.evaluation.evaluator import (
+    aligned_models,
+    chosen_aggregations,
+    common_cases,
+    informed_by,
+    is_informed,
+    run_names,
+    why_no_panel,
+)
+from dissensus.evaluation.held_out import Advance, HeldOut, clustered
 from dissensus.evaluation.panel_split import (
     Expected,
     PanelSplit,
@@ -29,6 +38,7 @@ from dissensus.evaluation.panel_split import (
     first_choices,
     first_votes,
 )
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
@@ -299,10 +309,10 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    models = _models(study, predictions or {}, allow_missing=allow_missing)
     said = Annotations.checked(study, "calibrate")
+    models = aligned_models(said, predictions or {}, allow_missing=allow_missing)
     if models:
-        said = said.select([name for name in said.case_names if all(name in one for one in _cases(models))])
+        said = said.select(common_cases(said, models))
     judge = Judge(
         HeldOut.of(said, max_pairs=max_pairs, seed=seed),
         PanelSplit.of(said, max_cases=max_pairs, seed=seed),
@@ -310,7 +320,7 @@ def calibrate(
         {"draws": draws, "seed": seed, "threads": threads},
         advance,
     )
-    for spec in judged_specs(said, aggregations, informed=bool(models)):
+    for spec in judged_specs(said, aggregations, models):
         judge.score(spec)
     if refine:
         judge.refine()
@@ -318,23 +328,25 @@ def calibrate(
 
 
 def calibration_steps(
-    study: Study, aggregations: Sequence[Aggregation | str] | None = None, *, informed: bool = False, max_pairs: int
+    study: Study,
+    aggregations: Sequence[Aggregation | str] | None = None,
+    models: Mapping[str, Predictions] | None = None,
+    *,
+    max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
     said = Annotations.checked(study, "calibrate")
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
     panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
-    return len(judged_specs(said, aggregations, informed=informed)) * (pairs + panels)
+    return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
 
 
 def judged_specs(
-    study: Annotations, aggregations: Sequence[Aggregation | str] | None, *, informed: bool
+    study: Annotations, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
-    from dissensus.evaluation.evaluator import chosen_aggregations
-
     if aggregations is None:
-        return candidates(study, informed=informed and can_inform())
+        return candidates(study, informed=not why_no_panel(study, models))
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
         if spec.id == "given-draws" or spec.needs != "rankings":
@@ -343,6 +355,13 @@ def judged_specs(
                 expected="one that can draw again, from the rankings of the others",
                 got=repr(spec),
             )
+        if is_informed(spec) and not models:
+            raise DissensusError(
+                "the prior 'informed' needs models",
+                expected="predictions, so that it can be fitted without the annotators who are held out",
+            )
+    if not chosen:
+        raise DissensusError("there is nothing to judge", expected="at least one aggregation")
     return chosen
 
 
@@ -360,11 +379,12 @@ class Judge:
     firsts: list[FloatArray] = field(default_factory=list)
     fits: list[dict[str, float]] = field(default_factory=list)
     panels: list[Expected] = field(default_factory=list)
+    priors: dict[int, CasePrior] = field(default_factory=dict)
 
     def score(self, spec: Aggregation) -> float:
         """Return the mean log-probability of held-out rankings; find it if it is not known."""
         if spec not in self.specs:
-            own = {**self.how, "advance": self.advance, "resolve": self._resolver()}
+            own = {**self.how, "advance": self.advance, "resolve": self._resolved}
             logs, firsts, fitted = self.pairs.log_scores(spec, **own)
             self.specs.append(spec)
             self.logs.append(logs)
@@ -373,8 +393,14 @@ class Judge:
             self.panels.append(self.split.expected(spec, self._named, **own))
         return clustered(self.logs[self.specs.index(spec)], self.pairs.weights, self.pairs.clusters).mean
 
-    def _resolver(self) -> Resolver:
-        return resolver(self.models) if self.models else as_it_is
+    def _resolved(self, spec: Aggregation, study: Annotations) -> Aggregation:
+        """Fit a prior that models inform to what is left in a study, which is one of few."""
+        if not is_informed(spec):
+            return spec
+        if id(study) not in self.priors:
+            start = next(iter(self.priors.values()), None)
+            self.priors[id(study)] = informed_prior(study, self.models, start=start)
+        return informed_by(spec, self.priors[id(study)])
 
     @property
     def _named(self) -> dict[str, IntArray]:
@@ -429,7 +455,7 @@ class Judge:
             "se": whole.error,
             "difference": gap.mean,
             "difference_se": gap.error,
-            "on_plateau": able and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "on_plateau": able and not is_informed(self.specs[place]) and -gap.mean <= max(gap.error, NEGLIGIBLE),
             "first_score": first.mean,
             "first_se": first.error,
             "impossible": int(np.count_nonzero(np.isneginf(log))),
@@ -437,12 +463,10 @@ class Judge:
 
     def _agreements(self, found: Calibration) -> list[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
-        from dissensus.evaluation.results import ADJUSTED, AGREEMENT
-
         informed = [i for i, spec in enumerate(self.specs) if is_informed(spec)]
         chosen = {ADJUSTED: found._best} if found._order else {}
         if informed:
-            chosen["panel"] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
+            chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         rows: list[Row] = []
         for number, (model, targets) in enumerate(self._named.items(), start=1):
             rows.append({"model": model, "estimand": AGREEMENT, "aggregation": None, **self._shared(targets)})
@@ -484,13 +508,16 @@ def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     >>> from dissensus import PlackettLuce
     >>> labels_of([PlackettLuce(3), PlackettLuce(1, prior="observed")])
     ('plackett-luce 3 (alpha=fitted, prior=frequency)', 'plackett-luce 1 (alpha=1, prior=observed)')
+    >>> labels_of([PlackettLuce(), PlackettLuce(2, prior="informed")])
+    ('plackett-luce 1', 'panel 2')
     """
-    return tuple(_label(spec, name) for spec, name in zip(specs, distinct_names(specs), strict=True))
+    return tuple(_label(spec, name) for spec, name in zip(specs, run_names(specs), strict=True))
 
 
 def _label(spec: Aggregation, name: str) -> str:
     reliability = spec.parameters().get("reliability")
-    return name if reliability is None else name.replace(spec.id, f"{spec.id} {reliability:g}", 1)
+    head, _, tail = name.partition(" (")
+    return name if reliability is None else f"{head} {reliability:g}" + (f" ({tail}" if tail else "")
 
 
 def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
@@ -584,28 +611,3 @@ def not_a_calibration(place: FilePath) -> str:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"no calibration.json with the format {FORMAT!r}"
     return foreign_entry(place, FILES)
-
-
-# Models -------------------------------------------------------------------------------------------------
-
-
-def _models(
-    study: Study, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
-) -> dict[str, Predictions]:
-    from dissensus.evaluation.evaluator import aligned_models
-
-    return aligned_models(study, predictions, allow_missing=allow_missing) if predictions else {}
-
-
-def _cases(models: Mapping[str, Predictions]) -> list[set[str]]:
-    return [set(model.case_names) for model in models.values()]
-
-
-def can_inform() -> bool:
-    """Tell whether predictions can inform a prior."""
-    return False
-
-
-def resolver(models: Mapping[str, Predictions]) -> Resolver:  # noqa: ARG001
-    """Return what fits a prior that predictions inform to the study of a round."""
-    return as_it_is

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.dirichlet import Dirichlet
@@ -18,9 +17,6 @@ RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 SOME = (0.5, 1.0, 2.0)
 
-INFORMED = "informed"
-"""The prior that predictions inform; it is judged beside the others, but is an estimand of its own."""
-
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -32,7 +28,7 @@ def candidates(study: Annotations, *, informed: bool = False) -> tuple[Aggregati
     (23, 2)
     """
     specs = of_labels(study) if are_labels(study) else of_rankings(study)
-    return (*specs, *(_informed() if informed else ()))
+    return (*specs, *(informed_ones(study) if informed else ()))
 
 
 def are_labels(study: Annotations) -> bool:
@@ -64,14 +60,10 @@ def of_labels(study: Annotations) -> Iterator[Aggregation]:
         yield skilled()
 
 
-def _informed() -> Iterator[Aggregation]:
-    given: Any = INFORMED
-    yield from (PlackettLuce(gamma, prior=given) for gamma in SOME)
-
-
-def is_informed(spec: Aggregation) -> bool:
-    """Tell whether predictions inform the prior."""
-    return getattr(spec, "prior", None) == INFORMED
+def informed_ones(study: Annotations) -> Iterator[Aggregation]:
+    """Let predictions inform the prior; they are judged beside the others, but estimate something of their own."""
+    kind = Dirichlet if study.unranked == "unobserved" else PlackettLuce
+    yield from (kind(gamma, prior="informed") for gamma in SOME)
 
 
 def refine(spec: Aggregation, score: Callable[[Aggregation], float], fitted: dict[str, float]) -> None:

@@ -102,7 +102,7 @@ def agreed(whole: Row) -> str:
 
 def informed(found: Calibration) -> list[str]:
     """Say what predictions add where they inform the prior."""
-    from dissensus.evaluation.candidates import is_informed
+    from dissensus.evaluation.evaluator import is_informed
 
     rows = [row for row, spec in zip(found.score_rows, found.specs, strict=True) if is_informed(spec)]
     if not rows:
@@ -124,7 +124,7 @@ def models(found: Calibration) -> list[str]:
         worst = max(rows, key=lambda row: abs(row["gap"]))
         said.append(
             f"{estimand}: predicted agreement with held-out annotators fits for {held} of "
-            f"{counted(len(rows), 'model')} (90 % intervals); furthest off is {worst['model']}, predicted "
+            f"{counted(len(rows), 'model')} (90\xa0% intervals); furthest off is {worst['model']}, predicted "
             f"{worst['predicted']:.3f}, observed {worst['observed']:.3f}"
         )
     return said

@@ -11,7 +11,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dissensus import Annotations, load_calibration, simulate_study, write_annotations
+from dissensus import (
+    Annotations,
+    PlackettLuce,
+    load_calibration,
+    load_evaluation,
+    simulate_study,
+    write_annotations,
+)
 from dissensus.cli import main
 
 WORDS = ("opinions.csv", "--aggregation", "plackett-luce:1,10", "--draws", "40", "--out", "trust")
@@ -96,3 +103,22 @@ def test_one_annotator_per_case_is_an_error_that_says_what_follows(run: Any) -> 
     assert "no case has opinions of two annotators" in outcome.err
     assert "report the range" in " ".join(outcome.err.split())
     assert not Path("trust").exists()
+
+
+def test_evaluate_lets_held_out_annotators_choose_the_reference_run(
+    run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "dissensus.evaluation.calibration.candidates", lambda *_, **__: (PlackettLuce(2.0), PlackettLuce(20.0))
+    )
+    words = ("opinions.csv", "--predictions", "B=birch.csv", "--draws", "30", "--aggregation", "plackett-luce:1")
+    monkeypatch.setattr(sys, "argv", ["dissensus", "evaluate", *words, "--calibrate", "--out", "results"])
+    main()
+    assert "best: plackett-luce 2" in capsys.readouterr().out
+    result = load_evaluation("results")
+    assert result.calibration is not None
+    assert result.run_label(result.reference) == "plackett-luce 2"
+    page = Path("results/report.html").read_text(encoding="utf-8")
+    assert "Can these numbers be trusted?" in page
+    assert "Held-out panels agreed with the leading condition" in page
+    assert run is not None

@@ -78,7 +78,7 @@ def calibrate(
     options.say_receipt(reading.receipt)
     models = read_models(places, reading.study, said, allow_missing=allow_missing)
     how: dict[str, Any] = {"max_pairs": max_pairs, "draws": draws, "seed": seed, "threads": threads}
-    found = _calibrated(reading.study, aggregation, models, refine=refine, allow_missing=allow_missing, **how)
+    found = calibrated(reading.study, aggregation or None, models, refine=refine, allow_missing=allow_missing, **how)
     found.save(out, overwrite=overwrite)
     show_calibration(found, out)
 
@@ -104,24 +104,23 @@ def read_models(
     return models
 
 
-def _calibrated(
+def calibrated(
     study: Study,
-    aggregation: list[str] | None,
+    aggregations: list[str] | None,
     models: Mapping[str, Predictions],
     *,
-    max_pairs: int,
-    refine: bool,
+    max_pairs: int = 5000,
     **how: Any,
 ) -> Calibration:
+    """Calibrate, and show how far it is."""
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
-    from dissensus.evaluation.calibration import calibrate as calibrated
+    from dissensus.evaluation.calibration import calibrate as judged
     from dissensus.evaluation.calibration import calibration_steps
 
-    chosen = aggregation or None
-    steps = calibration_steps(study, chosen, models, max_pairs=max_pairs)
+    steps = calibration_steps(study, aggregations, models, max_pairs=max_pairs)
     compile_on_first_use()
     with progress_of_cases("holding annotators out", steps) as advance:
-        return calibrated(study, chosen, models, max_pairs=max_pairs, refine=refine, advance=advance, **how)
+        return judged(study, aggregations, models, max_pairs=max_pairs, advance=advance, **how)
 
 
 def show_calibration(found: Calibration, out: Path | None = None) -> None:

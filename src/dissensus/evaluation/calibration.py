@@ -93,6 +93,11 @@ class Calibration(Value):
     model_rows: tuple[Row, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Calibration) and self.record() == other.record()  # in which nothing is nan
+
+    __hash__ = None
+
     @property
     def scores(self) -> pl.DataFrame:
         """A row per aggregation, in the order in which they were given.
@@ -154,10 +159,11 @@ class Calibration(Value):
         Others on the :attr:`plateau` are as good as far as these annotators can tell; where one of them has other
         merits, use it.
         """
-        return self.specs[self._best]
+        return self.specs[self.best_place]
 
     @property
-    def _best(self) -> int:
+    def best_place(self) -> int:
+        """Position of the best among :attr:`specs`."""
         if not self._order:
             raise DissensusError(
                 "no aggregation gives everything that annotators said a chance",
@@ -180,7 +186,7 @@ class Calibration(Value):
         >>> ds.calibrate(said, ["plackett-luce:1"], draws=100).curve()["n_cases"].sum()
         40
         """
-        place = self._best if aggregation is None else self.specs.index(aggregation)
+        place = self.best_place if aggregation is None else self.specs.index(aggregation)
         rows = [row for row in self.split_rows if row["aggregation"] == self.labels[place]]
         return _frame(rows[:-1])
 
@@ -464,7 +470,7 @@ class Judge:
     def _agreements(self, found: Calibration) -> list[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
         informed = [i for i, spec in enumerate(self.specs) if is_informed(spec)]
-        chosen = {ADJUSTED: found._best} if found._order else {}
+        chosen = {ADJUSTED: found.best_place} if found._order else {}
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         rows: list[Row] = []

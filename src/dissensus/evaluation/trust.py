@@ -42,7 +42,7 @@ def sentences(found: Calibration) -> tuple[str, ...]:
 
 def best(found: Calibration) -> str:
     """Name the best."""
-    row = found.score_rows[found._best]
+    row = found.score_rows[found.best_place]
     return (
         f"best: {row['aggregation']}, with a mean log score of {row['score']:.3f} a ranking "
         f"(standard error {row['se']:.3f}, clustered by case)"
@@ -64,7 +64,7 @@ def plateau(found: Calibration) -> str:
 
 def certainty(found: Calibration) -> list[str]:
     """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
-    own = [row for row in found.split_rows if row["aggregation"] == found.labels[found._best]]
+    own = [row for row in found.split_rows if row["aggregation"] == found.labels[found.best_place]]
     *bins, whole = own
     sure = [row for row in bins if row["low"] >= SURE]
     said = [confirmed(sure)] if sure else []

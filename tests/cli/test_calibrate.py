@@ -113,7 +113,9 @@ def test_evaluate_lets_held_out_annotators_choose_the_reference_run(
     )
     words = ("opinions.csv", "--predictions", "B=birch.csv", "--draws", "30", "--aggregation", "plackett-luce:1")
     monkeypatch.setattr(sys, "argv", ["dissensus", "evaluate", *words, "--calibrate", "--out", "results"])
-    main()
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert not leaving.value.code
     assert "best: plackett-luce 2" in capsys.readouterr().out
     result = load_evaluation("results")
     assert result.calibration is not None

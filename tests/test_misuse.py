@@ -63,19 +63,8 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *(
-        "Agreement",
-        "Alpha",
-        "Batch",
-        "Calibration",
-        "Certainty",
-        "Comparison",
-        "Diagnostics",
-        "Difference",
-        "Drawn",
-        "Evaluation",
-    ),
-    *("Plausibilities", "Predicted", "Run"),
+    *("Agreement", "Alpha", "Batch", "Calibration", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn"),
+    *("Evaluation", "Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 

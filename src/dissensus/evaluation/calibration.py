@@ -224,6 +224,7 @@ class Calibration(Value):
             "models": _plain_rows(self.model_rows),
         }
 
+    @checked
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write scores.csv, panel_split.csv, models.csv if there are models, and calibration.json, all or nothing.
 

@@ -116,13 +116,13 @@ def test_held_out_annotators_choose_the_reference_run(found: Calibration, tmp_pa
 
 
 def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = (PlackettLuce(1.0), PlackettLuce(5.0))
+    usual = (PlackettLuce(2.0), PlackettLuce(20.0))
     monkeypatch.setattr("dissensus.evaluation.calibration.candidates", lambda *_, **__: usual)
     study = simulate_study(n_cases=20, n_conditions=6, seed=1)
-    result = evaluate(study.annotations, {}, draws=20, aggregations=["majority-vote"], reference="calibrated")
+    result = evaluate(study.annotations, {}, draws=20, aggregations=["plackett-luce:1"], reference="calibrated")
     assert result.calibration is not None
     assert result.calibration.specs == usual
-    assert result.runs[result.reference].spec == result.calibration.best
+    assert result.runs[result.reference].spec == result.calibration.best == usual[0]
     with pytest.raises(DissensusError, match="reference"):
         evaluate(study.annotations, {}, reference="best")  # type: ignore[arg-type]
 

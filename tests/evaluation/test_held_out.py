@@ -177,6 +177,12 @@ def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
     assert np.isneginf(found[2:4]).tolist() == [is_vote, is_vote]
 
 
+@pytest.mark.parametrize("ranking", [[[0], [1]], [[0, 1]], [[1], [0]]])
+def test_what_has_no_mass_does_not_come_before_what_has_none_either(ranking: Ranking) -> None:
+    found, _ = predictive(MajorityVote(), [[[0]]], [ranking], draws=1)
+    assert np.isneginf(found).all()
+
+
 def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:
     rng = np.random.default_rng(0)
     clusters, weights = np.repeat(np.arange(30), rng.integers(1, 5, size=30)), None

@@ -14,6 +14,7 @@ from dissensus import (
     InverseRank,
     MajorityVote,
     PlackettLuce,
+    PlackettLuceML,
     ProbabilisticInverseRank,
 )
 from dissensus import draws as flow
@@ -179,8 +180,9 @@ def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
 
 @pytest.mark.parametrize("ranking", [[[0], [1]], [[0, 1]], [[1], [0]]])
 def test_what_has_no_mass_does_not_come_before_what_has_none_either(ranking: Ranking) -> None:
-    found, _ = predictive(MajorityVote(), [[[0]]], [ranking], draws=1)
-    assert np.isneginf(found).all()
+    for spec, others in ((MajorityVote(), [[[0]]]), (PlackettLuceML(), [[[0], [1]]])):
+        found, _ = predictive(spec, others, [ranking], draws=1)
+        assert np.isneginf(found).all()
 
 
 def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:

@@ -185,6 +185,12 @@ def test_what_has_no_mass_does_not_come_before_what_has_none_either(ranking: Ran
         assert np.isneginf(found).all()
 
 
+def test_a_first_block_has_the_mass_of_those_that_have_any() -> None:
+    found, first = predictive(MajorityVote(), [[[0]], [[1]]], [[[0, 2]], [[0], [1, 2]]], draws=1)
+    assert np.exp(first) == pytest.approx([0.5, 0.5])
+    assert np.exp(found) == pytest.approx([0.0, 0.5])
+
+
 def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:
     rng = np.random.default_rng(0)
     clusters, weights = np.repeat(np.arange(30), rng.integers(1, 5, size=30)), None

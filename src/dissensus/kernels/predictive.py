@@ -25,6 +25,9 @@ SPLIT = np.uint64(0x5EED)
 
 NONE = np.uint64(0)
 
+LEAST = 1e-300
+"""Stands in for the shapes of a rest that has none, and no mass."""
+
 
 class LeftOut(NamedTuple):
     """Hold one ranking per case, in terms of the draws of the case.
@@ -150,7 +153,7 @@ def fill_masses(
         place = left_out.places[i]
         room.lam[i - first] = values[flat + place] if place >= 0 else rest * room.lam[i - first]
         if i < end_of_first:
-            in_first += values[flat + place] if place >= 0 else rest * left_out.shapes[i] / total
+            in_first += values[flat + place] if place >= 0 else rest * left_out.shapes[i] / max(total, LEAST)
     return in_first
 
 
@@ -201,7 +204,8 @@ def average_probabilities(
         highest, total, in_first = -np.inf, 0.0, 0.0
         for draw in range(layout.n_draws):
             share, log_ratio = float(has_others), 0.0
-            if n_new > 0:
+            room.lam[: last - first] = 0.0
+            if n_new > 0 and left_out.totals[case] > 0.0:
                 start(stream, subkey(subkey(layout.rest_keys[case], SPLIT), np.uint64(draw)))
                 share, log_ratio = split_shares(left_out, case, n_unbiased, has_others, stream, room.lam)
             in_first += fill_masses(values, flat, size, left_out, bounds, left_out.totals[case], room)

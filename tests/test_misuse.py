@@ -63,8 +63,8 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "Batch", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn", "Evaluation"),
-    *("CasePrior", "Plausibilities", "Predicted", "Run"),
+    *("Agreement", "Alpha", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison", "Diagnostics"),
+    *("Difference", "Drawn", "Evaluation", "Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -80,6 +80,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
     categories = ds.Categories.from_labels(["low", "high", "low"], said.conditions)
     result = ds.evaluate(said, {"A": predicted}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=8)
     result.save(folder / "results")
+    trust = ds.calibrate(said, ["dirichlet"], draws=8)
+    trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
     model.write_text("case,a,b,c\n0,0.2,0.3,0.5\n1,0.2,0.3,0.5\n", encoding="utf-8")
@@ -104,12 +106,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
             "Evaluation": result,
+            "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "select": {"cases": ["1"]},
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"], "allow_missing": False},
         "save": {"directory": folder / "again", "overwrite": True},
+        "Calibration.save": {"directory": folder / "trust again", "overwrite": True},
         "Annotations": _parts(said),
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
         | {"unranked": "below"},
@@ -179,6 +183,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "annotation_certainty": {"plausibilities": drawn, "top": 1, "unranked": "identify", "categories": None}
         | {"via": "top", "advance": None},
         "annotator_agreement": {"annotations": said, "ties": "shared", "within": "ranking"},
+        "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
+        | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
+        | {"advance": None},
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
         | {"advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
@@ -186,7 +193,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None}
-        | {"annotators": "fixed", "panel": None},
+        | {"annotators": "fixed", "panel": None, "reference": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},
@@ -194,6 +201,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
+        "load_calibration": {"directory": folder / "trust"},
         "load_evaluation": {"directory": folder / "results"},
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},

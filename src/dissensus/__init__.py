@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.calibration import Calibration as Calibration
+    from dissensus.evaluation.calibration import calibrate as calibrate
+    from dissensus.evaluation.calibration import load_calibration as load_calibration
     from dissensus.evaluation.categories import Categories as Categories
     from dissensus.evaluation.categories import expected_risk as expected_risk
     from dissensus.evaluation.certainty import Certainty as Certainty
@@ -94,6 +97,7 @@ _HOMES = {
     "AverageOverlap": "metrics.overlap",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
+    "Calibration": "evaluation.calibration",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
@@ -141,6 +145,7 @@ _HOMES = {
     "UserMetric": "metrics.user_metric",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
+    "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
     "diagnose": "study.diagnosis",
@@ -148,6 +153,7 @@ _HOMES = {
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
     "krippendorff_alpha": "evaluation.krippendorff",
+    "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",
     "mean_average_overlap": "evaluation.ranking_overlap",
     "pairwise_agreement": "evaluation.agreement",

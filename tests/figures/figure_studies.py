@@ -10,6 +10,7 @@ import numpy as np
 from dissensus import (
     Aggregation,
     Annotations,
+    Calibration,
     MajorityVote,
     Metric,
     NormalInverseGamma,
@@ -17,6 +18,7 @@ from dissensus import (
     ProbabilisticInverseRank,
     Ratings,
     TopKAccuracy,
+    calibrate,
     evaluate,
 )
 from dissensus.evaluation.categories import Categories
@@ -50,13 +52,14 @@ def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int],
 
 @cache
 def usual() -> Evaluation:
-    """Evaluate three models under two aggregations, with categories."""
+    """Evaluate three models under two aggregations, with categories, and what held-out annotators say."""
     aggregations = [
         *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
         ProbabilisticInverseRank(10),
     ]
     metrics = [TopKAccuracy(1), TopKAccuracy(3)]
-    return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES)
+    trust = calibrate(study(), aggregations[:1], draws=40)
+    return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, trust=trust)
 
 
 def case_about(condition: str) -> str:
@@ -75,10 +78,13 @@ def evaluated(
     metrics: Sequence[Metric] | None = None,
     categories: Categories | None = None,
     draws: int = 40,
+    trust: Calibration | None = None,
 ) -> Evaluation:
     models = scores(said.n_cases, n_models)
     chosen = [TopKAccuracy(1)] if metrics is None else metrics
-    return evaluate(said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories)
+    return evaluate(
+        said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories, reference=trust
+    )
 
 
 @cache

@@ -89,8 +89,8 @@ def test_edges_are_drawn(edge: str) -> None:
 )
 def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[str]) -> None:
     found = Plots(edges()[edge])
-    assert set(FIGURES) - set(found.names()) == absent
-    for name in absent:
+    assert set(FIGURES) - set(found.names()) == absent | {"confirmation"}
+    for name in (*absent, "confirmation"):
         with pytest.raises(DissensusError, match=f"no figure '{name}'") as refused:
             found.chart(name)
         assert "an evaluation with" in str(refused.value)
@@ -121,6 +121,18 @@ def test_share_below_agrees_with_the_frame() -> None:
     lines = chart_marks("share_below", Line)
     rows = of_run(usual().certainties(), top=2)
     assert lines[1].y[0] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+
+
+def test_what_was_confirmed_is_drawn_against_what_was_stated_and_expected() -> None:
+    found = usual().calibration
+    assert found is not None
+    expected, stated = chart_marks("confirmation", Points)
+    curve = found.curve()
+    np.testing.assert_allclose(stated.x, curve["stated"])
+    np.testing.assert_allclose(expected.x, curve["predicted"])
+    np.testing.assert_allclose(expected.y, curve["confirmed"])
+    assert expected.low is not None
+    assert (expected.low <= expected.y).all()
 
 
 def test_the_histogram_counts_every_case() -> None:

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dissensus.cli.aggregate import aggregate
+from dissensus.cli.calibrate import calibrate
 from dissensus.cli.certainty import certainty
 from dissensus.cli.compare import compare
 from dissensus.cli.compile import compile_now
@@ -105,6 +106,7 @@ app.command(cls=ListingCommand)(validate)
 app.command(cls=ListingCommand)(convert)
 app.command(cls=ListingCommand)(aggregate)
 app.command(cls=ListingCommand)(certainty)
+app.command(cls=ListingCommand)(calibrate)
 app.command(cls=ListingCommand)(evaluate)
 app.command()(compare)
 app.command()(report)

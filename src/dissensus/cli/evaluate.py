@@ -91,6 +91,9 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Let annotators who are held out choose the reference run.")
+    ] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the tables.")] = True,
     remote_images: Annotated[
         bool, typer.Option("--remote-images", help="Let the report load images of cases from the network.")
@@ -110,6 +113,7 @@ def evaluate(
       dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
       --categories risks.csv --out results
     """
+    from dissensus.cli.calibrate import calibrated
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
@@ -146,8 +150,10 @@ def evaluate(
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
     compile_on_first_use()
-    whether: Any = annotators
     predicted = {name: model.predictions for name, model in models.items()}
+    how: dict[str, Any] = {"seed": seed, "threads": threads, "allow_missing": allow_missing}
+    trust = calibrated(study, None, predicted, **how) if calibrate else None
+    whether: Any = annotators
     n_runs = len(with_panel(study, predicted, chosen, panel)[0])
     again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
     say_cost(again, study.n_cases * n_runs)
@@ -166,6 +172,7 @@ def evaluate(
             level=level,
             annotators=whether,
             panel=panel,
+            reference=trust,
             allow_missing=allow_missing,
             advance=advance,
         )
@@ -243,6 +250,9 @@ def show_results(result: Evaluation, out: Path) -> None:
         show(summary_table(result))
         show(practice_table(result))
     say(repr(result))
+    if result.calibration is not None:
+        for sentence in result.calibration.sentences[1:]:
+            say(f"  {sentence}")
     for warning in result.warnings:
         say(f"  ! {warning}")
     rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""

@@ -14,6 +14,7 @@ from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce, plackett_luce_log_likelihood
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.evaluation.calibration import calibrate
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.certainty import annotation_certainty, certainty_of
 from dissensus.evaluation.evaluator import evaluate
@@ -93,6 +94,11 @@ def ask_for_certainty() -> None:
         annotation_certainty(aggregation.sample(SAID, draws=20), top=2)
 
 
+def hold_out() -> None:
+    """Leave annotators out and cut panels in two."""
+    calibrate(SAID, [Dirichlet()], draws=20)
+
+
 def judge() -> None:
     """Evaluate models by what needs no draws."""
     aggregations = (MajorityVote(), InverseRank())
@@ -111,4 +117,5 @@ EXERCISES = {
     "evaluation": judge,
     "counts": count_opinions,
     "summaries": summarise,
+    "held out": hold_out,
 }

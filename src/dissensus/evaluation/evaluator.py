@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from dissensus.evaluation.calibration import Calibration
 
 TOPS = (1, 2, 3)
 """Numbers of first places whose certainty is found."""
@@ -92,6 +94,7 @@ def evaluate(
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
+    reference: Calibration | Literal["calibrated"] | None = None,
     allow_missing: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -130,6 +133,9 @@ def evaluate(
         Whether to estimate what a large panel of such annotators would say, by a prior that models inform
         (:func:`informed_prior`). By default if there are models and at least 100 annotated cases with two or more
         opinions on average; ``Evaluation.prior.reason`` says why not.
+    reference
+        ``"calibrated"``: annotators who are held out choose the aggregation of the reference run (:func:`calibrate`);
+        or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     advance
@@ -149,6 +155,8 @@ def evaluate(
     models = aligned_models(annotations, predictions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
+    trust = calibration_of(study, models, reference, seed=seed, threads=threads)
+    chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(study, models, chosen, panel)
     prior = fitted_prior(study, models, chosen)
     informed = [informed_by(spec, prior) for spec in chosen]
@@ -202,9 +210,27 @@ def evaluate(
         fits=tuple(outcome.fit for outcome in done),
         prior=prior_record(prior, reason) if models else None,
         shared=None if alone is None else shared_by(alone, design, sampled[0].case_names),
+        calibration=trust,
         level=level,
         seed=seed,
     )
+
+
+def calibration_of(
+    study: Study,
+    models: Mapping[str, Predictions],
+    reference: Calibration | Literal["calibrated"] | None,
+    *,
+    seed: int,
+    threads: int | None,
+) -> Calibration | None:
+    """Return what annotators who are held out say, if they are to choose the reference run."""
+    from dissensus.evaluation.calibration import Calibration, calibrate
+
+    if reference is None or isinstance(reference, Calibration):
+        return reference
+    check_choice("reference", reference, ("calibrated",))
+    return calibrate(study, None, models, seed=seed, threads=threads)
 
 
 def with_panel(

@@ -34,6 +34,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.has_agreement,
+    "a calibration": lambda evaluation: evaluation.calibration is not None,
 }
 """What figures may need, and how to tell whether an evaluation has it."""
 
@@ -180,6 +181,13 @@ class Plots:
             run=self._label(run),
             order=self._category_names,
         )
+
+    @figure("a calibration")
+    def confirmation(self) -> Chart:
+        """Plot certainty from half of the annotators against how often the others confirmed it."""
+        found = self.evaluation.calibration
+        assert found is not None, "checked by the needs of the figure"
+        return certainty_charts.confirmation_curve(found.curve(), run=self._label(None))
 
     @figure("models")
     def estimands(self, metric: str | None = None) -> Chart:

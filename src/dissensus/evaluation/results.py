@@ -44,6 +44,7 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     import polars as pl
 
+    from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
 
@@ -268,6 +269,8 @@ class Evaluation(Value):
         How much each model informs the prior; missing where there is no panel estimate.
     shared
         What single annotators share with the models; missing where opinions are not rankings.
+    calibration
+        What annotators who were held out say, if they chose the reference run; otherwise missing.
     level
         Probability that intervals hold.
     seed
@@ -310,6 +313,7 @@ class Evaluation(Value):
     fits: tuple[FitSums | None, ...] = ()
     prior: PriorRecord | None = None
     shared: Shared | None = None
+    calibration: Calibration | None = None
     level: float = 0.9
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -384,11 +388,14 @@ class Evaluation(Value):
 
     @property
     def reference(self) -> int:
-        """The run that stands for all adjusted ones: reliability 1, else the middle of the sweep.
+        """The run that stands for all adjusted ones: what was calibrated, else reliability 1, else the middle.
 
         What is said about the annotations themselves, such as their certainty, is said about this run, which models
         have no part in.
         """
+        if self.calibration is not None:
+            best = self.calibration.best.record()
+            return next(i for i, run in enumerate(self.runs) if run.spec.record() == best)
         adjusted = [i for i, run in enumerate(self.runs) if run.estimand == ADJUSTED] or range(len(self.runs))
         first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
         return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])

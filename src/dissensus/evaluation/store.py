@@ -31,6 +31,7 @@ from dissensus.core.output import directory_written_whole, foreign_entry, write_
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.batches import EDGES
+from dissensus.evaluation.calibration import Calibration, restored_calibration
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
@@ -223,6 +224,7 @@ def _described(evaluation: Evaluation) -> Described:
         "annotators": [None if one is None else _spread_settings(one) for one in evaluation.annotators],
         "fits": [one is not None for one in evaluation.fits],
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
+        "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "shared": evaluation.shared is not None,
         "shared_annotators": _spread_settings(evaluation.shared.annotators)
         if evaluation.shared is not None and evaluation.shared.annotators is not None
@@ -374,6 +376,7 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
         ),
         prior=_restored_prior(described.get("prior")),
         shared=_restored_shared(described, arrays),
+        calibration=_restored_calibration(described.get("calibration")),
         level=described["level"],
         seed=described["seed"],
         versions=described["versions"],
@@ -452,6 +455,10 @@ def _restored_prior(described: Described | None) -> PriorRecord | None:
         return None
     lists = {name: tuple(described[name]) for name in ("models", "concentrations", "warnings")}
     return PriorRecord(reason=described["reason"], **lists)
+
+
+def _restored_calibration(described: Described | None) -> Calibration | None:
+    return None if described is None else restored_calibration(described)
 
 
 def _restored_findings(arrays: Arrays, run: int) -> Findings:

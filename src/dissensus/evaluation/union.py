@@ -30,6 +30,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
     for setting in SETTINGS:
         _check_alike(setting, getattr(one, setting), getattr(other, setting))
+    _check_alike("calibration", *(each.calibration and each.calibration.record() for each in (one, other)))
     _check_independent(one.runs)
     check_names("case", (*one.case_names, *other.case_names))
     return replace(

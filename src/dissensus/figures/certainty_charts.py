@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 BINS = 25
+SPREAD = 1.645
+"""Half the width of a 90 % interval, in standard errors."""
 
 
 def run_of(rows: pl.DataFrame) -> str:
@@ -116,6 +118,28 @@ def reliabilities(known: list[float | None]) -> Axis:
 
 def _share_below(rows: pl.DataFrame, threshold: float) -> float:
     return float(np.mean(is_uncertain(rows["certainty"].to_numpy(), threshold))) if len(rows) else float("nan")
+
+
+def confirmation_curve(curve: pl.DataFrame, *, run: str) -> Chart:
+    """Plot what was stated, and what was expected of panels of their size, against what held-out panels confirmed."""
+    confirmed, error = curve["confirmed"].to_numpy(), np.nan_to_num(curve["confirmed_se"].to_numpy())
+    marks: list[Line | Points] = [Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), dash=2)]
+    for place, (column, name) in enumerate((("predicted", "expected of such panels"), ("stated", "certainty"))):
+        texts = tuple(
+            f"certainty {low:g} to {high:g}: {n:,} cases\n{name}: {x:.2f}\nconfirmed: {y:.2f}"
+            for low, high, n, x, y in curve.select("low", "high", "n_cases", column, "confirmed").iter_rows()
+        )
+        low, high = np.maximum(confirmed - SPREAD * error, 0.0), np.minimum(confirmed + SPREAD * error, 1.0)
+        marks.append(
+            Points(curve[column].to_numpy(), confirmed, name, theme.hue(place), place, low=low, high=high, texts=texts)
+        )
+    panel = Pane(tuple(marks), Axis("stated", (0, 1.02)), Axis("confirmed by held-out panels", (0, 1.02)))
+    caption = (
+        "Each point is a bin of cases: half of the annotators of a case say how certain its first condition is, and "
+        "the others say whether it won; bars are 90 % intervals. Small panels are a lottery even where certainty is "
+        "right, so it is what is expected of panels of their size that should lie on the dotted line."
+    )
+    return Chart(f"Certainty and what held-out annotators said, under {run}", (panel,), caption, height=420)
 
 
 def categories_against_conditions(

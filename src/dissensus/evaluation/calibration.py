@@ -1,0 +1,620 @@
+"""How much to trust the annotators: opinions that were held out decide."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.aggregation.base import Aggregation, restored_aggregation
+from dissensus.aggregation.case_prior import CasePrior, informed_prior
+from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_count, check_seed
+from dissensus.core.errors import DissensusError
+from dissensus.core.output import directory_written_whole, foreign_entry
+from dissensus.core.value import Value
+from dissensus.evaluation.candidates import candidates, refine
+from dissensus.evaluation.evaluator import (
+    aligned_models,
+    chosen_aggregations,
+    common_cases,
+    informed_by,
+    is_informed,
+    run_names,
+    why_no_panel,
+)
+from dissensus.evaluation.held_out import Advance, HeldOut, clustered
+from dissensus.evaluation.panel_split import (
+    Expected,
+    PanelSplit,
+    bins_of,
+    calibration_error,
+    first_choices,
+    first_votes,
+)
+from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
+from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import ArrayLike
+
+FORMAT, VERSION = "dissensus calibration", 1
+"""What ``calibration.json`` says it is, and the version of its schema."""
+
+FILES = ("calibration.json", "scores.csv", "panel_split.csv", "models.csv")
+DRAWS = 400
+"""Draws per case: measured to be enough for a score to two digits."""
+
+NEGLIGIBLE = 0.01
+"""Scores closer than this count as equal: one percent of the probability of a ranking, and what draws leave open."""
+
+Z = 1.6448536269514722
+"""Half the width of a 90 % interval, in standard errors."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Value):
+    """What held-out annotators say about aggregations.
+
+    Attributes
+    ----------
+    specs
+        The aggregations that were judged.
+    score_rows, split_rows, model_rows
+        The rows of :attr:`scores`, :attr:`panel_split` and :attr:`models`.
+    counts
+        Numbers of pairs, cases and cut panels, draws, and the seed.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.simulate_study(n_cases=40, n_conditions=6, seed=1).annotations
+    >>> found = ds.calibrate(said, ["plackett-luce:1,10", "inverse-rank"], draws=100)
+    >>> found.best.reliability, found.scores["impossible"].to_list()[:2]
+    (1.0, [0, 0])
+    >>> found.scores.columns[:4]
+    ['aggregation', 'reliability', 'alpha', 'prior']
+    """
+
+    specs: tuple[Aggregation, ...]
+    score_rows: tuple[Row, ...]
+    split_rows: tuple[Row, ...]
+    model_rows: tuple[Row, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Calibration) and self.record() == other.record()  # in which nothing is nan
+
+    __hash__ = None
+
+    @property
+    def scores(self) -> pl.DataFrame:
+        """A row per aggregation, in the order in which they were given.
+
+        ``score``: mean log-probability of a held-out ranking, ``se``: its standard error, clustered by case.
+        ``difference``, ``difference_se``: to the best, paired. ``first_score``, ``first_se``: the same for the first
+        choice alone. ``impossible``: pairs in which what was said had no chance at all. ``on_plateau``: within one
+        paired standard error of the best, or within 0.01 of it. ``calibration_error``: mean distance between predicted
+        and confirmed agreement with held-out panels; ``stated`` and ``confirmed`` are means over cases.
+        """
+        return _frame(self.score_rows)
+
+    @property
+    def panel_split(self) -> pl.DataFrame:
+        """A row per aggregation and bin of certainty, and one per aggregation for all cases (``low`` 0, ``high`` 1).
+
+        ``stated``: certainty from half of the annotators. ``predicted``: chance to win in a panel as large as the
+        other half, simulated. ``confirmed``: how often it did win; ``gap``: predicted minus confirmed.
+        """
+        return _frame(self.split_rows)
+
+    @property
+    def models(self) -> pl.DataFrame:
+        """A row per model and estimand: predicted against observed agreement with held-out panels; maybe empty.
+
+        ``low`` and ``high`` bound predicted minus observed by a 90 % interval; zero inside speaks for the prediction.
+        """
+        return _frame(self.model_rows)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return :attr:`scores`.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> ds.calibrate(said, ["plackett-luce:1,2"], draws=50).to_frame()["aggregation"].to_list()
+        ['plackett-luce 1', 'plackett-luce 2']
+        """
+        return self.scores
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What tables call the aggregations."""
+        return labels_of(self.specs)
+
+    @property
+    def _order(self) -> list[int]:
+        """Positions of the aggregations that gave everything a chance, the best first; informed ones apart."""
+        able = [i for i, row in enumerate(self.score_rows) if math.isfinite(row["score"])]
+        return sorted(
+            (i for i in able if not is_informed(self.specs[i])), key=lambda i: -float(self.score_rows[i]["score"])
+        )
+
+    @property
+    def best(self) -> Aggregation:
+        """The aggregation with the highest score, without those that predictions inform; :func:`evaluate` takes it.
+
+        Others on the :attr:`plateau` are as good as far as these annotators can tell; where one of them has other
+        merits, use it.
+        """
+        return self.specs[self.best_place]
+
+    @property
+    def best_place(self) -> int:
+        """Position of the best among :attr:`specs`."""
+        if not self._order:
+            raise DissensusError(
+                "no aggregation gives everything that annotators said a chance",
+                advice="judge one with a prior on all conditions, such as plackett-luce",
+            )
+        return self._order[0]
+
+    @property
+    def plateau(self) -> tuple[Aggregation, ...]:
+        """The aggregations within one paired standard error of the best (or within 0.01 of it), the best first."""
+        return tuple(self.specs[i] for i in self._order if self.score_rows[i]["on_plateau"])
+
+    def curve(self, aggregation: Aggregation | None = None) -> pl.DataFrame:
+        """Return stated against confirmed for one aggregation, by default the best; without the row of all cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=40, n_conditions=6, seed=1).annotations
+        >>> ds.calibrate(said, ["plackett-luce:1"], draws=100).curve()["n_cases"].sum()
+        40
+        """
+        place = self.best_place if aggregation is None else self.specs.index(aggregation)
+        rows = [row for row in self.split_rows if row["aggregation"] == self.labels[place]]
+        return _frame(rows[:-1])
+
+    def row_of(self, aggregation: Aggregation) -> Row:
+        """Return the row of :attr:`scores` of one aggregation.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> found = ds.calibrate(said, ["plackett-luce:1", "majority-vote"], draws=50)
+        >>> found.row_of(ds.MajorityVote())["score"]
+        -inf
+        """
+        return self.score_rows[self.specs.index(aggregation)]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON; numbers that are not finite are missing.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> found = ds.calibrate(said, ["plackett-luce:1", "inverse-rank"], draws=50)
+        >>> restored_calibration(found.record()).record() == found.record()
+        True
+        """
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "counts": dict(self.counts),
+            "aggregations": [spec.record() for spec in self.specs],
+            "scores": _plain_rows(self.score_rows),
+            "panel_split": _plain_rows(self.split_rows),
+            "models": _plain_rows(self.model_rows),
+        }
+
+    @checked
+    def save(self, directory: Path, *, overwrite: bool = False) -> None:
+        """Write scores.csv, panel_split.csv, models.csv if there are models, and calibration.json, all or nothing.
+
+        Examples
+        --------
+        >>> import dissensus as ds, tempfile, pathlib
+        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.calibrate(said, ["plackett-luce:1"], draws=50).save(f"{folder}/trust")
+        ...     sorted(place.name for place in pathlib.Path(folder, "trust").iterdir())
+        ['calibration.json', 'panel_split.csv', 'scores.csv']
+        """
+        with directory_written_whole(directory, overwrite=overwrite, foreign=not_a_calibration) as place:
+            for name, table in (("scores", self.scores), ("panel_split", self.panel_split), ("models", self.models)):
+                if table.height:
+                    table.write_csv(place / f"{name}.csv")
+            text = json.dumps(self.record(), indent=1, ensure_ascii=False)
+            (place / "calibration.json").write_text(f"{text}\n", encoding="utf-8")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it comes to, in plain sentences."""
+        from dissensus.evaluation.trust import sentences
+
+        return sentences(self)
+
+    def __repr__(self) -> str:
+        first, *others = self.sentences
+        return "\n".join([first, *(f"  {sentence}" for sentence in others)])
+
+
+@checked
+def calibrate(
+    study: Study,
+    aggregations: Sequence[Aggregation | str] | None = None,
+    predictions: Mapping[str, ArrayLike | Predictions] | None = None,
+    *,
+    max_pairs: int = 5000,
+    draws: int = DRAWS,
+    seed: int = 0,
+    threads: int | None = None,
+    refine: bool = False,
+    allow_missing: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> Calibration:
+    """Let annotators who were held out decide how much annotators are to be trusted, and by which aggregation.
+
+    Every annotator is left out in turn, and the opinions of the others on the same case say how likely their ranking
+    was: an aggregation that trusts too much is surprised too often, one that trusts too little knows less than it
+    could. Panels are also cut in two, to see whether certainty from one half is confirmed by the other.
+
+    Parameters
+    ----------
+    study
+        Rankings, of which some cases have those of two annotators or more.
+    aggregations
+        Specs or their text such as ``"plackett-luce:1,3"``. By default, Plackett-Luce by reliability and strength of
+        the prior, and inverse ranks; for single labels, counts (and Dawid-Skene where annotators have names).
+    predictions
+        As in :func:`evaluate`; the agreement of every model with held-out panels is predicted and compared.
+    max_pairs
+        How many annotators are left out at most, by cases taken at random.
+    draws, seed, threads
+        As in :meth:`Aggregation.sample`.
+    refine
+        Search on around the best: finer steps of reliability, then of alpha.
+    allow_missing
+        Leave cases out that some model lacks, instead of refusing.
+    advance
+        Told the number of pairs and panels done; see :func:`calibration_steps`.
+
+    Returns
+    -------
+    :class:`Calibration`, whose ``best`` is an aggregation for :func:`evaluate`.
+
+    Notes
+    -----
+    The score of a pair is the logarithm of the mean over draws of the Plackett-Luce probability of the ranking, which
+    counts once, ties standing for all orders within. Conditions that the others did not mention have their share of
+    the rest, integrated over how it splits. Standard errors let the pairs of a case (of a group of cases, where there
+    are groups) depend on each other. What is learned from all cases is learned without the opinions that it judges.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.simulate_study(n_cases=60, n_conditions=6, seed=1).annotations
+    >>> ds.calibrate(said, ["plackett-luce:1,30"], draws=100).best.reliability
+    1.0
+    """
+    check_count(max_pairs=max_pairs, draws=draws)
+    check_seed(seed)
+    said = Annotations.checked(study, "calibrate")
+    models = aligned_models(said, predictions or {}, allow_missing=allow_missing)
+    if models:
+        said = said.select(common_cases(said, models))
+    judge = Judge(
+        HeldOut.of(said, max_pairs=max_pairs, seed=seed),
+        PanelSplit.of(said, max_cases=max_pairs, seed=seed),
+        models,
+        {"draws": draws, "seed": seed, "threads": threads},
+        advance,
+    )
+    for spec in judged_specs(said, aggregations, models):
+        judge.score(spec)
+    if refine:
+        judge.refine()
+    return judge.calibration()
+
+
+def calibration_steps(
+    study: Study,
+    aggregations: Sequence[Aggregation | str] | None = None,
+    models: Mapping[str, Predictions] | None = None,
+    *,
+    max_pairs: int,
+) -> int:
+    """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
+    said = Annotations.checked(study, "calibrate")
+    pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
+    panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
+    return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
+
+
+def judged_specs(
+    study: Annotations, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
+) -> tuple[Aggregation, ...]:
+    """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
+    if aggregations is None:
+        return candidates(study, informed=not why_no_panel(study, models))
+    chosen = chosen_aggregations(aggregations)
+    for spec in chosen:
+        if spec.id == "given-draws" or spec.needs != "rankings":
+            raise DissensusError(
+                "this aggregation cannot be judged by annotators who are held out",
+                expected="one that can draw again, from the rankings of the others",
+                got=repr(spec),
+            )
+        if is_informed(spec) and not models:
+            raise DissensusError(
+                "the prior 'informed' needs models",
+                expected="predictions, so that it can be fitted without the annotators who are held out",
+            )
+    if not chosen:
+        raise DissensusError("there is nothing to judge", expected="at least one aggregation")
+    return chosen
+
+
+@dataclass(eq=False)
+class Judge:
+    """Score aggregations one after the other, and remember them."""
+
+    pairs: HeldOut
+    split: PanelSplit
+    models: Mapping[str, Predictions]
+    how: dict[str, Any]
+    advance: Advance
+    specs: list[Aggregation] = field(default_factory=list)
+    logs: list[FloatArray] = field(default_factory=list)
+    firsts: list[FloatArray] = field(default_factory=list)
+    fits: list[dict[str, float]] = field(default_factory=list)
+    panels: list[Expected] = field(default_factory=list)
+    priors: dict[int, CasePrior] = field(default_factory=dict)
+
+    def score(self, spec: Aggregation) -> float:
+        """Return the mean log-probability of held-out rankings; find it if it is not known."""
+        if spec not in self.specs:
+            own = {**self.how, "advance": self.advance, "resolve": self._resolved}
+            logs, firsts, fitted = self.pairs.log_scores(spec, **own)
+            self.specs.append(spec)
+            self.logs.append(logs)
+            self.firsts.append(firsts)
+            self.fits.append(fitted)
+            self.panels.append(self.split.expected(spec, self._named, **own))
+        return clustered(self.logs[self.specs.index(spec)], self.pairs.weights, self.pairs.clusters).mean
+
+    def _resolved(self, spec: Aggregation, study: Annotations) -> Aggregation:
+        """Fit a prior that models inform to what is left in a study, which is one of few."""
+        if not is_informed(spec):
+            return spec
+        if id(study) not in self.priors:
+            start = next(iter(self.priors.values()), None)
+            self.priors[id(study)] = informed_prior(study, self.models, start=start)
+        return informed_by(spec, self.priors[id(study)])
+
+    @property
+    def _named(self) -> dict[str, IntArray]:
+        """What every model puts first on the cases whose panels are cut."""
+        names = [self.split.study.case_names[case] for case in self.split.cases]
+        return {model: first_choices(said, names) for model, said in self.models.items()}
+
+    def refine(self) -> None:
+        """Search on around the best."""
+        means = [self.score(spec) if not is_informed(spec) else -math.inf for spec in self.specs]
+        best = int(np.argmax(means))
+        if math.isfinite(means[best]):
+            refine(self.specs[best], self.score, self.fits[best])
+
+    def calibration(self) -> Calibration:
+        """Put everything into tables."""
+        labels = labels_of(self.specs)
+        bins = [bins_of(found, self.split) for found in self.panels]
+        scored = self._rows(bins)
+        rows = tuple({"aggregation": label, **row} for label, found in zip(labels, bins, strict=True) for row in found)
+        found = Calibration(tuple(self.specs), scored, rows, (), self._counts())
+        return Calibration(found.specs, scored, rows, tuple(self._agreements(found)), found.counts)
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            "pairs": self.pairs.n_pairs,
+            "cases": len(np.unique(self.pairs.cases)),
+            "clusters": len(np.unique(self.pairs.clusters)),
+            "panels": len(self.split.cases),
+            "draws": self.how["draws"],
+            "seed": self.how["seed"],
+        }
+
+    def _rows(self, bins: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
+        """Write the table of scores; the best is the highest of those that are not informed."""
+        means = [-math.inf if is_informed(spec) else self.score(spec) for spec in self.specs]
+        best = self.logs[int(np.argmax(means))]
+        labels = labels_of(self.specs)
+        return tuple(
+            {"aggregation": label, **_told(spec, self.fits[i]), **self._scored(i, best), **_confirmed(bins[i])}
+            for i, (label, spec) in enumerate(zip(labels, self.specs, strict=True))
+        )
+
+    def _scored(self, place: int, best: FloatArray) -> Row:
+        """Average the scores of an aggregation, and their differences to the best."""
+        log, (weights, clusters) = self.logs[place], (self.pairs.weights, self.pairs.clusters)
+        able = bool(np.isfinite(log).all() and np.isfinite(best).all())
+        whole, first = clustered(log, weights, clusters), clustered(self.firsts[place], weights, clusters)
+        gap = clustered(log - best if able else np.full(len(log), np.nan), weights, clusters)
+        return {
+            "score": whole.mean,
+            "se": whole.error,
+            "difference": gap.mean,
+            "difference_se": gap.error,
+            "on_plateau": able and not is_informed(self.specs[place]) and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "first_score": first.mean,
+            "first_se": first.error,
+            "impossible": int(np.count_nonzero(np.isneginf(log))),
+        }
+
+    def _agreements(self, found: Calibration) -> list[Row]:
+        """Compare what was predicted of every model with what it was, by every estimand."""
+        informed = [i for i, spec in enumerate(self.specs) if is_informed(spec)]
+        chosen = {ADJUSTED: found.best_place} if found._order else {}
+        if informed:
+            chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
+        rows: list[Row] = []
+        for number, (model, targets) in enumerate(self._named.items(), start=1):
+            rows.append({"model": model, "estimand": AGREEMENT, "aggregation": None, **self._shared(targets)})
+            for estimand, place in chosen.items():
+                own = self.panels[place]
+                compared = self._compared(own.predicted[number], own.confirmed[number])
+                rows.append({"model": model, "estimand": estimand, "aggregation": found.labels[place], **compared})
+        return rows
+
+    def _shared(self, targets: IntArray) -> Row:
+        """Compare shares of single annotators: in the first halves, and in the second."""
+        split = self.split
+        return self._compared(
+            split.shares(first_votes(split.study, split.first), targets), split.shares(split.votes, targets)
+        )
+
+    def _compared(self, predicted: FloatArray, observed: FloatArray) -> Row:
+        weights, clusters = self.split.weights, self.split.clusters
+        expected, seen = clustered(predicted, weights, clusters), clustered(observed, weights, clusters)
+        gap = clustered(predicted - observed, weights, clusters)
+        return {
+            "n_cases": len(observed),
+            "predicted": expected.mean,
+            "observed": seen.mean,
+            "observed_se": seen.error,
+            "gap": gap.mean,
+            "gap_se": gap.error,
+            "low": gap.mean - Z * gap.error,
+            "high": gap.mean + Z * gap.error,
+        }
+
+
+# Names and plain values ---------------------------------------------------------------------------------
+
+
+def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
+    """Name aggregations: the id, the reliability, and the parameters in which those of one id differ.
+
+    >>> from dissensus import PlackettLuce
+    >>> labels_of([PlackettLuce(3), PlackettLuce(1, prior="observed")])
+    ('plackett-luce 3 (alpha=fitted, prior=frequency)', 'plackett-luce 1 (alpha=1, prior=observed)')
+    >>> labels_of([PlackettLuce(), PlackettLuce(2, prior="informed")])
+    ('plackett-luce 1', 'panel 2')
+    """
+    return tuple(_label(spec, name) for spec, name in zip(specs, run_names(specs), strict=True))
+
+
+def _label(spec: Aggregation, name: str) -> str:
+    reliability = spec.parameters().get("reliability")
+    head, _, tail = name.partition(" (")
+    return name if reliability is None else f"{head} {reliability:g}" + (f" ({tail}" if tail else "")
+
+
+def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
+    """Return the parameters that are swept, as columns."""
+    parameters = spec.parameters()
+    alpha, prior = fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
+    return {
+        "reliability": parameters.get("reliability"),
+        "alpha": float(alpha) if isinstance(alpha, int | float) else None,
+        "prior": prior if isinstance(prior, str) else None,
+        "alpha_fitted": "alpha" in fitted,
+    }
+
+
+def _confirmed(bins: Sequence[Row]) -> Row:
+    """Return what all cut panels together came to, as columns."""
+    whole = {name: bins[-1][name] for name in ("stated", "predicted", "confirmed")}
+    return {**whole, "calibration_error": calibration_error(bins)}
+
+
+def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+def _plain_rows(rows: Sequence[Row]) -> list[Row]:
+    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def restored_calibration(record: Mapping[str, Any]) -> Calibration:
+    """Make a calibration from its record."""
+    if record.get("format") != FORMAT or record.get("version") != VERSION:
+        raise DissensusError(
+            "this is not a calibration that can be read",
+            expected=f"{FORMAT}, version {VERSION}",
+            got=f"{record.get('format')}, version {record.get('version')}",
+        )
+    return Calibration(
+        tuple(restored_aggregation(one) for one in record["aggregations"]),
+        tuple(_with_infinity(row) for row in record["scores"]),
+        tuple(_with_nan(row) for row in record["panel_split"]),
+        tuple(_with_nan(row) for row in record["models"]),
+        record["counts"],
+    )
+
+
+def _with_infinity(row: Row) -> Row:
+    """Put back what JSON cannot hold: scores of what has no chance are minus infinity."""
+    lost = {name: -math.inf for name in ("score", "first_score") if row[name] is None}
+    return _with_nan({**row, **lost})
+
+
+def _with_nan(row: Row) -> Row:
+    optional = ("aggregation", "reliability", "alpha", "prior")
+    return {name: math.nan if value is None and name not in optional else value for name, value in row.items()}
+
+
+@checked
+def load_calibration(directory: Path) -> Calibration:
+    """Read back what :meth:`Calibration.save` wrote.
+
+    Examples
+    --------
+    >>> import dissensus as ds, tempfile
+    >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+    >>> found = ds.calibrate(said, ["plackett-luce:1,2"], draws=50)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found.save(f"{folder}/trust")
+    ...     ds.load_calibration(f"{folder}/trust").best == found.best
+    True
+    """
+    from dissensus.core.files import checked_path, open_source
+
+    record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
+    if not isinstance(record, Mapping):
+        raise DissensusError("this is not a calibration", where=str(directory))
+    return restored_calibration(record)
+
+
+def not_a_calibration(place: FilePath) -> str:
+    """Say what in a directory must not be lost; nothing if it holds a calibration and nothing else."""
+    try:
+        record = json.loads((place / "calibration.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return f"no calibration.json with the format {FORMAT!r}"
+    return foreign_entry(place, FILES)

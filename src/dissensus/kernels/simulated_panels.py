@@ -1,0 +1,196 @@
+"""Panels of annotators, drawn from the plausibilities: how often a condition would win among their first choices.
+
+An annotator names a first block of the size that was seen, without replacement and in proportion to the plausibilities;
+the block shares one vote. Conditions that nobody mentioned share the rest mass by a Dirichlet distribution, which is
+integrated out: whoever names one of them names one that was named before in proportion to how often that was, and
+otherwise one in proportion to the shapes (Polya's urn).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
+from dissensus.kernels.rest import Weights, next_condition
+
+JURY = np.uint64(0xA11)
+"""Number of the random stream of panels, beside those of the draws."""
+
+NONE = np.uint64(0)
+
+TIED = 1e-9
+"""Votes closer than this are as many."""
+
+
+class Panels(NamedTuple):
+    """Say who sits on the panel of each case, and whose chance to win is wanted.
+
+    Attributes
+    ----------
+    seat_offsets : (n_cases + 1,)
+        From cases to annotators.
+    sizes : (n_seats,)
+        How many conditions each of them names first, tied.
+    target_offsets : (n_cases + 1,)
+        From cases to conditions whose chance is wanted.
+    targets : (n_targets,)
+        Their codes.
+    keys : (n_cases,)
+        Keys of the random streams.
+    """
+
+    seat_offsets: IntArray
+    sizes: IntArray
+    target_offsets: IntArray
+    targets: IntArray
+    keys: Keys
+
+
+class VoteRoom(NamedTuple):
+    """Hold the votes of one panel: of the support, and of the conditions outside it in the order they are named."""
+
+    streams: Streams
+    votes: FloatArray
+    is_named: IntArray
+    others: IntArray
+    other_votes: FloatArray
+    urn: IntArray
+
+
+def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> FloatArray:
+    """Return how often each target wins, averaged over draws, shape (n_targets,); those who tie share the win."""
+    chances = np.zeros(len(panels.targets))
+    widest = int(np.diff(layout.support_offsets).max(initial=0))
+    named = np.add.reduceat(panels.sizes, panels.seat_offsets[:-1]) if len(panels.sizes) else np.zeros(1, np.int64)
+    most = int(named.max(initial=0)) + 1
+    weights = layout.rest_sums if len(layout.rest_sums) else np.arange(layout.n_conditions + 1, dtype=np.float64)
+    room = VoteRoom(
+        new_streams(),
+        np.empty(widest),
+        np.zeros(widest, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.empty(most),
+        np.empty(most, dtype=np.int64),
+    )
+    seats, sizes, offsets, targets = (plain(part) for part in panels[:4])
+    own = Panels(seats, sizes, offsets, targets, plain(panels.keys))
+    count_wins(layout, plain(values), plain(weights), own, room, chances)
+    return chances / layout.n_draws
+
+
+@inner
+def name_other(
+    sums: FloatArray, mentioned: IntArray, shape: float, total: float, n_urn: int, stream: Stream, urn: IntArray
+) -> int:
+    """Name a condition outside the support: one that is in the urn, or one by its shape."""
+    at = uniform(stream) * (shape * total + n_urn)
+    if at < n_urn:
+        return int(urn[int(at)])
+    code, _ = next_condition(uniform(stream) * total, sums, mentioned, len(mentioned))
+    return code
+
+
+@inner
+def place_of_other(code: int, n_others: int, others: IntArray) -> int:
+    """Find a condition among those outside the support that were named; -1 if it was not."""
+    for j in range(n_others):
+        if others[j] == code:
+            return j
+    return -1
+
+
+@inner
+def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
+    """Choose a condition of the support that is not named yet, or the rest, in proportion to their masses."""
+    size = len(masses) - 1
+    left = masses[size]
+    for j in range(size):
+        if is_named[j] == 0:
+            left += masses[j]
+    at = uniform(stream) * left
+    for j in range(size):
+        if is_named[j] == 0:
+            at -= masses[j]
+            if at < 0.0:
+                return j
+    return size
+
+
+@inner
+def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom) -> int:
+    """Let a panel vote; return how many conditions outside the support it names."""
+    size, n_others, n_urn = len(masses) - 1, 0, 0
+    room.votes[:size] = 0.0
+    for seat in range(len(sizes)):
+        room.is_named[:size] = 0
+        for _ in range(sizes[seat]):
+            chosen = choose(masses, room.is_named, stream)
+            if chosen < size:
+                room.is_named[chosen] = 1
+                room.votes[chosen] += 1.0 / sizes[seat]
+            elif masses[size] > 0.0 and total > 0.0:
+                code = name_other(outside.sums, outside.mentioned, outside.shape, total, n_urn, stream, room.urn)
+                room.urn[n_urn] = code
+                n_urn += 1
+                place = place_of_other(code, n_others, room.others)
+                if place < 0:
+                    place = n_others
+                    room.others[place], room.other_votes[place] = code, 0.0
+                    n_others += 1
+                room.other_votes[place] += 1.0 / sizes[seat]
+    return n_others
+
+
+@inner
+def most_votes(votes: FloatArray, others: FloatArray) -> tuple[float, int]:
+    """Return the largest number of votes, and how many conditions have it."""
+    best, n_best = 0.0, 0
+    for own in votes:
+        best = max(best, own)
+    for own in others:
+        best = max(best, own)
+    for own in votes:
+        n_best += int(own > best - TIED)
+    for own in others:
+        n_best += int(own > best - TIED)
+    return best, n_best
+
+
+@inner
+def votes_of(code: int, mentioned: IntArray, n_others: int, room: VoteRoom) -> float:
+    """Return the votes of a condition."""
+    for j in range(len(mentioned)):
+        if mentioned[j] == code:
+            return float(room.votes[j])
+    place = place_of_other(code, n_others, room.others)
+    return float(room.other_votes[place]) if place >= 0 else 0.0
+
+
+@compiled
+def count_wins(
+    layout: Layout, values: FloatArray, sums: FloatArray, panels: Panels, room: VoteRoom, chances: FloatArray
+) -> None:
+    """Do what :func:`winning_chances` says, for plain arrays: add up wins over draws."""
+    stream = room.streams[0]
+    for case in range(len(layout.rest_shapes)):
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        mentioned = layout.support[layout.support_offsets[case] : layout.support_offsets[case + 1]]
+        outside = Weights(sums, mentioned, layout.rest_shapes[case])
+        sizes = panels.sizes[panels.seat_offsets[case] : panels.seat_offsets[case + 1]]
+        flat, total = layout.n_draws * (layout.support_offsets[case] + case), sums[len(sums) - 1]
+        for code in mentioned:
+            total -= sums[code + 1] - sums[code]
+        for draw in range(layout.n_draws):
+            start(stream, subkey(subkey(panels.keys[case], JURY), np.uint64(draw)))
+            n_others = vote(values[flat : flat + size + 1], sizes, outside, total, stream, room)
+            best, n_best = most_votes(room.votes[:size], room.other_votes[:n_others])
+            for t in range(panels.target_offsets[case], panels.target_offsets[case + 1]):
+                if best > 0.0 and votes_of(panels.targets[t], mentioned, n_others, room) > best - TIED:
+                    chances[t] += 1.0 / n_best
+            flat += size + 1
+    room.streams[0].uniforms += NONE  # keeps the array alive while its record is used

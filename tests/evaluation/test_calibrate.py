@@ -1,0 +1,266 @@
+"""Held-out annotators choose among aggregations."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus import (
+    Annotations,
+    Calibration,
+    Dirichlet,
+    DissensusError,
+    InverseRank,
+    PlackettLuce,
+    Plausibilities,
+    ProbabilisticInverseRank,
+    Ratings,
+    calibrate,
+    evaluate,
+    load_calibration,
+    load_evaluation,
+    simulate_study,
+)
+from dissensus.datasets.dermatology import load_dermatology
+from dissensus.evaluation.calibration import calibration_steps, restored_calibration
+from dissensus.evaluation.candidates import candidates
+from dissensus.evaluation.held_out import HeldOut, clustered
+from shared_data import SHARED, needs_shared
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def simulated(n_cases: int = 400, n_votes: int = 4, seed: int = 0) -> Annotations:
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet([0.5] * 4, size=n_cases)
+    return Annotations.from_counts([rng.multinomial(n_votes, row) for row in theta], NAMES)
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    return calibrate(simulated(), [*(Dirichlet(r, alpha=0.5) for r in (0.2, 1.0, 10.0)), InverseRank()], draws=300)
+
+
+def test_annotators_who_follow_the_model_ask_for_reliability_one(found: Calibration) -> None:
+    assert found.best == Dirichlet(1.0, alpha=0.5)
+    assert found.plateau == (found.best,)
+    scores = found.scores["score"].to_list()
+    assert scores[1] > max(scores[0], scores[2])
+    rows = found.scores.rows(named=True)
+    assert rows[2]["predicted"] > rows[2]["confirmed"] + 0.05  # too sure
+    assert abs(rows[1]["predicted"] - rows[1]["confirmed"]) < 0.05
+    assert rows[1]["calibration_error"] < rows[2]["calibration_error"]
+
+
+def test_what_gives_something_no_chance_is_called_impossible_and_never_chosen(found: Calibration) -> None:
+    pairs = HeldOut.of(simulated(), max_pairs=5000, seed=0)
+    alone = int((pairs.study.votes[pairs.opinions] == 1).sum())  # nobody else said so
+    row = found.row_of(InverseRank())
+    assert row["score"] == -math.inf
+    assert row["impossible"] == alone
+    assert not row["on_plateau"]
+    assert f"inverse-rank gives no chance to what annotators said in {alone:,} of {pairs.n_pairs:,} pairs" in repr(
+        found
+    )
+
+
+def test_where_everything_is_impossible_there_is_no_best() -> None:
+    nothing = calibrate(simulated(20), [InverseRank()])
+    assert "gives no chance" in repr(nothing)
+    assert nothing.plateau == ()
+    with pytest.raises(DissensusError, match="no aggregation gives everything"):
+        _ = nothing.best
+
+
+def test_differences_are_paired_and_clustered(found: Calibration) -> None:
+    pairs = HeldOut.of(simulated(), max_pairs=5000, seed=0)
+    best, other = (pairs.log_scores(Dirichlet(r, alpha=0.5), draws=300, seed=0, threads=1)[0] for r in (1.0, 10.0))
+    exact = clustered(other - best, pairs.weights, pairs.clusters)
+    row = found.scores.row(2, named=True)
+    assert (row["difference"], row["difference_se"]) == pytest.approx((exact.mean, exact.error))
+    assert row["difference_se"] < row["se"]
+
+
+def test_the_best_goes_into_evaluate(found: Calibration) -> None:
+    said = simulated(30)
+    result = evaluate(said, {"A": np.ones((30, 4))}, aggregations=[found.best], draws=20)
+    assert result.runs[-1].spec == found.best
+
+
+def test_held_out_annotators_choose_the_reference_run(found: Calibration, tmp_path: Path) -> None:
+    said, models = simulated(30), {"A": np.eye(4)[np.arange(30) % 4]}
+    plain = evaluate(said, models, aggregations=["dirichlet:1,3:alpha=2"], draws=20)
+    assert plain.calibration is None
+    result = evaluate(said, models, aggregations=["dirichlet:1,3:alpha=2"], draws=20, reference=found)
+    assert result.runs[result.reference].spec == found.best
+    assert [run.spec for run in result.runs[1:]] == [run.spec for run in plain.runs]
+    result.save(tmp_path / "results")
+    again = load_evaluation(tmp_path / "results")
+    assert again == result
+    assert again.reference == result.reference
+    assert repr(again.calibration) == repr(found)
+    given = evaluate(said, models, aggregations=[found.best], draws=20, reference=found)
+    assert len(given.runs) == 1
+    assert "confirmation" in result.plot.names()
+    assert "confirmation" not in plain.plot.names()
+    assert len(result.plot.chart("confirmation").panels[0].marks) == 3
+    with pytest.raises(DissensusError, match="different calibration"):
+        given.merge(
+            evaluate(simulated(5, seed=9).select([0]), {"A": np.eye(4)[:1]}, aggregations=[found.best], draws=20)
+        )
+
+
+def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = (PlackettLuce(2.0), PlackettLuce(20.0))
+    monkeypatch.setattr("dissensus.evaluation.calibration.candidates", lambda *_, **__: usual)
+    study = simulate_study(n_cases=20, n_conditions=6, seed=1)
+    result = evaluate(study.annotations, {}, draws=20, aggregations=["plackett-luce:1"], reference="calibrated")
+    assert result.calibration is not None
+    assert result.calibration.specs == usual
+    assert result.runs[result.reference].spec == result.calibration.best == usual[0]
+    with pytest.raises(DissensusError, match="reference"):
+        evaluate(study.annotations, {}, reference="best")  # type: ignore[arg-type]
+
+
+def test_a_calibration_comes_back_from_disk(found: Calibration, tmp_path: Path) -> None:
+    found.save(tmp_path / "trust")
+    again = load_calibration(tmp_path / "trust")
+    assert again.specs == found.specs
+    assert again.scores.equals(found.scores, null_equal=True)
+    assert again.panel_split.equals(found.panel_split)
+    assert repr(again) == repr(found)
+    assert pickle.loads(pickle.dumps(found)).record() == found.record()
+    with pytest.raises(DissensusError):
+        found.save(tmp_path / "trust")
+    found.save(tmp_path / "trust", overwrite=True)
+    (tmp_path / "trust" / "mine.txt").write_text("kept")
+    with pytest.raises(DissensusError, match="mine"):
+        found.save(tmp_path / "trust", overwrite=True)
+
+
+def test_a_record_of_another_kind_is_refused() -> None:
+    with pytest.raises(DissensusError, match="not a calibration"):
+        restored_calibration({"format": "dissensus results", "version": 1})
+
+
+def test_one_annotator_per_case_cannot_be_judged_and_what_follows_is_said() -> None:
+    alone = Annotations.from_rankings([[[["a"]]], [[["b"], ["a"]]]], NAMES, annotator_names=["A"])
+    with pytest.raises(DissensusError, match="two annotators") as caught:
+        calibrate(alone)
+    assert "report the range" in str(caught.value)
+    twice = Annotations.from_rankings([[[["a"]], [["b"]]]], NAMES, annotator_names=["A", "A"])
+    with pytest.raises(DissensusError, match="two annotators"):
+        calibrate(twice)
+
+
+def test_what_cannot_be_held_out_is_refused() -> None:
+    with pytest.raises(DissensusError, match="needs rankings"):
+        calibrate(Ratings.from_scores([[1, 2], [3]]))
+    draws = Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"])
+    with pytest.raises(DissensusError, match="cannot be judged"):
+        calibrate(Annotations.from_counts([[1, 1]], ["a", "b"]), [draws])  # type: ignore[list-item]
+    with pytest.raises(DissensusError, match="cannot be judged"):
+        calibrate(Annotations.from_counts([[1, 1]], ["a", "b"]), ["normal-inverse-gamma"])
+
+
+def test_threads_change_no_bit() -> None:
+    said = simulate_study(n_cases=25, n_conditions=8, seed=2).annotations
+    one, other = (calibrate(said, ["plackett-luce:1.5"], draws=60, threads=threads) for threads in (1, 3))
+    assert json.dumps(one.record()) == json.dumps(other.record())
+
+
+def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
+    said = simulated(300)
+    coarse = calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200)
+    fine = calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200, refine=True)
+    assert fine.specs[:2] == coarse.specs
+    assert len(fine.specs) > 8
+    assert fine.row_of(fine.best)["score"] > coarse.row_of(coarse.best)["score"]
+    ratio = fine.best.alpha / fine.best.reliability  # type: ignore[attr-defined]
+    assert 0.25 < ratio < 1.0  # the two are confounded: the posterior depends little on more than their ratio
+
+
+def test_progress_counts_every_pair_and_panel() -> None:
+    said = simulate_study(n_cases=12, n_conditions=8, seed=2).annotations
+    done: list[int] = []
+    calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=done.append)
+    assert sum(done) == calibration_steps(said, ["plackett-luce:1,2"], max_pairs=20)
+
+
+def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:
+    study = simulate_study(n_cases=150, n_conditions=10, seed=4)
+    models = {name: study.predictions[name] for name in ("Aster", "Dahlia")}
+    result = calibrate(study.annotations, ["plackett-luce:1"], models, draws=100)
+    rows = {(row["model"], row["estimand"]): row for row in result.models.rows(named=True)}
+    assert {model for model, _ in rows} == set(models)
+    assert {"agreement", "adjusted"} <= {estimand for _, estimand in rows}
+    for model in models:
+        shared, adjusted = rows[model, "agreement"], rows[model, "adjusted"]
+        assert shared["low"] - 0.02 < 0 < shared["high"] + 0.02  # one half of the annotators is like the other
+        assert 0 < adjusted["predicted"] < 1
+        assert adjusted["gap"] == pytest.approx(adjusted["predicted"] - adjusted["observed"])
+    assert "agreement with held-out annotators" in repr(result)
+
+
+def test_a_prior_that_models_inform_is_judged_without_those_who_are_held_out() -> None:
+    study = simulate_study(n_cases=200, n_conditions=20, seed=4)
+    models = {"Clover": study.predictions["Clover"]}
+    specs = [PlackettLuce(), PlackettLuce(prior="informed")]
+    result = calibrate(study.annotations, specs, models, draws=100)
+    assert result.best == PlackettLuce()
+    assert result.plateau == (PlackettLuce(),)
+    assert result.labels == ("plackett-luce 1", "panel 1")
+    adjusted, panel = result.scores.rows(named=True)
+    assert panel["score"] > adjusted["score"]
+    assert panel["difference"] > 0
+    rows = {row["estimand"]: row for row in result.models.rows(named=True)}
+    assert abs(rows["panel"]["gap"]) < abs(rows["adjusted"]["gap"]) / 2
+    assert rows["panel"]["observed"] == rows["adjusted"]["observed"]
+    assert "a prior that the models inform (panel 1) raises the score" in repr(result)
+    with pytest.raises(DissensusError, match="needs models"):
+        calibrate(study.annotations, [PlackettLuce(prior="informed")])
+
+
+def test_nothing_to_judge_is_refused() -> None:
+    with pytest.raises(DissensusError, match="nothing to judge"):
+        calibrate(simulated(10), [])
+
+
+def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
+    labels, rankings = candidates(simulated(5)), candidates(simulate_study(n_cases=5).annotations)
+    assert any(isinstance(spec, Dirichlet) for spec in labels)
+    assert not any(isinstance(spec, ProbabilisticInverseRank) for spec in labels)
+    assert any(isinstance(spec, ProbabilisticInverseRank) for spec in rankings)
+    for specs in (labels, rankings):
+        assert len(set(specs)) == len(specs)
+        assert PlackettLuce() in specs
+
+
+@needs_shared
+def test_on_dermatology_the_score_orders_reliability_as_it_should() -> None:
+    said = load_dermatology(SHARED / "dermatology_ddx").annotations
+    observed = [PlackettLuce(gamma, prior="observed") for gamma in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)]
+    mass = 0.5 / said.n_conditions
+    ranks = [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
+    each = ProbabilisticInverseRank(0.5, alpha=mass, scale="annotator")
+    pairs = HeldOut.of(said, max_pairs=1000, seed=0)
+
+    def score(spec: PlackettLuce | ProbabilisticInverseRank) -> tuple[float, float]:
+        whole, first, _ = pairs.log_scores(spec, draws=150, seed=0, threads=None)
+        return tuple(clustered(one, pairs.weights, pairs.clusters).mean for one in (whole, first))  # type: ignore[return-value]
+
+    by_reliability = [score(spec) for spec in observed]
+    whole, first = ([pair[i] for pair in by_reliability] for i in (0, 1))
+    assert 0.25 <= observed[int(np.argmax(whole))].reliability <= 2
+    assert whole[3:] == sorted(whole[3:], reverse=True)
+    assert whole[3] - whole[-1] > 0.3
+    assert 1 <= observed[int(np.argmax(first))].reliability <= 2
+    by_rank = [score(spec)[0] for spec in ranks]
+    assert int(np.argmax(by_rank)) == 1
+    assert score(each)[0] > by_rank[1] > max(whole)
+    assert score(PlackettLuce())[0] > score(each)[0] + 0.3  # the rest by frequency gains about half a unit

@@ -1,0 +1,213 @@
+"""Held-out rankings, against enumeration of all orders and quadrature over the simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from dissensus import (
+    Aggregation,
+    Annotations,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
+from dissensus import draws as flow
+from dissensus.evaluation.held_out import MOST_PER_CASE, HeldOut, clustered, judged, without
+from naive_plackett_luce import Array, Ranking, ranking_probability, rankings_of, simplex_grid
+
+NAMES = ["a", "b", "c"]
+HOW = {"draws": 400, "seed": 0, "threads": 1}
+
+
+def naive_predictive(
+    others: Sequence[Ranking],
+    rankings: Sequence[Ranking],
+    alpha: float,
+    *,
+    reliability: float = 1,
+    below: bool = True,
+) -> list[float]:
+    """Integrate the probability of each ranking over the posterior of others, under a symmetric prior."""
+    theta: Array = simplex_grid(3, *((0.25, 34.0) if alpha > 0.5 else (0.8, 200.0)))
+    log_density = alpha * np.log(theta).sum(axis=-1)
+    for other in others:
+        log_density += reliability * np.log(ranking_probability(theta, other, below=below))
+    density = np.exp(log_density - log_density.max())
+    return [float(density @ ranking_probability(theta, one, below=below) / density.sum()) for one in rankings]
+
+
+def predictive(
+    spec: Aggregation, others: Sequence[Ranking], rankings: Sequence[Ranking], *, draws: int, unranked: str = "below"
+) -> tuple[Array, Array]:
+    """Say how likely draws from some opinions make each of several rankings, and its first block."""
+    cases = [str(i) for i in range(len(rankings))]
+    said = Annotations.from_rankings([others] * len(rankings), NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
+    left_out = Annotations.from_rankings([[one] for one in rankings], NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
+    parts = [judged(batch, left_out, {name: int(name) for name in cases}) for batch in spec.sample(said, draws=draws)]
+    return np.concatenate([one for one, _ in parts]), np.concatenate([first for _, first in parts])
+
+
+@pytest.mark.parametrize("unranked", ["below", "unobserved"])
+@pytest.mark.parametrize("others", [[[[0]]], [[[0], [1]], [[1, 2]]], [[[2]], [[2], [0, 1]]]])
+def test_every_ranking_of_three_conditions_is_as_likely_as_by_quadrature(others: list[Ranking], unranked: str) -> None:
+    everything = rankings_of(3)
+    spec = PlackettLuce(1.0, alpha=0.8, prior="symmetric")
+    found, first = predictive(spec, others, everything, draws=20_000, unranked=unranked)
+    exact = naive_predictive(others, everything, 0.8, below=unranked == "below")
+    assert np.exp(found) == pytest.approx(exact, rel=0.05)
+    if unranked == "below":
+        alone = dict(zip((0, 1, 2), naive_predictive(others, [[[0]], [[1]], [[2]]], 0.8), strict=True))
+        assert np.exp(first) == pytest.approx([sum(alone[k] for k in one[0]) for one in everything], rel=0.05)
+
+
+def test_conditions_that_nobody_mentioned_are_integrated_over_the_split_of_the_rest() -> None:
+    everything = rankings_of(3)
+    found, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], everything, draws=8000)
+    assert np.exp(found) == pytest.approx(naive_predictive([[[0]]], everything, 0.1), rel=0.06)
+
+
+def test_one_new_condition_in_the_last_place_is_exact_in_every_draw() -> None:
+    one, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], [[[1]], [[0], [2]]], draws=1)
+    drawn = Dirichlet(1.0, alpha=0.1).sample(Annotations.from_rankings([[[[0]]]] * 2, NAMES), draws=1)
+    (_, rest), (known, _) = (batch.of_case(0)[0] for batch in drawn)
+    assert np.exp(one) == pytest.approx([rest / 2, known / 2])
+
+
+def test_all_complete_orders_together_have_probability_one() -> None:
+    orders = [one for one in rankings_of(3) if len(one) == 3]
+    found, _ = predictive(PlackettLuce(2.0, prior="observed"), [[[1], [0]]], orders, draws=30_000)
+    assert np.exp(found).sum() == pytest.approx(1, abs=0.01)
+
+
+def test_leaving_annotators_out_gives_the_scores_of_a_plain_loop() -> None:
+    cases: list[list[Ranking]] = [
+        [[[0]], [[0], [1]], [[1, 2]]],
+        [[[2], [0, 1]], [[2]]],
+        [[[1]]],
+    ]
+    pairs = HeldOut.of(Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=3)
+    spec = PlackettLuce(2.0, alpha=0.7, prior="symmetric")
+    found, _, _ = pairs.log_scores(spec, draws=20_000, seed=1, threads=2)
+    exact = [
+        np.log(naive_predictive([*said[:i], *said[i + 1 :]], [said[i]], 0.7, reliability=2)[0])
+        for said in cases
+        if len(said) > 1
+        for i in range(len(said))
+    ]
+    assert pairs.opinions.tolist() == [0, 1, 2, 3, 4]
+    assert found == pytest.approx(exact, abs=0.05)
+
+
+def test_votes_are_left_out_one_at_a_time_and_count_as_so_many_annotators() -> None:
+    counted = Annotations.from_counts([[3, 1, 0], [0, 2, 0]], NAMES)
+    listed = Annotations.from_rankings(counted.to_rankings(), NAMES)
+    spec = Dirichlet(1.0, alpha=0.5)
+    means = []
+    for said in (counted, listed):
+        pairs = HeldOut.of(said, max_pairs=100, seed=0)
+        found, first, _ = pairs.log_scores(spec, draws=40_000, seed=0, threads=1)
+        assert pairs.weights.sum() == 6
+        means.append([clustered(one, pairs.weights, pairs.clusters).mean for one in (found, first)])
+    exact = (3 * np.log(2.5 / 4.5) + np.log(0.5 / 4.5) + 2 * np.log(1.5 / 2.5)) / 6
+    assert means[0] == pytest.approx([exact] * 2, abs=0.01)
+    assert means[1] == pytest.approx([exact] * 2, abs=0.01)
+
+
+def study_of(n_cases: int, seed: int, *, names: bool = False) -> Annotations:
+    rng = np.random.default_rng(seed)
+    cases = [
+        [[[int(k)] for k in rng.permutation(3)[: rng.integers(1, 4)]] for _ in range(rng.integers(1, 9))]
+        for _ in range(n_cases)
+    ]
+    who = [[f"A{rng.integers(4)}" for _ in case] for case in cases] if names else None
+    return Annotations.from_rankings(cases, NAMES, annotator_names=who)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_no_opinion_has_a_part_in_the_study_that_it_judges(named: bool) -> None:
+    said = study_of(40, 0, names=named)
+    pairs = HeldOut.of(said, max_pairs=10_000, seed=0)
+    numbered = said.with_weights(np.arange(1.0, said.n_opinions + 1))  # so that opinions can be told apart
+    for opinion, case, number in zip(pairs.opinions, pairs.cases, pairs.rounds, strict=True):
+        study = without(numbered, pairs.opinions[pairs.rounds == number])
+        left = study.weights[study.panel.case_of_opinion == case]
+        own = set(numbered.weights[said.panel.case_of_opinion == case]) - set(left)
+        who = said.annotators[opinion]
+        same = (said.panel.case_of_opinion == case) & ((said.annotators == who) if named else False)
+        assert own == {float(opinion + 1)} | set(numbered.weights[same])
+        assert len(left)
+
+
+def test_whole_cases_are_chosen_until_there_are_enough_pairs() -> None:
+    said = study_of(60, 1)
+    everything, some = (HeldOut.of(said, max_pairs=most, seed=5) for most in (10_000, 40))
+    assert 30 < some.n_pairs <= 40
+    for case in np.unique(some.cases):
+        assert (some.cases == case).sum() == (everything.cases == case).sum() <= MOST_PER_CASE
+    sizes = np.bincount(everything.cases, weights=everything.weights, minlength=60)
+    assert sizes == pytest.approx(np.where(said.rankings_per_case > 1, said.rankings_per_case, 0))
+    assert not np.array_equal(some.opinions, HeldOut.of(said, max_pairs=40, seed=6).opinions)
+
+
+def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = HeldOut.of(study_of(30, 2), max_pairs=1000, seed=0)
+    spec = PlackettLuce(1.5, alpha=0.5)
+    one = pairs.log_scores(spec, draws=50, seed=0, threads=1)
+    monkeypatch.setattr(flow, "BATCH_VALUES", 400)
+    other = pairs.log_scores(spec, draws=50, seed=0, threads=3)
+    assert one[0].tobytes() == other[0].tobytes()
+    assert one[1].tobytes() == other[1].tobytes()
+    assert one[2] == other[2]
+
+
+@pytest.mark.parametrize("spec", [InverseRank(), MajorityVote(), ProbabilisticInverseRank(5.0)])
+def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
+    cases: list[list[Ranking]] = [[[[0]], [[0]]], [[[0], [1]], [[1], [0]]], [[[0]], [[2]]]]
+    pairs = HeldOut.of(Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=0)
+    found, first, _ = pairs.log_scores(spec, **HOW)  # type: ignore[arg-type]
+    assert np.isneginf(found[4:]).all()
+    assert np.isneginf(first[4:]).all()
+    assert found[0] == found[1] == 0.0
+    is_vote = isinstance(spec, MajorityVote)
+    assert np.isneginf(found[2:4]).tolist() == [is_vote, is_vote]
+
+
+@pytest.mark.parametrize("ranking", [[[0], [1]], [[0, 1]], [[1], [0]]])
+def test_what_has_no_mass_does_not_come_before_what_has_none_either(ranking: Ranking) -> None:
+    for spec, others in ((MajorityVote(), [[[0]]]), (PlackettLuceML(), [[[0], [1]]])):
+        found, _ = predictive(spec, others, [ranking], draws=1)
+        assert np.isneginf(found).all()
+
+
+def test_a_first_block_has_the_mass_of_those_that_have_any() -> None:
+    found, first = predictive(MajorityVote(), [[[0]], [[1]]], [[[0, 2]], [[0], [1, 2]]], draws=1)
+    assert np.exp(first) == pytest.approx([0.5, 0.5])
+    assert np.exp(found) == pytest.approx([0.0, 0.5])
+
+
+def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:
+    rng = np.random.default_rng(0)
+    clusters, weights = np.repeat(np.arange(30), rng.integers(1, 5, size=30)), None
+    values = rng.normal(size=30)[clusters] + 0.1 * rng.normal(size=len(clusters))
+    weights = rng.integers(1, 4, size=len(clusters)).astype(float)
+    found = clustered(values, weights, clusters)
+    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    squares = 0.0
+    for cluster in range(30):
+        inside = [w * (v - mean) for w, v, c in zip(weights, values, clusters, strict=True) if c == cluster]
+        squares += sum(inside) ** 2
+    assert found.mean == pytest.approx(mean)
+    assert found.error == pytest.approx((squares * 30 / 29) ** 0.5 / sum(weights))
+    assert found.error > 1.3 * clustered(values, weights, np.arange(len(values))).error
+
+
+def test_groups_of_cases_are_the_clusters_where_there_are_groups() -> None:
+    said = Annotations.from_rankings([[[[0]], [[1]]]] * 4, NAMES, groups=["x", "y", "x", "y"])
+    pairs = HeldOut.of(said, max_pairs=100, seed=0)
+    assert pairs.clusters.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]

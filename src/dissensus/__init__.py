@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
     from dissensus.aggregation.base import Aggregation as Aggregation
     from dissensus.aggregation.base import PointAggregation as PointAggregation
+    from dissensus.aggregation.dawid_skene import DawidSkene as DawidSkene
     from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
@@ -98,6 +99,7 @@ _HOMES = {
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
+    "DawidSkene": "aggregation.dawid_skene",
     "Diagnostics": "aggregation.diagnostics",
     "Difference": "evaluation.comparison",
     "Dirichlet": "aggregation.dirichlet",

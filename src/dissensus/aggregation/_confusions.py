@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.base import MOST_VALUES, REST_STREAM
+from dissensus.aggregation.majority_vote import votes
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
@@ -45,6 +46,8 @@ class Chains:
         What was said, as kernels take it.
     priors : (L, K)
         Prior shapes of pooled columns.
+    labels : (sum of U,)
+        Pooled column of each mentioned condition.
     annotators : (n_annotators,)
         Codes of those who are named and said something.
     """
@@ -52,6 +55,7 @@ class Chains:
     opinions: Opinions
     votes: Votes
     priors: FloatArray
+    labels: IntArray
     annotators: IntArray
 
     @staticmethod
@@ -65,26 +69,30 @@ class Chains:
         who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
         check_counted(power[who < len(people)])
         pairs, pair_of_vote = np.unique(who * n_conditions + code, return_inverse=True)
-        said = np.unique(code)
+        said = np.unique(opinions.support)
         if full:
             every = np.union1d(pairs, np.arange(len(people) * n_conditions))
             pair_of_vote = np.searchsorted(every, pairs)[pair_of_vote]
             pairs, said = every, np.arange(n_conditions)
         columns, offsets, labels = column_layout(pairs, said, n_conditions, len(people))
         case_offsets = np.searchsorted(case, np.arange(opinions.n_cases + 1))
-        votes = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels)
+        said_by = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels)
         check_cells(len(labels) * n_conditions, len(people), n_conditions)
-        return Chains(opinions, votes, pooled_priors(said, n_conditions), people)
+        labels = np.searchsorted(said, opinions.support)
+        return Chains(opinions, said_by, pooled_priors(said, n_conditions), labels, people)
 
-    def of_cases(self, *, draws: int, chains: int, warmup: int, seed: int, power: float) -> Record:
-        """Run the chains and keep the plausibilities of cases, whose likelihood has a power."""
+    def of_cases(
+        self, *, draws: int, chains: int, warmup: int, seed: int, power: float, of_votes: bool = False
+    ) -> Record:
+        """Run the chains and keep the plausibilities of the truth of cases, or of votes on them."""
         from dissensus.kernels.dawid_skene import Record
 
         said, n_conditions = self.opinions, self.priors.shape[1]
         n_values = draws * (len(said.support) + said.n_cases)
         check_kept(n_values, draws)
         nothing = np.zeros((draws, 0)), np.zeros(n_conditions), np.zeros((0, n_conditions))
-        record = Record(said.support_offsets, said.support, np.empty(n_values), *nothing)
+        counts = votes(said) if of_votes else np.zeros(0)
+        record = Record(said.support_offsets, said.support, self.labels, counts, np.empty(n_values), *nothing)
         return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=power)
 
     def of_annotators(self, *, draws: int, chains: int, warmup: int, seed: int) -> Record:
@@ -94,7 +102,7 @@ class Chains:
         n_conditions = self.priors.shape[1]
         accuracies, frequencies = np.zeros((draws, len(self.annotators))), np.zeros(n_conditions)
         confusions = np.zeros((len(self.votes.labels), n_conditions))
-        nothing = self.opinions.support_offsets, self.opinions.support, np.empty(0)
+        nothing = self.opinions.support_offsets, self.opinions.support, self.labels, np.zeros(0), np.empty(0)
         record = Record(*nothing, accuracies, frequencies, confusions)
         return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=1.0)
 

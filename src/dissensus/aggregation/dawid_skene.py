@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,11 +13,15 @@ from dissensus.aggregation._confusions import FREQUENCY_MASS, Chains
 from dissensus.aggregation.base import REST_STREAM, Aggregation, batch_of, plausibilities_of, stream_keys_of
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_count, check_most, check_positive
+from dissensus.core.checks import check_choice, check_count, check_most, check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Opinions
+
+FEW_CONDITIONS = 12
+"""Up to this number every condition of every case has a plausibility of its own, mentioned or not."""
+
 
 @dataclass(frozen=True)
 class DawidSkene(Aggregation):
@@ -68,12 +72,14 @@ class DawidSkene(Aggregation):
     given = ("gold",)
 
     reliability: float = 1.0
+    target: Literal["truth", "votes"] = "truth"
     gold: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     chains: int = 4
     warmup: int = 300
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
+        check_choice("target", self.target, ("truth", "votes"))
         object.__setattr__(self, "gold", gold_pairs(self.gold))
         check_count(chains=self.chains)
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
@@ -100,7 +106,8 @@ class DawidSkene(Aggregation):
         chains, truths = min(self.chains, draws), known_truths(opinions, dict(self.gold))
         judged, order = with_support(opinions, truths), np.argsort(opinions.keys, kind="stable")
         study = Chains.of(judged.take(order), truths[order])
-        record = study.of_cases(draws=draws, chains=chains, warmup=self.warmup, seed=seed, power=self.reliability)
+        run = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
+        record = study.of_cases(**run, power=self.reliability, of_votes=self.target == "votes")
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * (opinions.n_cases + FREQUENCY_MASS)))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
         keys = stream_keys_of(opinions, seed)
@@ -143,20 +150,15 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
 
 
 def with_support(opinions: Opinions, truths: IntArray) -> Opinions:
-    """Add known true conditions to the supports of their cases, where nobody mentioned them."""
+    """Add known true conditions to the supports of their cases, or all conditions to all where there are few."""
     n_conditions, known = len(opinions.conditions), np.flatnonzero(truths >= 0)
     own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
-    members = np.union1d(own, known * n_conditions + truths[known])
-    if len(members) == len(own):
-        return opinions
+    more = known * n_conditions + truths[known]
+    members = np.union1d(own, more if n_conditions > FEW_CONDITIONS else np.arange(opinions.n_cases * n_conditions))
     offsets = np.searchsorted(members, np.arange(opinions.n_cases + 1) * n_conditions)
     place = np.searchsorted(members, own) - offsets[own // n_conditions]
-    return replace(
-        opinions,
-        local=place[opinions.member_of_mention],
-        support_offsets=offsets,
-        support=members % n_conditions,
-    )
+    local, support = place[opinions.member_of_mention], members % n_conditions
+    return replace(opinions, local=local, support_offsets=offsets, support=support)
 
 
 @dataclass(frozen=True, eq=False)

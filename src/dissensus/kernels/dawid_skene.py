@@ -22,6 +22,11 @@ whole, too:
 After a sweep that is kept, Theta is drawn given s and z; the plausibilities of a case are the probabilities of z_i given
 what was said about it, Theta and pi.
 
+Votes of a large panel, if they are wanted, differ between cases of one condition: on a case of condition k they are
+Dirichlet(c r_k) before, and that plus its votes after these are seen, where r_k is the mean row of the annotators given
+z and s, each as often as they vote. z_i is drawn from its plausibilities, then the votes. c is drawn by Metropolis steps given z, s and the votes on all cases, before a log-normal prior; nothing
+else depends on it.
+
 Conditions that nobody named share one column of s, and those that an annotator never named one column of Theta_j:
 sums of gamma variates are gamma variates, so nothing is lost.
 """
@@ -35,13 +40,19 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inner
-from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, start, uniform
+from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
 SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
 """Before anything is seen, b_k is Gamma(SCALE_SHAPE) / SCALE_RATE: kappa_k is rarely below 1 and has a heavy tail."""
 
 FLOOR = 1e-9
 """Pooled shapes below this are taken to be this: a condition of such a shape is never named."""
+
+CONCENTRATION, CONCENTRATION_SD = 10.0, 1.5
+"""Before anything is seen, log(c) is normal around the logarithm of the first, with the second as its deviation."""
+
+STEPS, STEP = 3, 0.4
+"""How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each."""
 
 FACTORS = 8
 """How many votes are multiplied before their logarithm is taken, so that products do not vanish."""
@@ -94,10 +105,14 @@ class State(NamedTuple):
         Logarithms of Theta, and votes of each column on cases of each true condition.
     shapes, priors, wins, rates : (L, K)
         s, a, and shapes and rates of the gamma variates that s is drawn from.
+    crowd : (L, K)
+        r, in the order of pooled columns.
     rows : (n_annotators, K)
         Votes of each annotator on cases of each true condition.
     scales, totals, common, work, other : (K,)
         b, kappa, the part of the rates that a row shares, and room.
+    concentration : (1,)
+        c.
     """
 
     truths: IntArray
@@ -108,12 +123,14 @@ class State(NamedTuple):
     priors: FloatArray
     wins: FloatArray
     rates: FloatArray
+    crowd: FloatArray
     rows: FloatArray
     scales: FloatArray
     totals: FloatArray
     common: FloatArray
     work: FloatArray
     other: FloatArray
+    concentration: FloatArray
 
 
 class Record(NamedTuple):
@@ -123,6 +140,8 @@ class Record(NamedTuple):
     ----------
     support_offsets, support
         Conditions of each case that have a plausibility of their own.
+    labels, votes : (sum of U,)
+        Their pooled columns, and how many votes they have; empty if it is the truth that is wanted, not votes.
     values : (n_draws * sum of (U + 1),)
         Plausibilities, laid out as in a batch; empty if they are not wanted.
     accuracies : (n_draws, n_annotators)
@@ -136,6 +155,8 @@ class Record(NamedTuple):
 
     support_offsets: IntArray
     support: IntArray
+    labels: IntArray
+    votes: FloatArray
     values: FloatArray
     accuracies: FloatArray
     frequencies: FloatArray
@@ -155,12 +176,14 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
         priors,
         np.zeros(pooled),
         np.zeros(pooled),
+        np.zeros(pooled),
         np.zeros((len(votes.column_offsets) - 2, n_conditions)),
         np.ones(n_conditions),
         np.maximum(priors, FLOOR).sum(axis=0),
         np.zeros(n_conditions),
         np.zeros(n_conditions),
         np.zeros(n_conditions),
+        np.array([CONCENTRATION]),
     )
 
 
@@ -421,12 +444,85 @@ def draw_truths(stream: Stream, votes: Votes, state: State) -> None:
 
 
 @inner
-def keep_cases(votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
-    """Write the plausibilities of all cases down, given Theta; what was said has the power ``reliability``."""
+def fill_crowd(votes: Votes, state: State) -> None:
+    """Average the rows of all annotators, given z and s, each as often as they vote."""
+    crowd, rows, counts, common = state.crowd, state.rows, state.counts, state.common
+    common[:] = 0.0  # of each condition, the part of the average that is in proportion to s
+    crowd[:] = 0.0
+    for annotator in range(len(rows)):
+        n_votes = rows[annotator].sum()
+        for k in range(len(common)):
+            common[k] += n_votes / (state.totals[k] + rows[annotator, k])
+        for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
+            for k in range(len(common)):
+                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (state.totals[k] + rows[annotator, k])
+    anonymous = counts[votes.column_offsets[-2] :].sum()
+    n_votes = rows.sum() + anonymous
+    for label in range(len(crowd)):
+        for k in range(len(common)):
+            of_pool = common[k] + anonymous / state.totals[k]
+            crowd[label, k] = (crowd[label, k] + of_pool * state.shapes[label, k]) / n_votes
+
+
+@inner
+def log_density(state: State, record: Record, c: float) -> float:
+    """Return the logarithm of the density of log(c), up to a constant, given z, s and the votes on all cases."""
+    found = -0.5 * (math.log(c / CONCENTRATION) / CONCENTRATION_SD) ** 2
+    crowd, labels, votes = state.crowd, record.labels, record.votes
+    for case in range(len(state.truths)):
+        truth, n_votes = state.truths[case], 0.0
+        for member in range(record.support_offsets[case], record.support_offsets[case + 1]):
+            if votes[member] > 0.0:
+                found += log_rise(c * crowd[labels[member], truth], votes[member])
+                n_votes += votes[member]
+        found -= log_rise(c, n_votes)
+    return found
+
+
+@inner
+def move_concentration(stream: Stream, state: State, record: Record) -> None:
+    """Take a few Metropolis steps with c."""
+    old = state.concentration[0]
+    density = log_density(state, record, old)
+    for _ in range(STEPS):
+        new = old * math.exp(STEP * raw_normal(stream))
+        proposed = log_density(state, record, new)
+        if math.log(uniform(stream)) < proposed - density:
+            old, density = new, proposed
+    state.concentration[0] = old
+
+
+@inner
+def keep_votes(stream: Stream, state: State, record: Record, case: int, row: int, truth: int, reliability: float) -> None:
+    """Draw the votes of a large panel on a case of a true condition, and write them down."""
+    first, last = record.support_offsets[case], record.support_offsets[case + 1]
+    at = len(record.accuracies) * (first + case) + row * (last - first + 1)
+    c, rest, values = state.concentration[0], 1.0, record.values
+    greatest, total = -np.inf, 0.0
+    for member in range(first, last):
+        share = state.crowd[record.labels[member], truth]
+        values[at + member - first] = log_gamma(stream, c * share + reliability * record.votes[member])
+        greatest = max(greatest, values[at + member - first])
+        rest -= share
+    values[at + last - first] = -np.inf if last - first == len(state.work) else log_gamma(stream, c * max(rest, FLOOR))
+    greatest = max(greatest, values[at + last - first])
+    for place in range(at, at + last - first + 1):
+        values[place] = math.exp(values[place] - greatest)
+        total += values[place]
+    for place in range(at, at + last - first + 1):
+        values[place] /= total
+
+
+@inner
+def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
+    """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``."""
     for case in range(len(state.truths)):
         fill_likelihood(votes, state, case)
         total = fill_plausibilities(state, reliability, votes.known[case])
-        keep_plausibilities(state, record, case, row, total)
+        if len(record.votes):
+            keep_votes(stream, state, record, case, row, draw_truth(stream, state, total), reliability)
+        else:
+            keep_plausibilities(state, record, case, row, total)
 
 
 @inner
@@ -468,11 +564,14 @@ def sweep_chain(
         fill_pooled(votes, state)
         draw_pi(stream, state, alpha)
         draw_truths(stream, votes, state)
+        if len(record.votes):
+            fill_crowd(votes, state)
+            move_concentration(stream, state, record)
         if sweep >= 0:
             draw_theta(stream, votes, state)
             keep_annotators(votes, state, record, first + sweep)
             if len(record.values):
-                keep_cases(votes, state, record, first + sweep, reliability)
+                keep_cases(stream, votes, state, record, first + sweep, reliability)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array
 
 

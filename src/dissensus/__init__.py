@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
     from dissensus.aggregation.base import Aggregation as Aggregation
     from dissensus.aggregation.base import PointAggregation as PointAggregation
+    from dissensus.aggregation.case_prior import CasePrior as CasePrior
+    from dissensus.aggregation.case_prior import informed_prior as informed_prior
     from dissensus.aggregation.dawid_skene import DawidSkene as DawidSkene
     from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
+    from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
+    from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
+    from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.categories import Categories as Categories
     from dissensus.evaluation.categories import expected_risk as expected_risk
     from dissensus.evaluation.certainty import Certainty as Certainty
@@ -90,6 +96,7 @@ _HOMES = {
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
+    "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
@@ -121,6 +128,8 @@ _HOMES = {
     "Overlap": "metrics.overlap",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
+    "CasePrior": "aggregation.case_prior",
+    "informed_prior": "aggregation.case_prior",
     "Plausibilities": "draws",
     "PointAggregation": "aggregation.base",
     "Predicted": "metrics.base",
@@ -139,6 +148,9 @@ _HOMES = {
     "UserMetric": "metrics.user_metric",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
+    "annotator_confusion": "evaluation.annotator_quality",
+    "annotator_quality": "evaluation.annotator_quality",
+    "annotator_weights": "evaluation.annotator_weights",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
     "diagnose": "study.diagnosis",

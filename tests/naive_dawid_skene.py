@@ -69,14 +69,18 @@ def naive_chain(
 ) -> dict[str, Any]:
     """Draw by random-walk Metropolis steps on the logarithms of shapes and plain Gibbs steps on everything else.
 
-    Returns mean plausibilities (n_cases, K) and draws of the accuracies of annotators (sweeps, n_annotators).
+    Returns mean plausibilities of truths and of votes (n_cases, K), and draws of the accuracies of annotators (sweeps,
+    n_annotators).
     """
     rng = np.random.default_rng(seed)
     people = sorted({who for _, who, _, _ in votes if who is not None})
     right = np.eye(n_conditions, dtype=bool)
     a = np.where(right, RIGHT, WRONG / (n_conditions - 1))
     log_s, truths = np.log(a), rng.integers(n_conditions, size=n_cases)
-    means, accuracies = np.zeros((n_cases, n_conditions)), []
+    means, shares, accuracies, log_c = np.zeros((n_cases, n_conditions)), np.zeros((n_cases, n_conditions)), [], 0.0
+    own = np.zeros((n_cases, n_conditions))
+    for case, _, label, weight in votes:
+        own[case, label] += weight
     for sweep in range(-sweeps // 5, sweeps):
         counts = {who: np.zeros((n_conditions, n_conditions)) for who in [*people, None]}
         for case, who, label, weight in votes:
@@ -96,10 +100,25 @@ def naive_chain(
         log_pi = np.log(np.maximum(pi, 1e-300))
         chances = _softmax(log_pi + log_likelihood)
         truths = np.array([rng.choice(n_conditions, p=row) for row in chances])
+        row_weights = {who: sum(weight for _, voter, _, weight in votes if voter == who) for who in counts}
+        crowd = sum(row_weights[who] * theta[who] for who in counts) / sum(row_weights.values())
+        for _ in range(3):
+            new = log_c + rng.normal() * 0.7
+            if np.log(rng.random()) < _of_cases(new, crowd[truths], own) - _of_cases(log_c, crowd[truths], own):
+                log_c = new
         if sweep >= 0:
+            seen = np.exp(log_c) * crowd[[rng.choice(n_conditions, p=row) for row in chances]] + own
+            shares += seen / seen.sum(axis=1, keepdims=True) / sweeps
             means += _softmax(log_pi + power * log_likelihood) / sweeps
             accuracies.append([(pi * np.diag(theta[who])).sum() for who in people])
-    return {"means": means, "accuracies": np.array(accuracies)}
+    return {"means": means, "votes": shares, "accuracies": np.array(accuracies)}
+
+
+def _of_cases(log_c: float, rows: np.ndarray, votes: np.ndarray) -> float:
+    """Return the log-density of log(c), given the mean rows of the truths of all cases and the votes on them."""
+    shapes, totals = np.exp(log_c) * np.maximum(rows, 1e-12), np.full(len(votes), np.exp(log_c))
+    of_cases = (gammaln(shapes + votes) - gammaln(shapes)).sum() + (gammaln(totals) - gammaln(totals + votes.sum(1))).sum()
+    return float(of_cases - 0.5 * ((log_c - np.log(10.0)) / 1.5) ** 2)
 
 
 def _softmax(logs: np.ndarray) -> np.ndarray:

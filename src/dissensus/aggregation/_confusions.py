@@ -67,6 +67,7 @@ class Chains:
         case, annotator, code, power = first_votes(opinions)
         people = np.unique(annotator[annotator != ANONYMOUS])
         who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+        are_alike = not len(people)
         check_counted(power[who < len(people)])
         pairs, pair_of_vote = np.unique(who * n_conditions + code, return_inverse=True)
         said = np.unique(opinions.support)
@@ -76,7 +77,8 @@ class Chains:
             pairs, said = every, np.arange(n_conditions)
         columns, offsets, labels = column_layout(pairs, said, n_conditions, len(people))
         case_offsets = np.searchsorted(case, np.arange(opinions.n_cases + 1))
-        said_by = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels)
+        offsets = np.append(offsets, offsets[-1]) if are_alike else offsets
+        said_by = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels, are_alike)
         check_cells(len(labels) * n_conditions, len(people), n_conditions)
         labels = np.searchsorted(said, opinions.support)
         return Chains(opinions, said_by, pooled_priors(said, n_conditions), labels, people)

@@ -25,18 +25,22 @@ FEW_CONDITIONS = 12
 
 @dataclass(frozen=True)
 class DawidSkene(Aggregation):
-    """Posterior of the true condition of a case, given annotators whose confusions are learned from the whole study.
+    """Posterior of single labels, given annotators whose confusions are learned from the whole study.
 
-    Every case has one true condition z, and every annotator names condition l on a case of true condition k with a
+    Every case has one true condition, and every annotator names condition l on a case of true condition k with a
     probability of their own. The rows of these confusions are drawn towards those of all annotators together, the more
-    the more alike annotators are, which is learned too. A draw of a case is the probability of each condition to be
-    the true one, given one draw of the confusions and of the frequencies of conditions.
+    the more alike annotators are, which is learned too.
 
     Parameters
     ----------
     reliability
         How often each opinion counts when a case is judged; any positive number, below 1 where annotators tend to make
         the same mistakes. What annotators are like is learned with every opinion counting once, times its weight.
+    target
+        What is drawn. ``"truth"``: the probability of each condition to be the true one, given one draw of the
+        confusions and of the frequencies of conditions. ``"votes"``: the shares of votes that a large panel of these
+        annotators would give; given the true condition k they are Dirichlet(c r_k + reliability * votes), where r_k
+        is the average row of annotators and c, learned as well, says how much cases of one condition differ.
     gold
         The true condition of cases where it is known, by name of the case: ``{"case 7": "Eczema"}``. Names of cases
         that are not in the study are passed over.
@@ -48,11 +52,12 @@ class DawidSkene(Aggregation):
     Draws of a case depend on all other cases. Only first blocks count, and a tied block shares its vote: two tied
     conditions are half a vote each, as powers of their probabilities. Weights of opinions are powers as well. Opinions
     of nobody in particular follow the pooled confusions. What is not mentioned gets no vote, whether it is below or
-    unobserved. The mass of conditions that nobody mentioned on a case is the exact sum of their probabilities; it is
-    split among them by how frequent they are in the study.
+    unobserved. Up to 12 conditions all have plausibilities of their own; of more, those that nobody mentioned on a case
+    share the exact sum of their probabilities, split among them by how frequent they are in the study.
 
-    A draw says how certain the truth is, not how annotators are going to vote: where they err, it is more certain than
-    their shares.
+    Draws of the truth say how certain it is, not how annotators are going to vote: where they err, the truth is more
+    certain than their shares. The cost of a sweep is in proportion to conditions times the sum over annotators of the
+    different conditions that each has named, plus conditions times opinions; the former may be ten million.
 
     Examples
     --------
@@ -95,7 +100,8 @@ class DawidSkene(Aggregation):
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
         known = f"; the true condition of {len(self.gold)} cases was given" if self.gold else ""
-        return f"a Bayesian Dawid-Skene model of first choices, with partially pooled confusions of annotators{known}"
+        what = "the true condition" if self.target == "truth" else "the shares of votes"
+        return f"a Bayesian Dawid-Skene model of {what}, with partially pooled confusions of annotators{known}"
 
     @property
     def learns(self) -> bool:

@@ -3,9 +3,10 @@
 Case i has a true condition z_i ~ pi, and annotator j names condition l with probability Theta_j[z_i, l]. Row k of every
 annotator is Dirichlet(s_k), where s_kl ~ Gamma(a_kl) / b_k and b_k ~ Gamma(SCALE_SHAPE) / SCALE_RATE; so the pooled row
 is s_k / kappa_k, and kappa_k, the sum of s_k, says how much alike annotators are. An anonymous opinion is that of an
-annotator of whom nothing else is known: it follows the pooled row.
+annotator of whom nothing else is known: it follows the pooled row. Where nobody is named, all opinions are those of one
+annotator with the rows Dirichlet(a_k), which are the pooled rows of this model.
 
-A sweep draws s, b, pi and z with all Theta integrated out; every step is exact for numbers of votes that are not
+A sweep draws s, b and z with all Theta and pi integrated out; every step is exact for numbers of votes that are not
 whole, too:
 
 - s given z. Row (j, k) with votes n_l, n in all, has the probability
@@ -15,11 +16,11 @@ whole, too:
   proportional to s_l times the integral of u^(s_l + f - 1) (1 - u)^-f: with u drawn, s_l * u^s_l. An anonymous row has
   the probability product of s_l^n_l / kappa^n; with v ~ Gamma(n) / kappa the latter becomes exp(-v kappa). Given q, u,
   v and the coins, the s_kl are independent gamma variates.
-- b given s; pi given z.
-- z case by case, given that of all other cases: with n the votes on those, a vote for l has the probability
-  (s_kl + n_jkl) / (kappa_k + n_jk) under condition k.
+- b given s.
+- z case by case, given that of all other cases: condition k is as probable as it has cases, plus the prior, and with n
+  the votes on those, a vote for l has the probability (s_kl + n_jkl) / (kappa_k + n_jk).
 
-After a sweep that is kept, Theta is drawn given s and z; the plausibilities of a case are the probabilities of z_i given
+After a sweep that is kept, Theta and pi are drawn given s and z; the plausibilities of a case are the probabilities of z_i given
 what was said about it, Theta and pi.
 
 Votes of a large panel, if they are wanted, differ between cases of one condition: on a case of condition k they are
@@ -39,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inner
+from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
 SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
@@ -55,7 +56,7 @@ STEPS, STEP = 3, 0.4
 """How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each."""
 
 FACTORS = 8
-"""How many votes are multiplied before their logarithm is taken, so that products do not vanish."""
+"""How many factors are multiplied before their logarithm is taken, so that products neither vanish nor overflow."""
 
 WHOLE = 1e-9
 """Numbers of votes this close to a whole number are taken to be whole."""
@@ -81,6 +82,8 @@ class Votes(NamedTuple):
         are none. The last column of an annotator stands for all conditions that have none.
     labels : (n_columns,)
         Pooled column of each column.
+    are_alike : bool
+        Whether nobody is named: all annotators are then one, whose rows are the pooled rows, Dirichlet(a_k).
     """
 
     case_offsets: IntArray
@@ -90,6 +93,7 @@ class Votes(NamedTuple):
     known: IntArray
     column_offsets: IntArray
     labels: IntArray
+    are_alike: bool
 
 
 class State(NamedTuple):
@@ -109,8 +113,8 @@ class State(NamedTuple):
         r, in the order of pooled columns.
     rows : (n_annotators, K)
         Votes of each annotator on cases of each true condition.
-    scales, totals, common, work, other : (K,)
-        b, kappa, the part of the rates that a row shares, and room.
+    sizes, scales, totals, common, work, other : (K,)
+        Number of cases of each true condition, b, kappa, the part of the rates that a row shares, and room.
     concentration : (1,)
         c.
     """
@@ -125,6 +129,7 @@ class State(NamedTuple):
     rates: FloatArray
     crowd: FloatArray
     rows: FloatArray
+    sizes: FloatArray
     scales: FloatArray
     totals: FloatArray
     common: FloatArray
@@ -178,6 +183,7 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
         np.zeros(pooled),
         np.zeros(pooled),
         np.zeros((len(votes.column_offsets) - 2, n_conditions)),
+        np.zeros(n_conditions),
         np.ones(n_conditions),
         np.maximum(priors, FLOOR).sum(axis=0),
         np.zeros(n_conditions),
@@ -214,9 +220,14 @@ def augmented(stream: Stream, shape: float, votes: float) -> tuple[float, float]
 
 
 @inner
-def add_case(votes: Votes, state: State, case: int, sign: float) -> None:
-    """Add the votes on a case to those on cases of its true condition, or take them away again."""
+def add_case(votes: Votes, state: State, case: int, sign: float, alpha: float) -> None:
+    """Add a case, and the votes on it, to those of its true condition, or take them away again.
+
+    ``log_pi`` is then the logarithm of the number of cases, plus ``alpha``.
+    """
     truth, counts, rows = state.truths[case], state.counts, state.rows
+    state.sizes[truth] += sign
+    state.log_pi[truth] = math.log(alpha + max(state.sizes[truth], 0.0))
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
         column, row, power = votes.columns[vote], votes.annotators[vote], sign * votes.powers[vote]
         counts[column, truth] = max(counts[column, truth] + power, 0.0)
@@ -225,12 +236,14 @@ def add_case(votes: Votes, state: State, case: int, sign: float) -> None:
 
 
 @inner
-def count_votes(votes: Votes, state: State) -> None:
-    """Count the votes of each column, and of each annotator, on cases of each true condition."""
+def count_votes(votes: Votes, state: State, alpha: float) -> None:
+    """Count the cases of each true condition, and the votes of each column and annotator on them."""
     state.counts[:] = 0.0
     state.rows[:] = 0.0
+    state.sizes[:] = 0.0
+    state.log_pi[:] = math.log(alpha)
     for case in range(len(state.truths)):
-        add_case(votes, state, case, 1.0)
+        add_case(votes, state, case, 1.0, alpha)
 
 
 @inner
@@ -324,12 +337,9 @@ def fill_pooled(votes: Votes, state: State) -> None:
 @inner
 def draw_pi(stream: Stream, state: State, alpha: float) -> None:
     """Draw the logarithms of pi given z."""
-    state.work[:] = alpha
-    for case in range(len(state.truths)):
-        state.work[state.truths[case]] += 1.0
     greatest, total = -np.inf, 0.0
     for k in range(len(state.work)):
-        state.log_pi[k] = log_gamma(stream, state.work[k])
+        state.log_pi[k] = log_gamma(stream, alpha + state.sizes[k])
         greatest = max(greatest, state.log_pi[k])
     for k in range(len(state.work)):
         total += math.exp(state.log_pi[k] - greatest)
@@ -343,37 +353,58 @@ def log_rise(x: float, power: float) -> float:
     return math.lgamma(x + power) - math.lgamma(x)
 
 
+@inlined
+def risen(x: float, power: float) -> float:
+    """Return Gamma(x + power) / Gamma(x) for a small whole power."""
+    product = x
+    for t in range(1, int(power)):
+        product *= x + t
+    return product
+
+
+@inlined
+def is_small(power: float) -> bool:
+    """Tell whole numbers of few factors, whose products are taken as they are."""
+    return power <= FACTORS and power == math.floor(power)
+
+
 @inner
 def fill_predictive(votes: Votes, state: State, case: int) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
-    ``counts`` and ``rows`` are those of all other cases. Factors of single votes gather in ``work``. All is one loop, as
-    calls within it would count references.
+    ``counts`` and ``rows`` are those of all other cases. Small factors gather in ``work`` until their logarithms are
+    taken. All is one loop, as calls within it would count references.
     """
     shapes, totals, pooled = state.shapes, state.totals, state.log_theta
     counts, rows, log, product = state.counts, state.rows, state.other, state.work
     log[:] = 0.0
     product[:] = 1.0
-    last, together = votes.case_offsets[case + 1], 0.0
+    last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
     for vote in range(votes.case_offsets[case], last):
         column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
-        label, is_named = votes.labels[column], row < len(rows)
+        label = votes.labels[column]
         together += power
-        is_last = vote + 1 == last or votes.annotators[vote + 1] != row
-        if is_named and is_last and power == together == 1.0:
-            for k in range(len(log)):
-                product[k] *= (shapes[label, k] + counts[column, k]) / (totals[k] + rows[row, k])
-        elif is_named:
-            for k in range(len(log)):
-                log[k] += log_rise(shapes[label, k] + counts[column, k], power)
-                if is_last:
-                    log[k] -= log_rise(totals[k] + rows[row, k], together)
-        else:
+        if row == len(rows):
             for k in range(len(log)):
                 log[k] += power * pooled[column, k]
-        if is_last:
+        elif is_small(power):
+            gathered += power
+            for k in range(len(log)):
+                product[k] *= risen(shapes[label, k] + counts[column, k], power)
+        else:
+            for k in range(len(log)):
+                log[k] += log_rise(shapes[label, k] + counts[column, k], power)
+        if vote + 1 == last or votes.annotators[vote + 1] != row:
+            if row < len(rows) and is_small(together):
+                gathered += together
+                for k in range(len(log)):
+                    product[k] /= risen(totals[k] + rows[row, k], together)
+            elif row < len(rows):
+                for k in range(len(log)):
+                    log[k] -= log_rise(totals[k] + rows[row, k], together)
             together = 0.0
-        if vote + 1 == last or (last - vote) % FACTORS == 0:
+        if gathered >= FACTORS or (vote + 1 == last and gathered > 0.0):
+            gathered = 0.0
             for k in range(len(log)):
                 log[k] += math.log(product[k])
                 product[k] = 1.0
@@ -433,14 +464,14 @@ def keep_plausibilities(state: State, record: Record, case: int, row: int, total
 
 
 @inner
-def draw_truths(stream: Stream, votes: Votes, state: State) -> None:
+def draw_truths(stream: Stream, votes: Votes, state: State, alpha: float) -> None:
     """Draw z case by case, given that of all others."""
     for case in range(len(state.truths)):
-        add_case(votes, state, case, -1.0)
+        add_case(votes, state, case, -1.0, alpha)
         fill_predictive(votes, state, case)
         total = fill_plausibilities(state, 1.0, votes.known[case])
         state.truths[case] = draw_truth(stream, state, total)
-        add_case(votes, state, case, 1.0)
+        add_case(votes, state, case, 1.0, alpha)
 
 
 @inner
@@ -559,15 +590,16 @@ def sweep_chain(
         fill_likelihood(votes, state, case)
         state.truths[case] = draw_truth(stream, state, fill_plausibilities(state, 1.0, votes.known[case]))
     for sweep in range(-warmup, last - first):
-        count_votes(votes, state)
-        draw_shapes(stream, votes, state)
+        count_votes(votes, state, alpha)
+        if not votes.are_alike:
+            draw_shapes(stream, votes, state)
         fill_pooled(votes, state)
-        draw_pi(stream, state, alpha)
-        draw_truths(stream, votes, state)
+        draw_truths(stream, votes, state, alpha)
         if len(record.votes):
             fill_crowd(votes, state)
             move_concentration(stream, state, record)
         if sweep >= 0:
+            draw_pi(stream, state, alpha)
             draw_theta(stream, votes, state)
             keep_annotators(votes, state, record, first + sweep)
             if len(record.values):

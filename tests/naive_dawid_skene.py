@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-RIGHT, WRONG, MASS = 4.0, 2.0, 1.0
-"""As documented: prior shapes of naming the true condition and any other, and mass of the frequencies."""
+RIGHT, WRONG, FREQUENCY = 4.0, 2.0, 0.5
+"""As documented: prior shapes of naming the true condition and any other, and of the frequency of a condition."""
 
 Vote = tuple[int, int | None, int, float]
 """Case, annotator (None: nobody in particular), condition, and how often it counts."""
@@ -50,7 +50,7 @@ def exact_truths(votes: Sequence[Vote], n_cases: int, known: dict[int, int] | No
         if any(truths[case] != true for case, true in (known or {}).items()):
             continue
         sizes = np.bincount(truths, minlength=2)
-        log_joint = (gammaln(MASS / 2 + sizes) - gammaln(MASS / 2)).sum()
+        log_joint = (gammaln(FREQUENCY + sizes) - gammaln(FREQUENCY)).sum()
         for true in range(2):
             counts = {who: np.zeros(2) for who in [*people, None]}
             for case, who, label, power in votes:
@@ -61,7 +61,7 @@ def exact_truths(votes: Sequence[Vote], n_cases: int, known: dict[int, int] | No
             log_joint += np.log(np.exp(terms - terms.max()).sum()) + terms.max()
         for case, true in enumerate(truths):
             found[case, true] += np.exp(log_joint)
-    return found / found.sum(axis=1, keepdims=True)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def naive_chain(
@@ -69,15 +69,16 @@ def naive_chain(
 ) -> dict[str, Any]:
     """Draw by random-walk Metropolis steps on the logarithms of shapes and plain Gibbs steps on everything else.
 
-    Returns mean plausibilities of truths and of votes (n_cases, K), and draws of the accuracies of annotators (sweeps,
-    n_annotators).
+    Returns mean plausibilities of truths, of truths with a power of what was said, and of votes (n_cases, K), and draws
+    of the accuracies of annotators (sweeps, n_annotators).
     """
     rng = np.random.default_rng(seed)
     people = sorted({who for _, who, _, _ in votes if who is not None})
     right = np.eye(n_conditions, dtype=bool)
     a = np.where(right, RIGHT, WRONG / (n_conditions - 1))
     log_s, truths = np.log(a), rng.integers(n_conditions, size=n_cases)
-    means, shares, accuracies, log_c = np.zeros((n_cases, n_conditions)), np.zeros((n_cases, n_conditions)), [], 0.0
+    means, tempered, shares = (np.zeros((n_cases, n_conditions)) for _ in range(3))
+    accuracies, log_c = [], 0.0
     own = np.zeros((n_cases, n_conditions))
     for case, _, label, weight in votes:
         own[case, label] += weight
@@ -88,12 +89,14 @@ def naive_chain(
         for k in range(n_conditions):
             for _ in range(4):
                 step = rng.normal(size=n_conditions) * rng.choice([0.2, 1.0]) + rng.normal() * 0.5
-                log_s[k] = _accepted(rng, log_s[k], log_s[k] + step, a[k], [counts[p][k] for p in people], counts[None][k])
+                log_s[k] = _accepted(
+                    rng, log_s[k], log_s[k] + step, a[k], [counts[p][k] for p in people], counts[None][k]
+                )
         shapes = np.exp(log_s)
         theta: dict[int | None, np.ndarray] = {None: shapes / shapes.sum(axis=1, keepdims=True)}
         for who in people:
             theta[who] = np.array([rng.dirichlet(shapes[k] + counts[who][k]) for k in range(n_conditions)])
-        pi = rng.dirichlet(MASS / n_conditions + np.bincount(truths, minlength=n_conditions))
+        pi = rng.dirichlet(FREQUENCY + np.bincount(truths, minlength=n_conditions))
         log_likelihood = np.zeros((n_cases, n_conditions))
         for case, who, label, weight in votes:
             log_likelihood[case] += weight * np.log(np.maximum(theta[who][:, label], 1e-300))
@@ -101,7 +104,7 @@ def naive_chain(
         chances = _softmax(log_pi + log_likelihood)
         truths = np.array([rng.choice(n_conditions, p=row) for row in chances])
         row_weights = {who: sum(weight for _, voter, _, weight in votes if voter == who) for who in counts}
-        crowd = sum(row_weights[who] * theta[who] for who in counts) / sum(row_weights.values())
+        crowd = np.average([theta[who] for who in counts], axis=0, weights=[row_weights[who] for who in counts])
         for _ in range(3):
             new = log_c + rng.normal() * 0.7
             if np.log(rng.random()) < _of_cases(new, crowd[truths], own) - _of_cases(log_c, crowd[truths], own):
@@ -109,15 +112,18 @@ def naive_chain(
         if sweep >= 0:
             seen = np.exp(log_c) * crowd[[rng.choice(n_conditions, p=row) for row in chances]] + own
             shares += seen / seen.sum(axis=1, keepdims=True) / sweeps
-            means += _softmax(log_pi + power * log_likelihood) / sweeps
+            means += chances / sweeps
+            tempered += _softmax(log_pi + power * log_likelihood) / sweeps
             accuracies.append([(pi * np.diag(theta[who])).sum() for who in people])
-    return {"means": means, "votes": shares, "accuracies": np.array(accuracies)}
+    return {"truths": means, "tempered": tempered, "votes": shares, "accuracies": np.array(accuracies)}
 
 
 def _of_cases(log_c: float, rows: np.ndarray, votes: np.ndarray) -> float:
     """Return the log-density of log(c), given the mean rows of the truths of all cases and the votes on them."""
     shapes, totals = np.exp(log_c) * np.maximum(rows, 1e-12), np.full(len(votes), np.exp(log_c))
-    of_cases = (gammaln(shapes + votes) - gammaln(shapes)).sum() + (gammaln(totals) - gammaln(totals + votes.sum(1))).sum()
+    of_cases = (gammaln(shapes + votes) - gammaln(shapes)).sum() + (
+        gammaln(totals) - gammaln(totals + votes.sum(1))
+    ).sum()
     return float(of_cases - 0.5 * ((log_c - np.log(10.0)) / 1.5) ** 2)
 
 
@@ -136,3 +142,20 @@ def _accepted(
         return float(prior + log_row(np.exp(log_s), named, none))
 
     return new if np.log(rng.random()) < log_density(new) - log_density(old) else old
+
+
+def maximised(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find the estimates of Dawid and Skene (1979), by their algorithm: truths (n_cases, K) and frequencies."""
+    people = sorted({who for _, who, _, _ in votes if who is not None})
+    counts = np.zeros((n_cases, len(people), n_conditions))
+    for case, who, label, weight in votes:
+        counts[case, people.index(who or 0), label] += weight
+    truths = counts.sum(axis=1) / counts.sum(axis=(1, 2))[:, None]
+    for _ in range(500):
+        pi = truths.mean(axis=0)
+        rows = np.einsum("ik,ijl->jkl", truths, counts)
+        theta = rows / np.maximum(rows.sum(axis=2, keepdims=True), 1e-300)
+        with np.errstate(divide="ignore"):
+            log_theta, log_pi = np.maximum(np.log(theta), -1e3), np.log(pi)
+        truths = _softmax(log_pi + np.einsum("ijl,jkl->ik", counts, log_theta))
+    return truths, pi

@@ -63,7 +63,18 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn", "Evaluation"),
+    *(
+        "Agreement",
+        "Alpha",
+        "AnnotatorWeights",
+        "Batch",
+        "Certainty",
+        "Comparison",
+        "Diagnostics",
+        "Difference",
+        "Drawn",
+        "Evaluation",
+    ),
     *("Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""

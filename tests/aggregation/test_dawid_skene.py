@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from naive_dawid_skene import Vote, exact_truths, naive_chain
-from shared_data import SHARED, needs_shared
 
 import dissensus as ds
 from dissensus.aggregation import _confusions, dawid_skene
 from dissensus.aggregation._confusions import pooled_priors
 from dissensus.aggregation.base import restored_aggregation
+from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
+from shared_data import SHARED, needs_shared
 
 WHOLE: list[Vote] = [(0, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 1), (1, 1, 0, 1), (2, 0, 1, 1), (2, 1, 1, 1)]
 PARTS: list[Vote] = [
@@ -21,8 +21,9 @@ PARTS: list[Vote] = [
     *((1, None, 0, 0.7), (2, 0, 1, 0.3), (2, 1, 1, 1.0), (2, None, 0, 1.0)),
 ]
 THREE: list[Vote] = [
-    (case, who, (case + (who == 2 and case % 2)) % 3, 1.0) for case in range(9) for who in range(3) if (case + who) % 4
+    (case, who, (case + (who == 2 and case % 4 == 1)) % 3, 1.0) for case in range(9) for who in range(3)
 ]
+THREE += [(case, 3, (case + (case % 3 == 1)) % 3, 1.0) for case in range(0, 9, 2)]
 
 
 def study_of(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> ds.Annotations:
@@ -65,20 +66,26 @@ def test_plausibilities_of_the_truth_are_those_of_sums_over_all_truths(
     np.testing.assert_allclose(drawn.mean(), exact_truths(votes, 3, known), atol=0.018)
 
 
+@pytest.fixture(scope="module")
+def slow() -> dict[str, np.ndarray]:
+    return naive_chain(THREE, 9, 3, sweeps=3000, seed=1, power=0.3)
+
+
 @pytest.mark.parametrize(("target", "power"), [("truth", 1.0), ("truth", 0.3), ("votes", 1.0)])
-def test_a_slow_sampler_by_another_route_finds_the_same_means(target: str, power: float) -> None:
-    slow = naive_chain(THREE, 9, 3, sweeps=2500, seed=1, power=power)
+def test_a_slow_sampler_by_another_route_finds_the_same_means(
+    slow: dict[str, np.ndarray], target: str, power: float
+) -> None:
     drawn = ds.DawidSkene(power, target).sample(study_of(THREE, 9, 3), draws=20_000, seed=5)  # type: ignore[arg-type]
-    # 2500 sweeps of the slow one are worth some 300 draws of sd 0.2: errors of 0.012 in 27 numbers
-    np.testing.assert_allclose(drawn.mean(), slow["votes" if target == "votes" else "means"], atol=0.045)
+    name = "votes" if target == "votes" else "truths" if power == 1.0 else "tempered"
+    # 3000 sweeps of the slow one are worth some 300 draws of sd 0.2: errors of 0.012 in 27 numbers
+    np.testing.assert_allclose(drawn.mean(), slow[name], atol=0.045)
 
 
-def test_the_slow_sampler_finds_the_same_accuracies() -> None:
-    slow = naive_chain(THREE, 9, 3, sweeps=2500, seed=2)["accuracies"]
+def test_the_slow_sampler_finds_the_same_accuracies(slow: dict[str, np.ndarray]) -> None:
     table = ds.annotator_quality(study_of(THREE, 9, 3), draws=8000)
-    np.testing.assert_allclose(table["accuracy"], slow.mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(table["low"], np.quantile(slow, 0.05, axis=0), atol=0.06)
-    np.testing.assert_allclose(table["high"], np.quantile(slow, 0.95, axis=0), atol=0.06)
+    np.testing.assert_allclose(table["accuracy"], slow["accuracies"].mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(table["low"], np.quantile(slow["accuracies"], 0.05, axis=0), atol=0.06)
+    np.testing.assert_allclose(table["high"], np.quantile(slow["accuracies"], 0.95, axis=0), atol=0.06)
 
 
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,16 +114,21 @@ def test_prior_shapes_favour_the_truth_and_add_up() -> None:
 
 
 def test_accuracies_are_found_and_their_intervals_hold() -> None:
-    accuracies, held, found = [0.9, 0.75, 0.6, 0.85, 0.45], 0, []
-    for seed in range(10):
-        said, _ = simulated(accuracies, 150, 3, seed)
+    held, errors = 0, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = rng.dirichlet([4.0, 1.0, 1.0], size=(6, 3))  # of annotators and truths: what is right comes first
+        truth = rng.integers(3, size=120)
+        rankings = [[[[int((t + rng.choice(3, p=rows[who, t])) % 3)]] for who in range(6)] for t in truth]
+        said = ds.Annotations.from_rankings(rankings, 3, annotator_names=[f"A{who}" for who in range(6)])
         table = ds.annotator_quality(said, draws=400, seed=seed)
-        held += int(((table["low"] <= pl.Series(accuracies)) & (pl.Series(accuracies) <= table["high"])).sum())
-        found.append(table["accuracy"].to_numpy())
-        assert table["cases"].to_list() == [150] * 5
-    # 50 intervals of 90 %, a few of them dependent: 39 or fewer have a chance of about 1 in 200
-    assert held >= 40
-    np.testing.assert_allclose(np.mean(found, axis=0), accuracies, atol=0.05)
+        true = rows[:, :, 0].mean(axis=1)
+        held += int(((table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())).sum())
+        errors.append(table["accuracy"].to_numpy() - true)
+        assert table["cases"].to_list() == [120] * 6
+    # 72 intervals of 90 %: 56 or fewer have a chance of 1 in 500 if they were independent
+    assert held >= 57
+    assert np.abs(errors).mean() < 0.06
 
 
 def test_labels_are_better_than_those_of_the_majority_where_annotators_differ() -> None:
@@ -204,7 +216,9 @@ def test_a_tied_first_block_is_half_a_vote_for_each_and_later_blocks_are_none() 
 
 def test_reliability_is_the_power_of_what_was_said_about_a_case() -> None:
     said = study_of(THREE, 9, 3)
-    odds = [np.log(p[..., 0] / p[..., 1]) for p in (ds.DawidSkene(g).sample(said, draws=40).dense() for g in (1, 2, 3))]
+    drawn = np.array([ds.DawidSkene(power).sample(said, draws=40).dense() for power in (1, 2, 3)])
+    logs = np.log(np.maximum(drawn, 1e-300))[..., :2][:, (drawn > 1e-200).all(axis=(0, 3))]
+    odds = logs[..., 0] - logs[..., 1]
     np.testing.assert_allclose(odds[2] - odds[1], odds[1] - odds[0], atol=1e-6)
     assert np.abs(odds[1] - odds[0]).max() > 0.5
 
@@ -219,19 +233,21 @@ def test_votes_tend_to_the_shares_of_the_case_where_there_are_many() -> None:
 
 
 def test_names_and_order_of_annotators_do_not_matter() -> None:
-    said, _ = simulated([0.9, 0.6, 0.7], 40, 3, 6)
+    said, _ = simulated([0.95, 0.8, 0.8, 0.9, 0.9], 40, 3, 6)
     names = np.array(said.annotator_names)[said.annotators]
     nested = np.split(names, said.ranking_offsets[1:-1])
     backwards = ds.Annotations.from_rankings(
         [case[::-1] for case in said.to_rankings()],
         said.conditions,
-        annotator_names=[[{"A0": "z", "A1": "m", "A2": "b"}[n] for n in case[::-1]] for case in nested],
+        annotator_names=[
+            [{"A0": "z", "A1": "m", "A2": "b", "A3": "q", "A4": "a"}[n] for n in case[::-1]] for case in nested
+        ],
     )
     one = ds.DawidSkene().sample(said, draws=12_000).mean()
     other = ds.DawidSkene().sample(backwards, draws=12_000).mean()
     np.testing.assert_allclose(one, other, atol=0.03)
     qualities = [ds.annotator_quality(s, draws=4000).sort("accuracy")["accuracy"] for s in (said, backwards)]
-    np.testing.assert_allclose(*qualities, atol=0.02)
+    np.testing.assert_allclose(qualities[0], qualities[1], atol=0.02)
 
 
 def test_the_order_of_cases_does_not_change_a_bit_and_their_company_does() -> None:
@@ -265,7 +281,7 @@ def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch:
         patch.setattr(_confusions, "MOST_CELLS", 20)
         with pytest.raises(ds.DissensusError, match="do not fit into memory") as caught:
             ds.DawidSkene().sample(said)
-        assert "36 for 3 named annotators and 3 conditions" in caught.value.got
+        assert "45 for 4 named annotators and 3 conditions" in caught.value.got
     monkeypatch.setattr(_confusions, "MOST_VALUES", 1000)
     with pytest.raises(ds.DissensusError, match="kept in memory") as caught:
         ds.DawidSkene().sample(said, draws=100)
@@ -278,16 +294,15 @@ def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch:
 def crowd(name: str) -> tuple[ds.Annotations, dict[str, str]]:
     folder = SHARED / "crowd" / name
     table, truth = (pl.read_csv(folder / f"{part}.csv", infer_schema=False) for part in ("answer", "truth"))
-    said = ds.Annotations.from_long(
-        table, list("0123"), case="question", annotator="worker", condition="answer"
-    )
+    said = ds.Annotations.from_long(table, list("0123"), case="question", annotator="worker", condition="answer")
     return said, dict(truth.iter_rows())
 
 
 def anesthesia() -> ds.Annotations:
     table = pl.read_csv(SHARED / "anesthesia" / "anesthesia.csv", infer_schema=False).with_row_index("reading")
-    columns = {"case": "item", "annotator": "rater", "condition": "rating", "annotation": "reading"}
-    return ds.Annotations.from_long(table, list("1234"), **columns)
+    return ds.Annotations.from_long(
+        table, list("1234"), case="item", annotator="rater", condition="rating", annotation="reading"
+    )
 
 
 def held_out(said: ds.Annotations, aggregation: ds.Aggregation, folds: int) -> float:
@@ -319,13 +334,13 @@ def test_labels_of_crowds_are_better_than_those_of_the_majority(name: str, least
 
 @needs_shared
 def test_anesthetists_are_graded_as_published() -> None:
-    drawn = ds.DawidSkene().sample(anesthesia(), draws=1000)
-    means = dict(zip(drawn.case_names, drawn.mean(), strict=True))
-    sizes = np.mean(list(means.values()), axis=0)
-    # Dawid and Skene 1979: frequencies of the grades 0.40, 0.42, 0.11, 0.07
-    np.testing.assert_allclose(sizes, [0.40, 0.42, 0.11, 0.07], atol=0.03)
-    published = {"1": "1", "2": "3", "3": "2", "4": "2", "5": "2", "10": "3", "11": "4", "26": "1", "36": "3"}
-    assert {case: str(means[case].argmax() + 1) for case in published} == published
+    said = anesthesia()
+    readings = zip(said.panel.case_of_opinion.tolist(), said.annotators.tolist(), said.codes.tolist(), strict=True)
+    truths, frequencies = maximised([(*reading, 1.0) for reading in readings], 45, 4)
+    np.testing.assert_allclose(frequencies, [0.40, 0.42, 0.11, 0.07], atol=0.006)  # as published
+    drawn = ds.DawidSkene().sample(said, draws=1000)
+    same = drawn.mean().argmax(axis=1) == truths.argmax(axis=1)
+    assert same.sum() >= 42  # of 45; maximum likelihood calls three patients grade 4, of whom all say so on one
 
 
 @needs_shared

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 RIGHT, WRONG = 4.0, 2.0
 """Prior shapes of a pooled row: of naming the true condition, and of all others together."""
 
-FREQUENCY_MASS = 1.0
-"""Prior mass of the frequencies of all conditions together."""
+FREQUENCY_SHAPE = 0.5
+"""Prior shape of the frequency of every condition."""
 
 MOST_CELLS = 10**7
 """How many numbers the confusions of all annotators may be: 160 MB for them and their counts."""
@@ -118,8 +118,16 @@ class Chains:
         first = 0
         for chain, key in enumerate(keys):
             rows = first, first + length + (chain < longer)
-            alpha = FREQUENCY_MASS / self.priors.shape[1]
-            run_chain(self.votes, self.priors, record, key=key, warmup=warmup, rows=rows, alpha=alpha, reliability=power)
+            run_chain(
+                self.votes,
+                self.priors,
+                record,
+                key=key,
+                warmup=warmup,
+                rows=rows,
+                alpha=FREQUENCY_SHAPE,
+                reliability=power,
+            )
             first = rows[1]
         return record
 
@@ -203,6 +211,6 @@ def check_kept(n_values: int, draws: int) -> None:
     if n_values > MOST_VALUES:
         raise DissensusError(
             "too many draws to be kept in memory",
-            expected=f"at most {max(1, MOST_VALUES * draws // n_values):,} draws, as Dawid-Skene keeps those of all cases",
+            expected=f"at most {max(1, MOST_VALUES * draws // n_values):,} draws: those of all cases are kept",
             got=f"{draws:,}",
         )

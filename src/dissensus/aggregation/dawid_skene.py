@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dissensus.aggregation._confusions import FREQUENCY_MASS, Chains
+from dissensus.aggregation._confusions import FREQUENCY_SHAPE, Chains
 from dissensus.aggregation.base import REST_STREAM, Aggregation, batch_of, plausibilities_of, stream_keys_of
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import is_list
@@ -114,7 +114,8 @@ class DawidSkene(Aggregation):
         study = Chains.of(judged.take(order), truths[order])
         run = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
         record = study.of_cases(**run, power=self.reliability, of_votes=self.target == "votes")
-        sums = np.append(0.0, np.cumsum(record.frequencies / draws * (opinions.n_cases + FREQUENCY_MASS)))
+        n_cases = opinions.n_cases + FREQUENCY_SHAPE * len(opinions.conditions)
+        sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
         keys = stream_keys_of(opinions, seed)
         sampler = ChainSampler(judged, np.argsort(order), columns, record.values, sums, keys, draws, chains)
@@ -123,8 +124,8 @@ class DawidSkene(Aggregation):
 
 def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     """Return names of cases and of their true conditions, in order; refuse what is not a mapping of names to names."""
-    pairs = list(gold.items()) if isinstance(gold, Mapping) else list(gold) if is_list(gold) else [None]
-    wrong = [one for one in pairs if not (is_list(one) and len(one) == 2 and all(isinstance(part, str) for part in one))]
+    pairs: list[Any] = list(gold.items()) if isinstance(gold, Mapping) else list(gold) if is_list(gold) else [None]
+    wrong = [pair for pair in pairs if not _is_pair(pair)]
     if wrong:
         raise DissensusError(
             "gold is not understood",
@@ -136,6 +137,10 @@ def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     if twice is not None:
         raise DissensusError("a case has two gold labels", where=f"case {twice!r}")
     return tuple(sorted((case, condition) for case, condition in pairs))
+
+
+def _is_pair(pair: Any) -> bool:
+    return is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
 
 
 def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:

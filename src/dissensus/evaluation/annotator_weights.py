@@ -224,7 +224,9 @@ class FirstChoices:
             return float(0.5 * scaled @ scaled - scores.sum()), scaled - slope * spreads
 
         limits = [(-6.0, 6.0)] * len(spreads)  # standard deviations
-        return np.asarray(minimize(badness, np.zeros(len(spreads)), jac=True, method="L-BFGS-B", bounds=limits).x * spreads)
+        return np.asarray(
+            minimize(badness, np.zeros(len(spreads)), jac=True, method="L-BFGS-B", bounds=limits).x * spreads
+        )
 
     def held_out(self, spread: float) -> FloatArray:
         """Score each case by weights that were found on other cases, shape (n_cases,)."""

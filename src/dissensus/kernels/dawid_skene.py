@@ -20,13 +20,13 @@ whole, too:
 - z case by case, given that of all other cases: condition k is as probable as it has cases, plus the prior, and with n
   the votes on those, a vote for l has the probability (s_kl + n_jkl) / (kappa_k + n_jk).
 
-After a sweep that is kept, Theta and pi are drawn given s and z; the plausibilities of a case are the probabilities of z_i given
-what was said about it, Theta and pi.
+After a sweep that is kept, Theta and pi are drawn given s and z; the plausibilities of a case are the probabilities of
+z_i given what was said about it, Theta and pi.
 
 Votes of a large panel, if they are wanted, differ between cases of one condition: on a case of condition k they are
 Dirichlet(c r_k) before, and that plus its votes after these are seen, where r_k is the mean row of the annotators given
-z and s, each as often as they vote. z_i is drawn from its plausibilities, then the votes. c is drawn by Metropolis steps given z, s and the votes on all cases, before a log-normal prior; nothing
-else depends on it.
+z and s, each as often as they vote. z_i is drawn from its plausibilities, then the votes. c takes Metropolis steps
+given z, s and the votes on all cases, with a log-normal prior; nothing else depends on it.
 
 Conditions that nobody named share one column of s, and those that an annotator never named one column of Theta_j:
 sums of gamma variates are gamma variates, so nothing is lost.
@@ -363,9 +363,22 @@ def risen(x: float, power: float) -> float:
 
 
 @inlined
-def is_small(power: float) -> bool:
-    """Tell whole numbers of few factors, whose products are taken as they are."""
-    return power <= FACTORS and power == math.floor(power)
+def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArray, product: FloatArray) -> float:
+    """Multiply by Gamma(x + power) / Gamma(x), x = base + count, or divide by it if the power is given as negative.
+
+    Small whole powers go to ``product``, others to ``log``; returns the number of factors in the former.
+    """
+    size = abs(power)
+    is_small = size <= FACTORS and size == math.floor(size)
+    for k in range(len(log)):
+        x = bases[k] + counts[k]
+        if not is_small:
+            log[k] += log_rise(x, size) if power > 0.0 else -log_rise(x, size)
+        elif power > 0.0:
+            product[k] *= risen(x, size)
+        else:
+            product[k] /= risen(x, size)
+    return size if is_small else 0.0
 
 
 @inner
@@ -373,37 +386,24 @@ def fill_predictive(votes: Votes, state: State, case: int) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
     ``counts`` and ``rows`` are those of all other cases. Small factors gather in ``work`` until their logarithms are
-    taken. All is one loop, as calls within it would count references.
+    taken.
     """
-    shapes, totals, pooled = state.shapes, state.totals, state.log_theta
     counts, rows, log, product = state.counts, state.rows, state.other, state.work
     log[:] = 0.0
     product[:] = 1.0
     last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
     for vote in range(votes.case_offsets[case], last):
         column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
-        label = votes.labels[column]
         together += power
         if row == len(rows):
             for k in range(len(log)):
-                log[k] += power * pooled[column, k]
-        elif is_small(power):
-            gathered += power
-            for k in range(len(log)):
-                product[k] *= risen(shapes[label, k] + counts[column, k], power)
+                log[k] += power * state.log_theta[column, k]
         else:
-            for k in range(len(log)):
-                log[k] += log_rise(shapes[label, k] + counts[column, k], power)
-        if vote + 1 == last or votes.annotators[vote + 1] != row:
-            if row < len(rows) and is_small(together):
-                gathered += together
-                for k in range(len(log)):
-                    product[k] /= risen(totals[k] + rows[row, k], together)
-            elif row < len(rows):
-                for k in range(len(log)):
-                    log[k] -= log_rise(totals[k] + rows[row, k], together)
-            together = 0.0
-        if gathered >= FACTORS or (vote + 1 == last and gathered > 0.0):
+            gathered += multiply(state.shapes[votes.labels[column]], counts[column], power, log, product)
+            if vote + 1 == last or votes.annotators[vote + 1] != row:
+                gathered += multiply(state.totals, rows[row], -together, log, product)
+                together = 0.0
+        if gathered >= FACTORS or vote + 1 == last:
             gathered = 0.0
             for k in range(len(log)):
                 log[k] += math.log(product[k])
@@ -524,7 +524,9 @@ def move_concentration(stream: Stream, state: State, record: Record) -> None:
 
 
 @inner
-def keep_votes(stream: Stream, state: State, record: Record, case: int, row: int, truth: int, reliability: float) -> None:
+def keep_votes(
+    stream: Stream, state: State, record: Record, case: int, row: int, truth: int, reliability: float
+) -> None:
     """Draw the votes of a large panel on a case of a true condition, and write them down."""
     first, last = record.support_offsets[case], record.support_offsets[case + 1]
     at = len(record.accuracies) * (first + case) + row * (last - first + 1)

@@ -28,23 +28,6 @@ class AnnotatorsSection(ReportSection):
     id = "annotators"
     title = "Annotators"
     place = 72
-    template = """
-  <p>How often each annotator names the true condition first, estimated by a Bayesian Dawid-Skene model: nobody knows
-  the truth, but who agrees with others on many cases is more often right. It takes annotators to err independently;
-  mistakes that most of them share look like the truth. Those with few cases are taken to be like the others, within
-  a wide interval. Only first choices count. <code>annotator_confusion(...)</code> tells what each mistakes for what.</p>
-  <div class="scroll" tabindex="0" role="region" aria-label="Accuracy of annotators">
-  <table class="numbers">
-    <caption>Accuracy of annotators, with 90 % intervals</caption>
-    <thead><tr><th scope="col">annotator</th><th scope="col">cases</th><th scope="col">accuracy</th><th scope="col">{{ term("interval") }}</th></tr></thead>
-    <tbody>
-      {% for name, cases, accuracy, low, high in rows %}
-      <tr><th scope="row">{{ name }}</th><td>{{ cases }}</td><td>{{ "%.2f" | format(accuracy) }}</td><td>{{ "%.2f" | format(low) }} to {{ "%.2f" | format(high) }}</td></tr>
-      {% endfor %}
-    </tbody>
-  </table>
-  </div>
-"""
 
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether a few annotators are named, and the study is small enough to be quick."""

@@ -47,6 +47,11 @@ class AnnotatorWeights:
     gain, gain_error
         By how much weights raised the average held-out score of first choices, in cases that had no part in finding
         them, and its standard error; both zero if everybody has the weight one.
+
+    Examples
+    --------
+    >>> AnnotatorWeights(("A", "B"), np.array([1.5, 0.5]), spread=0.4, gain=0.004, gain_error=0.001)
+    AnnotatorWeights: 2 annotators, weights 0.50 to 1.50; held-out score +0.0040 ± 0.0010
     """
 
     annotators: tuple[str, ...]

@@ -63,19 +63,8 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *(
-        "Agreement",
-        "Alpha",
-        "AnnotatorWeights",
-        "Batch",
-        "Certainty",
-        "Comparison",
-        "Diagnostics",
-        "Difference",
-        "Drawn",
-        "Evaluation",
-    ),
-    *("Plausibilities", "Predicted", "Run"),
+    *("Agreement", "Alpha", "Batch", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn", "Evaluation"),
+    *("AnnotatorWeights", "CasePrior", "Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -145,7 +134,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
-        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric"},
+        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None},
         "ExpectedAccuracy": {"k": 1},
         "ExpectedCoverage": {},
         "GivenDraws": {"plausibilities": drawn, "name": "mine"},
@@ -156,7 +145,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
-        "PlackettLuce": {"reliability": 1.0, "alpha": 1.0, "prior": "observed", "chains": 4, "warmup": 10},
+        "PlackettLuce": {"reliability": 1.0, "alpha": 1.0, "prior": "observed", "chains": 4, "warmup": 10}
+        | {"case_prior": None},
         "PlackettLuceML": {},
         "Plausibilities.from_draws": {
             "draws": np.full((2, 2, 2), 0.5),
@@ -200,10 +190,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None}
-        | {"annotators": "fixed"},
+        | {"annotators": "fixed", "panel": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},
+        "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation._evidence import SAYINGS, Evidence
-from dissensus.aggregation._leaks import copied_annotators
+from dissensus.aggregation._leaks import leaking_models
 from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
 from dissensus.aggregation._priors import Alpha, Prior, Shapes, prior_shapes, resolved_alpha
 from dissensus.core.aliases import FloatArray, IntArray
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 NOTICEABLE = 0.005
 """A condition that nobody mentions is a case's own if the prior gives it at least this share."""
 
+MOST_FOLDS = 100
+
 REFITS = 40
 """How often the prior is fitted again to resampled cases."""
 
@@ -45,14 +47,14 @@ class CasePrior:
     ----------
     conditions, case_names
         What the prior is about: the annotated cases of the study.
-    likelihood
-        Features of conditions, and how coefficients turn into shapes.
+    likelihoods
+        Features of conditions, and how coefficients turn into shapes; one, or one for each fold of cases.
     coefficients : (n_folds, n_coefficients)
-        What was fitted; one row, or one for each fold of cases.
+        What was fitted.
     fold : (n_cases,)
-        The row that belongs to each case.
+        Which of these belongs to each case.
     left_out
-        Models that say exactly what an annotator said, with the name of that annotator: they do not inform the prior.
+        Models that have seen the answers, and by what that is known: they do not inform the prior.
 
     Examples
     --------
@@ -60,7 +62,7 @@ class CasePrior:
     >>> study = ds.simulate_study(n_cases=120)
     >>> prior = ds.informed_prior(study.annotations, study.predictions)
     >>> prior
-    CasePrior: 120 cases, 60 conditions, informed by Aster, Birch, Clover, Dahlia
+    CasePrior: 120 cases, 60 conditions, informed by 'Aster', 'Birch', 'Clover', 'Dahlia'
     >>> drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
     >>> drawn.n_cases
     120
@@ -68,10 +70,15 @@ class CasePrior:
 
     conditions: tuple[str, ...]
     case_names: tuple[str, ...]
-    likelihood: PriorLikelihood = field(repr=False)
+    likelihoods: tuple[PriorLikelihood, ...]
     coefficients: FloatArray
     fold: IntArray
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def likelihood(self) -> PriorLikelihood:
+        """The first of the likelihoods."""
+        return self.likelihoods[0]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -86,10 +93,9 @@ class CasePrior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        return tuple(
-            f"model {name!r} says what annotator {who!r} said on every case, so it does not inform the prior"
-            for name, who in self.left_out.items()
-        )
+        leaks = [f"model {name!r} does not inform the prior: {reason}" for name, reason in self.left_out.items()]
+        alone = (self.likelihood.evidence.totals <= 1).all()
+        return (*leaks, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -100,8 +106,12 @@ class CasePrior:
     @cached_property
     def concentrations(self) -> FloatArray:
         """How many votes the prior of each case is worth, shape (n_cases,)."""
-        found = np.array([self.likelihood.concentrations(row) for row in self.coefficients])
+        found = np.array([one.concentrations(row) for one, row in self._fits])
         return np.asarray(found[self.fold, np.arange(self.n_cases)])
+
+    @property
+    def _fits(self) -> list[tuple[PriorLikelihood, FloatArray]]:
+        return list(zip(self.likelihoods, self.coefficients, strict=True))
 
     def means(self) -> FloatArray:
         """Return the mean of the prior of every case, shape (n_cases, K); mind the memory.
@@ -115,8 +125,8 @@ class CasePrior:
         """
         evidence = self.likelihood.evidence
         full = np.empty((self.n_cases, len(self.conditions)))
-        for number, row in enumerate(self.coefficients):
-            shares, own = self.likelihood.shares(row), self.fold == number
+        for number, (one, row) in enumerate(self._fits):
+            shares, own = one.shares(row), self.fold == number
             full[own] = (shares.scale[:, None] * shares.weights)[own]
             inside = own[evidence.case]
             full[evidence.case[inside], evidence.codes[inside]] = shares.entries[inside]
@@ -129,20 +139,29 @@ class CasePrior:
         ----------
         opinions
             Of cases that the prior knows, by name, in any order; not necessarily the opinions it was fitted to.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> wider, shapes = prior.applied(study.annotations.opinions)
+        >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
+        True
         """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
-        shares = self._shapes(self.coefficients[0], cases, wider, places)
-        for number, row in enumerate(self.coefficients[1:], start=1):
-            other, own = self._shapes(row, cases, wider, places), self.fold[cases] == number
+        shapes = self._shapes(*self._fits[0], cases, wider, places)
+        for number, fit in enumerate(self._fits[1:], start=1):
+            other, own = self._shapes(*fit, cases, wider, places), self.fold[cases] == number
             member = own[row_of_each(wider.support_offsets)]
-            shares = replace(
-                shares,
-                mentioned=np.where(member, other.mentioned, shares.mentioned),
-                rest=np.where(own, other.rest, shares.rest),
-                split=np.where(own, other.split, shares.split),
+            shapes = replace(
+                shapes,
+                mentioned=np.where(member, other.mentioned, shapes.mentioned),
+                rest=np.where(own, other.rest, shapes.rest),
+                split=np.where(own, other.split, shapes.split),
             )
-        return wider, shares
+        return wider, shapes
 
     def _positions(self, opinions: Opinions) -> IntArray:
         missing = [name for name in opinions.case_names if name not in self.place]
@@ -163,7 +182,7 @@ class CasePrior:
     @cached_property
     def _shares(self) -> FloatArray:
         """Shares of the entries, each by the coefficients of its case, shape (n_entries,)."""
-        every = np.array([self.likelihood.shares(row).entries for row in self.coefficients])
+        every = np.array([one.shares(row).entries for one, row in self._fits])
         return np.asarray(every[self.fold[self.likelihood.evidence.case], np.arange(every.shape[1])])
 
     def _noticeable(self, cases: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -173,31 +192,58 @@ class CasePrior:
         counts = np.append(0, np.cumsum(kept))[offsets]
         return counts, self.likelihood.evidence.codes[entries[kept]], entries[kept]
 
-    def _shapes(self, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray) -> Shapes:
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """Weights by which conditions that are no entries share the rest, shape (K,)."""
+        return np.maximum(self.likelihood.shares(self.coefficients[0]).weights, LEAST_SHAPE)
+
+    def _shapes(
+        self, one: PriorLikelihood, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray
+    ) -> Shapes:
         """Return the shapes of a wider support; ``places`` are the entries of its conditions, -1 if they have none."""
-        shares, mass = self.likelihood.shares(coefficients), self.likelihood.concentrations(coefficients)[cases]
+        shares, mass = one.shares(coefficients), one.concentrations(coefficients)[cases]
         case, is_entry = row_of_each(wider.support_offsets), places >= 0
         others = shares.scale[cases][case] * shares.weights[wider.support]
         own = np.where(is_entry, shares.entries[np.maximum(places, 0)], others)
         left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
-        weight = shares.weights.sum() - weighted_counts(case, shares.weights[wider.support], len(cases))
+        weight = self._weights.sum() - weighted_counts(case, self._weights[wider.support], len(cases))
         weight = np.where(wider.rest_sizes > 0, np.maximum(weight, LEAST_SHAPE), 1.0)
         rest = np.where(wider.rest_sizes > 0, np.maximum(mass * left, LEAST_SHAPE), 0.0)
-        sums = np.append(0.0, np.cumsum(np.maximum(shares.weights, LEAST_SHAPE)))
+        sums = np.append(0.0, np.cumsum(self._weights))
         return Shapes(np.maximum(mass[case] * own, LEAST_SHAPE), rest, rest / weight, sums)
 
     # Refits ------------------------------------------------------------------------------------------------
 
     def shifted(self, opinions: Opinions, refits: FloatArray) -> FloatArray:
-        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1))."""
+        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1)).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
+        np.False_
+        """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
-        here = _with_rest(self._shapes(self.coefficients[0], cases, wider, places), wider)
-        rows = [_with_rest(self._shapes(row, cases, wider, places), wider) for row in refits]
-        return np.asarray(np.array(rows) - here)
+        rows = [
+            _with_rest(self._shapes(self.likelihood, row, cases, wider, places), wider)
+            for row in (self.coefficients[0], *refits)
+        ]
+        return np.asarray(np.array(rows[1:]) - rows[0])
 
     def refitted(self, weights: FloatArray) -> FloatArray:
-        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients)."""
+        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
+        True
+        """
         return self.likelihood.refitted(self.coefficients[0], weights)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
@@ -212,9 +258,8 @@ class CasePrior:
         ('one', 'another')
         """
         rows = np.array([self.place[name] for name in cases], dtype=np.int64)
-        evidence = self.likelihood.evidence.take(rows)
-        likelihood = replace(self.likelihood, evidence=evidence, covariates=self.likelihood.covariates[rows])
-        return replace(self, case_names=tuple(names), likelihood=likelihood, fold=self.fold[rows])
+        likelihoods = tuple(PriorLikelihood(one.evidence.take(rows), one.covariates[rows]) for one in self.likelihoods)
+        return replace(self, case_names=tuple(names), likelihoods=likelihoods, fold=self.fold[rows])
 
     # Words -------------------------------------------------------------------------------------------------
 
@@ -227,8 +272,8 @@ class CasePrior:
         """Return how much each model informs the prior: one row per model.
 
         ``log_score``, ``score`` and ``first`` are its coefficients. ``alone`` is by how much the mean log-probability
-        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others; ``copy
-        of`` names the annotator whom a model repeats, for which reason it was left out.
+        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others;
+        ``left_out`` says why a model does not inform it.
 
         Examples
         --------
@@ -236,14 +281,14 @@ class CasePrior:
         >>> study = ds.simulate_study(n_cases=120)
         >>> table = ds.informed_prior(study.annotations, study.predictions).table()
         >>> table.columns
-        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'copy_of']
+        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
         """
         import polars as pl
 
         schema: dict[str, Any] = {"model": pl.String}
         schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
-        rows = [*self._informing(), *({"model": name, "copy_of": who} for name, who in self.left_out.items())]
-        return pl.DataFrame(rows, schema={**schema, "copy_of": pl.String})
+        rows = [*self._informing(), *({"model": name, "left_out": why} for name, why in self.left_out.items())]
+        return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
 
     def _informing(self) -> list[dict[str, Any]]:
         evidence, names = self.likelihood.evidence, self.models
@@ -260,7 +305,17 @@ class CasePrior:
 
 def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
     """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
+    _check_prior("case_prior", known)
     return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
+
+
+def _check_prior(name: str, given: object) -> None:
+    if given is not None and not isinstance(given, CasePrior):
+        raise DissensusError(
+            f"{name} is not of the right kind",
+            expected="what informed_prior returns",
+            got=f"{given!r:.60}, a {type(given).__name__}",
+        )
 
 
 def prepared_prior(
@@ -338,7 +393,8 @@ def informed_prior(
     """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
 
     No truth is needed, and none is used: a model that says nothing about what annotators choose gets coefficients near
-    zero, whatever it claims. A model that repeats an annotator of the panel, word for word, is left out with a warning.
+    zero, whatever it claims. A model that has seen the answers is left out with a warning: one that repeats an
+    annotator, or agrees with the annotators more than anybody could who had not seen what they said.
 
     Parameters
     ----------
@@ -367,21 +423,30 @@ def informed_prior(
     """
     said = Annotations.checked(study, "the informed prior")
     check_count(folds=folds)
+    if folds > MOST_FOLDS:
+        raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
+    _check_prior("start", start)
     models = _aligned(said, predictions)
     opinions = said.opinions
-    copies = copied_annotators(said, models) if start is None else start.left_out
-    evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in copies})
+    leaks = leaking_models(said, models) if start is None else start.left_out
+    evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
     known = start is not None and start.models == evidence.models
     first = start.coefficients[0] if start is not None and known else None
-    likelihood, whole = fitted_likelihood(evidence, start=first)
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
-    rows = whole[None]
-    if folds > 1:
-        rows = np.array([likelihood.fitted((fold != number).astype(np.float64), whole) for number in range(folds)])
-    found = CasePrior(opinions.conditions, opinions.case_names, likelihood, rows, fold, copies)
+    found = CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
     for problem in found.warnings if start is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)
     return found
+
+
+def _by_fold(
+    evidence: Evidence, fold: IntArray, start: FloatArray | None
+) -> tuple[tuple[PriorLikelihood, ...], FloatArray]:
+    """Fit to the cases of all other folds, for every fold; to all cases if there is one."""
+    n_folds = int(fold.max(initial=0)) + 1
+    others = [fold != number for number in range(n_folds)] if n_folds > 1 else [np.ones(len(fold), dtype=np.bool_)]
+    fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), start) for own in others]
+    return tuple(likelihood for likelihood, _ in fits), np.array([coefficients for _, coefficients in fits])
 
 
 def _aligned(study: Annotations, predictions: Mapping[str, Any]) -> dict[str, Predictions]:

@@ -23,10 +23,11 @@ def study(accuracies: list[float], n_cases: int, seed: int) -> ds.Annotations:
 
 def mixed() -> ds.Annotations:
     """Ties, lower ranks, nobody in particular, weights, and a case with one opinion only."""
+    names: list[list[str | None]] = [["A", "B", None], ["A", "C", None], ["B"], ["C", "A"]]
     return ds.Annotations.from_rankings(
         [[[["a", "b"]], [["a"], ["c"]], [["b"]]], [[["c"]], [["c"]], [["a"]]], [[["b"]]], [[["d"]], [["a", "d"]]]],
         ["a", "b", "c", "d", "e"],
-        annotator_names=[["A", "B", None], ["A", "C", None], ["B"], ["C", "A"]],
+        annotator_names=names,
         weights=[[1.0, 2.0, 1.0], [0.5, 1.0, 1.0], [1.0], [1.0, 1.0]],
     )
 
@@ -55,9 +56,9 @@ def naive_score(said: ds.Annotations, logs: dict[str | None, float], mass: float
 
 def test_scores_are_those_of_leaving_each_opinion_out() -> None:
     said = mixed()
-    logs = {"A": 0.3, "B": -0.7, "C": 0.1}
+    logs: dict[str | None, float] = {"A": 0.3, "B": -0.7, "C": 0.1}
     scores, _ = FirstChoices.of(said.opinions).scores(np.array([*logs.values(), np.log(0.8)]))
-    assert scores.sum() == pytest.approx(naive_score(said, {**logs, None: 0.0}, 0.8), rel=1e-12)
+    assert scores.sum() == pytest.approx(naive_score(said, logs, 0.8), rel=1e-12)
 
 
 def test_slopes_are_those_of_small_steps() -> None:

@@ -63,8 +63,8 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison", "Diagnostics"),
-    *("Difference", "Drawn", "Evaluation", "Plausibilities", "Predicted", "Run"),
+    *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
+    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -137,6 +137,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
         "Coverage": {},
+        "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
         "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None},
         "ExpectedAccuracy": {"k": 1},
         "ExpectedCoverage": {},
@@ -183,6 +184,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "annotation_certainty": {"plausibilities": drawn, "top": 1, "unranked": "identify", "categories": None}
         | {"via": "top", "advance": None},
         "annotator_agreement": {"annotations": said, "ties": "shared", "within": "ranking"},
+        "annotator_confusion": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1},
+        "annotator_quality": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1, "level": 0.9},
+        "annotator_weights": {"annotations": said},
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
         | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
         | {"advance": None},
@@ -328,7 +332,8 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
     chosen = [kind(reliability, alpha=alpha) for kind in kinds for reliability in EDGES for alpha in EDGES]
     symmetric = [ds.PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
     points = [ds.MajorityVote(), ds.InverseRank(), ds.PlackettLuceML(), ds.AnnotatorBootstrap()]
-    for aggregation in (*chosen, *symmetric, *points):
+    confused = [ds.DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
+    for aggregation in (*chosen, *symmetric, *points, *confused):
         drawn = aggregation.sample(said, draws=20, threads=1).dense()
         assert np.isfinite(drawn).all(), aggregation
         assert (drawn >= 0).all(), aggregation

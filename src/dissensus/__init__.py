@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.base import PointAggregation as PointAggregation
     from dissensus.aggregation.case_prior import CasePrior as CasePrior
     from dissensus.aggregation.case_prior import informed_prior as informed_prior
+    from dissensus.aggregation.dawid_skene import DawidSkene as DawidSkene
     from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
+    from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
+    from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
+    from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.calibration import Calibration as Calibration
     from dissensus.evaluation.calibration import calibrate as calibrate
     from dissensus.evaluation.calibration import load_calibration as load_calibration
@@ -94,6 +99,7 @@ _HOMES = {
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
+    "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
@@ -104,6 +110,7 @@ _HOMES = {
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
+    "DawidSkene": "aggregation.dawid_skene",
     "Diagnostics": "aggregation.diagnostics",
     "Difference": "evaluation.comparison",
     "Dirichlet": "aggregation.dirichlet",
@@ -145,6 +152,9 @@ _HOMES = {
     "UserMetric": "metrics.user_metric",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
+    "annotator_confusion": "evaluation.annotator_quality",
+    "annotator_quality": "evaluation.annotator_quality",
+    "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",

@@ -177,7 +177,11 @@ WRONG: list[tuple[Family[Any], str, str]] = [
         r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
     ),
     (Aggregation.family, "placket-luce", r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'"),
-    (Aggregation.family, "", r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dirichlet, "),
+    (
+        Aggregation.family,
+        "",
+        r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dawid-skene, dirichlet, ",
+    ),
     (Metric.family, "kendall-tau", r"kendall-tau needs k\n +expected: kendall-tau:K"),
     (
         Metric.family,

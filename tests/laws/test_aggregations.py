@@ -12,6 +12,7 @@ import dissensus
 from dissensus import (
     Aggregation,
     AnnotatorBootstrap,
+    DawidSkene,
     Dirichlet,
     NormalInverseGamma,
     NormalInverseGammaPrior,
@@ -80,7 +81,8 @@ def every_aggregation() -> list[Aggregation]:
     plain = [kind() for kind in KINDS.values()]
     races = PlackettLuce(reliability=2.5), PlackettLuce(2.5, alpha=0.5, prior="observed")
     learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
-    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned]
+    confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
+    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
@@ -209,6 +211,8 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation
     if isinstance(aggregation, PlackettLuce | Dirichlet) and aggregation.prior == "frequency":
         return  # other cases tell how frequent a condition is
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
+    if isinstance(aggregation, DawidSkene):
+        return  # annotators are known by what they say on other cases
     for part in (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
@@ -260,13 +264,14 @@ RANKED = pytest.mark.parametrize(
 def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation) -> None:
     shuffled = tuple(np.random.default_rng(1).permutation(RANKINGS.conditions))
     column = [shuffled.index(name) for name in RANKINGS.conditions]
-    draws = 8000
+    # chains over the whole study: some 30 draws of Dawid-Skene are worth an independent one, of sd 0.5 at the worst
+    draws, bound = (40_000, 0.06) if isinstance(aggregation, DawidSkene) else (8000, 0.035)
     plain = aggregation.sample(RANKINGS, draws=draws)
     relabelled = aggregation.sample(RANKINGS.with_conditions(shuffled), draws=draws)
     difference = np.abs(plain.mean() - relabelled.mean()[:, column])
     # independent streams: two means of 8000 draws differ by more than 0.035 (over 4 errors of 0.008,
     # for an effective size of 2000 at the worst sd of 0.25) about once in 10 000 comparisons
-    assert difference.max() < (1e-9 if plain.n_draws == 1 else 0.035)
+    assert difference.max() < (1e-9 if plain.n_draws == 1 else bound)
 
 
 @RANKED

@@ -97,7 +97,7 @@ def test_a_section_that_cannot_be_loaded_does_not_stop_the_others(plug_ins: Path
         found = [section.id for section in sections()]
     assert found == [
         *("summary", "data", "certainty", "trust", "models", "prior", "comparison"),
-        *("risk", "agreement", "cases", "methods", "glossary"),
+        *("risk", "agreement", "annotators", "cases", "methods", "glossary"),
     ]
 
 

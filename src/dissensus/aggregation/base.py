@@ -43,7 +43,7 @@ class Aggregation(Spec, ABC):
     Examples
     --------
     >>> sorted(Aggregation.family.known())[:3]
-    ['annotator-bootstrap', 'dirichlet', 'inverse-rank']
+    ['annotator-bootstrap', 'dawid-skene', 'dirichlet']
     >>> from dissensus import PlackettLuce
     >>> PlackettLuce(3).id, PlackettLuce(3).limit
     ('plackett-luce', PlackettLuceML())

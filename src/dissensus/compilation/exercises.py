@@ -6,6 +6,7 @@ import numpy as np
 
 from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.dawid_skene import DawidSkene
 from dissensus.aggregation.diagnostics import sampling_diagnostics
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.inverse_rank import InverseRank
@@ -62,6 +63,11 @@ def sample_plackett_luce() -> None:
     draw(PlackettLuce(reliability=1.3))
 
 
+def learn_annotators() -> None:
+    """Draw from what learns how annotators err."""
+    draw(DawidSkene(warmup=1), DawidSkene(target="votes", warmup=1))
+
+
 def maximise_likelihood() -> None:
     """Ask for the likelihood and for what maximises it."""
     plackett_luce_log_likelihood(SAID, np.arange(1.0, 7.0))
@@ -114,6 +120,7 @@ EXERCISES = {
     "certainty": ask_for_certainty,
     "maximum likelihood": maximise_likelihood,
     "plackett-luce": sample_plackett_luce,
+    "dawid-skene": learn_annotators,
     "evaluation": judge,
     "counts": count_opinions,
     "summaries": summarise,

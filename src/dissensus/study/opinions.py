@@ -44,6 +44,8 @@ class Opinions:
         Weight of each ranking, positive, times the annotators who gave it.
     votes : (n_rankings,)
         How many annotators gave each ranking.
+    annotators : (n_rankings,)
+        Code of the annotator of each ranking, -1 where nobody is named.
     support_offsets, support
         Codes of the mentioned conditions of each case.
     """
@@ -59,6 +61,7 @@ class Opinions:
     local: IntArray
     weights: FloatArray
     votes: IntArray
+    annotators: IntArray
     support_offsets: IntArray
     support: IntArray
 
@@ -106,6 +109,7 @@ class Opinions:
             local=self.local[mentions],
             weights=self.weights[rankings],
             votes=self.votes[rankings],
+            annotators=self.annotators[rankings],
             support_offsets=support_offsets,
             support=self.support[members],
         )
@@ -158,6 +162,7 @@ def found_opinions(annotations: Annotations) -> Opinions:
         local=said.support.local,
         weights=said.weights * said.votes,
         votes=said.votes,
+        annotators=said.annotators,
         support_offsets=offsets_from_lengths(said.support.sizes[has_opinion]),
         support=said.support.codes,
     )

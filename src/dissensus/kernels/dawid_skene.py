@@ -1,0 +1,640 @@
+"""Draw from the Bayesian Dawid-Skene model: a Gibbs sampler over the whole study.
+
+Case i has a true condition z_i ~ pi, and annotator j names condition l with probability Theta_j[z_i, l]. Row k of every
+annotator is Dirichlet(s_k), where s_kl ~ Gamma(a_kl) / b_k and b_k ~ Gamma(SCALE_SHAPE) / SCALE_RATE; so the pooled row
+is s_k / kappa_k, and kappa_k, the sum of s_k, says how much alike annotators are. An anonymous opinion is that of an
+annotator of whom nothing else is known: it follows the pooled row. Where nobody is named, all opinions are those of one
+annotator with the rows Dirichlet(a_k), which are the pooled rows of this model.
+
+A sweep draws s, b and z with all Theta and pi integrated out; every step is exact for numbers of votes that are not
+whole, too:
+
+- s given z. Row (j, k) with votes n_l, n in all, has the probability
+  Gamma(kappa) / Gamma(kappa + n) * product over l of Gamma(s_l + n_l) / Gamma(s_l). With q ~ Beta(kappa, n) the first
+  factor becomes q^kappa. With n_l = N + f, N whole, the others are the product over t < N of (s_l + f + t), of which a
+  coin of chance s_l / (s_l + f + t) takes s_l or the rest, times Gamma(s_l + f) / Gamma(s_l), which for f > 0 is
+  proportional to s_l times the integral of u^(s_l + f - 1) (1 - u)^-f: with u drawn, s_l * u^s_l. An anonymous row has
+  the probability product of s_l^n_l / kappa^n; with v ~ Gamma(n) / kappa the latter becomes exp(-v kappa). Given q, u,
+  v and the coins, the s_kl are independent gamma variates.
+- b given s.
+- z case by case, given that of all other cases: condition k is as probable as it has cases, plus the prior, and with n
+  the votes on those, a vote for l has the probability (s_kl + n_jkl) / (kappa_k + n_jk).
+
+After a sweep that is kept, Theta and pi are drawn given s and z; the plausibilities of a case are the probabilities of
+z_i given what was said about it, Theta and pi.
+
+Votes of a large panel, if they are wanted, differ between cases of one condition: on a case of condition k they are
+Dirichlet(c r_k) before, and that plus its votes after these are seen, where r_k is the mean row of the annotators given
+z and s, each as often as they vote. z_i is drawn from its plausibilities, then the votes. c takes Metropolis steps
+given z, s and the votes on all cases, with a log-normal prior; nothing else depends on it.
+
+Conditions that nobody named share one column of s, and those that an annotator never named one column of Theta_j:
+sums of gamma variates are gamma variates, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner
+from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
+
+SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
+"""Before anything is seen, b_k is Gamma(SCALE_SHAPE) / SCALE_RATE: kappa_k is rarely below 1 and has a heavy tail."""
+
+FLOOR = 1e-9
+"""Pooled shapes below this are taken to be this: a condition of such a shape is never named."""
+
+CONCENTRATION, CONCENTRATION_SD = 10.0, 1.5
+"""Before anything is seen, log(c) is normal around the logarithm of the first, with the second as its deviation."""
+
+STEPS, STEP = 3, 0.4
+"""How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each."""
+
+FACTORS = 8
+"""How many factors are multiplied before their logarithm is taken, so that products neither vanish nor overflow."""
+
+WHOLE = 1e-9
+"""Numbers of votes this close to a whole number are taken to be whole."""
+
+
+class Votes(NamedTuple):
+    """Hold what was said.
+
+    Attributes
+    ----------
+    case_offsets : (n_cases + 1,)
+        From cases to votes.
+    annotators : (n_votes,)
+        Annotator of each vote, ascending within a case; the anonymous ones have the number of annotators.
+    columns : (n_votes,)
+        Column of the annotator and the condition of each vote.
+    powers : (n_votes,)
+        How often each vote counts.
+    known : (n_cases,)
+        True condition of each case where it is known, otherwise -1.
+    column_offsets : (n_annotators + 2,)
+        From annotators to columns; the anonymous ones, who follow the pooled rows, come last, with no columns if there
+        are none. The last column of an annotator stands for all conditions that have none.
+    labels : (n_columns,)
+        Pooled column of each column.
+    are_alike : bool
+        Whether nobody is named: all annotators are then one, whose rows are the pooled rows, Dirichlet(a_k).
+    """
+
+    case_offsets: IntArray
+    annotators: IntArray
+    columns: IntArray
+    powers: FloatArray
+    known: IntArray
+    column_offsets: IntArray
+    labels: IntArray
+    are_alike: bool
+
+
+class State(NamedTuple):
+    """Hold where a chain is, and room to work in; K conditions, L pooled columns of which the last is of the unnamed.
+
+    Attributes
+    ----------
+    truths : (n_cases,)
+        z.
+    log_pi : (K,)
+        Logarithms of the frequencies of conditions.
+    log_theta, counts : (n_columns, K)
+        Logarithms of Theta, and votes of each column on cases of each true condition.
+    shapes, priors, wins, rates : (L, K)
+        s, a, and shapes and rates of the gamma variates that s is drawn from.
+    crowd : (L, K)
+        r, in the order of pooled columns.
+    rows : (n_annotators, K)
+        Votes of each annotator on cases of each true condition.
+    sizes, scales, totals, common, work, other : (K,)
+        Number of cases of each true condition, b, kappa, the part of the rates that a row shares, and room.
+    concentration : (1,)
+        c.
+    """
+
+    truths: IntArray
+    log_pi: FloatArray
+    log_theta: FloatArray
+    counts: FloatArray
+    shapes: FloatArray
+    priors: FloatArray
+    wins: FloatArray
+    rates: FloatArray
+    crowd: FloatArray
+    rows: FloatArray
+    sizes: FloatArray
+    scales: FloatArray
+    totals: FloatArray
+    common: FloatArray
+    work: FloatArray
+    other: FloatArray
+    concentration: FloatArray
+
+
+class Record(NamedTuple):
+    """Hold what is kept of a chain.
+
+    Attributes
+    ----------
+    support_offsets, support
+        Conditions of each case that have a plausibility of their own.
+    labels, votes : (sum of U,)
+        Their pooled columns, and how many votes they have; empty if it is the truth that is wanted, not votes.
+    values : (n_draws * sum of (U + 1),)
+        Plausibilities, laid out as in a batch; empty if they are not wanted.
+    accuracies : (n_draws, n_annotators)
+        Chance of each annotator to name the true condition of a case drawn from pi; empty if it is not wanted. Every
+        annotator then has the columns of all K conditions, in order, and one more.
+    frequencies : (K,)
+        Sum of pi over draws.
+    confusions : (n_columns, K)
+        Sum of Theta over draws; empty if it is not wanted.
+    """
+
+    support_offsets: IntArray
+    support: IntArray
+    labels: IntArray
+    votes: FloatArray
+    values: FloatArray
+    accuracies: FloatArray
+    frequencies: FloatArray
+    confusions: FloatArray
+
+
+def new_state(votes: Votes, priors: FloatArray) -> State:
+    """Make room for a chain, which begins where every annotator follows the prior."""
+    n_labels, n_conditions = priors.shape
+    cells, pooled = (len(votes.labels), n_conditions), (n_labels, n_conditions)
+    return State(
+        np.maximum(votes.known, 0),
+        np.full(n_conditions, -math.log(n_conditions)),
+        np.log(np.maximum(priors / priors.sum(axis=0), FLOOR))[votes.labels],
+        np.zeros(cells),
+        np.maximum(priors, FLOOR),
+        priors,
+        np.zeros(pooled),
+        np.zeros(pooled),
+        np.zeros(pooled),
+        np.zeros((len(votes.column_offsets) - 2, n_conditions)),
+        np.zeros(n_conditions),
+        np.ones(n_conditions),
+        np.maximum(priors, FLOOR).sum(axis=0),
+        np.zeros(n_conditions),
+        np.zeros(n_conditions),
+        np.zeros(n_conditions),
+        np.array([CONCENTRATION]),
+    )
+
+
+@inner
+def softplus(x: float) -> float:
+    """Return log(1 + exp(x)) for any x."""
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+
+
+@inner
+def minus_log_beta(stream: Stream, a: float, b: float) -> float:
+    """Draw -log(q) of a Beta(a, b) variate q."""
+    return softplus(log_gamma(stream, b) - log_gamma(stream, a))
+
+
+@inner
+def augmented(stream: Stream, shape: float, votes: float) -> tuple[float, float]:
+    """Draw what stands for Gamma(shape + votes) / Gamma(shape): what it adds to the shape of s, and to its rate."""
+    whole = math.floor(votes + WHOLE)
+    part = votes - whole if votes - whole > WHOLE else 0.0
+    wins, rate = 0.0, 0.0
+    for t in range(int(whole)):
+        wins += uniform(stream) * (shape + part + t) < shape
+    if part > 0.0:
+        wins += 1.0
+        rate = minus_log_beta(stream, shape + part, 1.0 - part)
+    return wins, rate
+
+
+@inner
+def add_case(votes: Votes, state: State, case: int, sign: float, alpha: float) -> None:
+    """Add a case, and the votes on it, to those of its true condition, or take them away again.
+
+    ``log_pi`` is then the logarithm of the number of cases, plus ``alpha``.
+    """
+    truth, counts, rows = state.truths[case], state.counts, state.rows
+    state.sizes[truth] += sign
+    state.log_pi[truth] = math.log(alpha + max(state.sizes[truth], 0.0))
+    for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
+        column, row, power = votes.columns[vote], votes.annotators[vote], sign * votes.powers[vote]
+        counts[column, truth] = max(counts[column, truth] + power, 0.0)
+        if row < len(rows):
+            rows[row, truth] = max(rows[row, truth] + power, 0.0)
+
+
+@inner
+def count_votes(votes: Votes, state: State, alpha: float) -> None:
+    """Count the cases of each true condition, and the votes of each column and annotator on them."""
+    state.counts[:] = 0.0
+    state.rows[:] = 0.0
+    state.sizes[:] = 0.0
+    state.log_pi[:] = math.log(alpha)
+    for case in range(len(state.truths)):
+        add_case(votes, state, case, 1.0, alpha)
+
+
+@inner
+def add_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None:
+    """Add what the rows of one annotator, integrated out, say about s."""
+    for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
+        label = votes.labels[column]
+        for k in range(len(state.totals)):
+            if state.counts[column, k] > 0.0:
+                wins, rate = augmented(stream, state.shapes[label, k], state.counts[column, k])
+                state.wins[label, k] += wins
+                state.rates[label, k] += rate
+    for k in range(len(state.totals)):
+        if state.rows[annotator, k] > 0.0:
+            state.common[k] += minus_log_beta(stream, state.totals[k], state.rows[annotator, k])
+
+
+@inner
+def add_anonymous_rows(stream: Stream, votes: Votes, state: State) -> None:
+    """Add what anonymous votes, which follow the pooled rows, say about s."""
+    state.work[:] = 0.0
+    for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
+        for k in range(len(state.work)):
+            state.wins[votes.labels[column], k] += state.counts[column, k]
+            state.work[k] += state.counts[column, k]
+    for k in range(len(state.work)):
+        state.common[k] += gamma(stream, state.work[k]) / state.totals[k]
+
+
+@inner
+def draw_shapes(stream: Stream, votes: Votes, state: State) -> None:
+    """Draw s given z, then b given s; ``totals`` are those of the new s."""
+    state.wins[:] = state.priors
+    state.rates[:] = 0.0
+    state.common[:] = state.scales
+    for annotator in range(len(state.rows)):
+        add_rows(stream, votes, state, annotator)
+    add_anonymous_rows(stream, votes, state)
+    state.totals[:] = 0.0
+    state.work[:] = SCALE_SHAPE
+    for label in range(len(state.shapes)):
+        for k in range(len(state.totals)):
+            drawn = gamma(stream, state.wins[label, k]) / (state.common[k] + state.rates[label, k])
+            state.shapes[label, k] = max(drawn, FLOOR)
+            state.totals[k] += state.shapes[label, k]
+            state.work[k] += state.priors[label, k]
+    for k in range(len(state.totals)):
+        state.scales[k] = gamma(stream, state.work[k]) / (SCALE_RATE + state.totals[k])
+
+
+@inner
+def draw_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None:
+    """Draw the rows of one annotator given s and z, as logarithms; ``other`` holds their greatest before division."""
+    first, last = votes.column_offsets[annotator], votes.column_offsets[annotator + 1] - 1
+    state.other[:] = -np.inf
+    state.work[:] = state.totals
+    for column in range(first, last + 1):
+        label = votes.labels[column]
+        for k in range(len(state.work)):
+            shape = state.shapes[label, k] if column < last else max(state.work[k], state.shapes[label, k])
+            state.work[k] -= state.shapes[label, k]
+            drawn = log_gamma(stream, shape + state.counts[column, k])
+            state.log_theta[column, k] = drawn
+            state.other[k] = max(state.other[k], drawn)
+    state.work[:] = 0.0
+    for column in range(first, last + 1):
+        for k in range(len(state.work)):
+            state.work[k] += math.exp(state.log_theta[column, k] - state.other[k])
+    for k in range(len(state.work)):
+        state.work[k] = math.log(state.work[k]) + state.other[k]
+    for column in range(first, last + 1):
+        for k in range(len(state.work)):
+            state.log_theta[column, k] -= state.work[k]
+
+
+@inner
+def draw_theta(stream: Stream, votes: Votes, state: State) -> None:
+    """Draw the rows of all named annotators."""
+    for annotator in range(len(state.rows)):
+        draw_rows(stream, votes, state, annotator)
+
+
+@inner
+def fill_pooled(votes: Votes, state: State) -> None:
+    """Give anonymous annotators the pooled rows."""
+    for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
+        for k in range(len(state.totals)):
+            state.log_theta[column, k] = math.log(state.shapes[votes.labels[column], k] / state.totals[k])
+
+
+@inner
+def draw_pi(stream: Stream, state: State, alpha: float) -> None:
+    """Draw the logarithms of pi given z."""
+    greatest, total = -np.inf, 0.0
+    for k in range(len(state.work)):
+        state.log_pi[k] = log_gamma(stream, alpha + state.sizes[k])
+        greatest = max(greatest, state.log_pi[k])
+    for k in range(len(state.work)):
+        total += math.exp(state.log_pi[k] - greatest)
+    for k in range(len(state.work)):
+        state.log_pi[k] -= greatest + math.log(total)
+
+
+@inner
+def log_rise(x: float, power: float) -> float:
+    """Return log(Gamma(x + power) / Gamma(x))."""
+    return math.lgamma(x + power) - math.lgamma(x)
+
+
+@inlined
+def risen(x: float, power: float) -> float:
+    """Return Gamma(x + power) / Gamma(x) for a small whole power."""
+    product = x
+    for t in range(1, int(power)):
+        product *= x + t
+    return product
+
+
+@inlined
+def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArray, product: FloatArray) -> float:
+    """Multiply by Gamma(x + power) / Gamma(x), x = base + count, or divide by it if the power is given as negative.
+
+    Small whole powers go to ``product``, others to ``log``; returns the number of factors in the former.
+    """
+    size = abs(power)
+    is_small = size <= FACTORS and size == math.floor(size)
+    for k in range(len(log)):
+        x = bases[k] + counts[k]
+        if not is_small:
+            log[k] += log_rise(x, size) if power > 0.0 else -log_rise(x, size)
+        elif power > 0.0:
+            product[k] *= risen(x, size)
+        else:
+            product[k] /= risen(x, size)
+    return size if is_small else 0.0
+
+
+@inner
+def fill_predictive(votes: Votes, state: State, case: int) -> None:
+    """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
+
+    ``counts`` and ``rows`` are those of all other cases. Small factors gather in ``work`` until their logarithms are
+    taken.
+    """
+    counts, rows, log, product = state.counts, state.rows, state.other, state.work
+    log[:] = 0.0
+    product[:] = 1.0
+    last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
+    for vote in range(votes.case_offsets[case], last):
+        column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
+        together += power
+        if row == len(rows):
+            for k in range(len(log)):
+                log[k] += power * state.log_theta[column, k]
+        else:
+            gathered += multiply(state.shapes[votes.labels[column]], counts[column], power, log, product)
+            if vote + 1 == last or votes.annotators[vote + 1] != row:
+                gathered += multiply(state.totals, rows[row], -together, log, product)
+                together = 0.0
+        if gathered >= FACTORS or vote + 1 == last:
+            gathered = 0.0
+            for k in range(len(log)):
+                log[k] += math.log(product[k])
+                product[k] = 1.0
+
+
+@inner
+def fill_likelihood(votes: Votes, state: State, case: int) -> None:
+    """Put the log-likelihood of every condition, given what was said about a case and Theta, into ``other``."""
+    state.other[:] = 0.0
+    for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
+        power, row = votes.powers[vote], state.log_theta[votes.columns[vote]]
+        for k in range(len(row)):
+            state.other[k] += power * row[k]
+
+
+@inner
+def fill_plausibilities(state: State, power: float, known: int) -> float:
+    """Put probabilities of the truth of a case, times a factor that is returned, into ``work``."""
+    if known >= 0:
+        state.work[:] = 0.0
+        state.work[known] = 1.0
+        return 1.0
+    greatest, total = -np.inf, 0.0
+    for k in range(len(state.work)):
+        state.work[k] = state.log_pi[k] + power * state.other[k]
+        greatest = max(greatest, state.work[k])
+    for k in range(len(state.work)):
+        state.work[k] = math.exp(state.work[k] - greatest)
+        total += state.work[k]
+    return total
+
+
+@inner
+def draw_truth(stream: Stream, state: State, total: float) -> int:
+    """Draw a condition in proportion to ``work``."""
+    left = uniform(stream) * total
+    for k in range(len(state.work)):
+        left -= state.work[k]
+        if left < 0.0:
+            return k
+    return int(np.argmax(state.work))
+
+
+@inner
+def keep_plausibilities(state: State, record: Record, case: int, row: int, total: float) -> None:
+    """Write ``work``, divided by its sum, down as one draw of a case: its support, and the sum of all others."""
+    first, last = record.support_offsets[case], record.support_offsets[case + 1]
+    at = len(record.accuracies) * (first + case) + row * (last - first + 1)
+    rest = 0.0
+    for member in range(first, last):
+        code = record.support[member]
+        record.values[at + member - first] = state.work[code] / total
+        state.work[code] = 0.0
+    for k in range(len(state.work)):
+        rest += state.work[k]
+    record.values[at + last - first] = rest / total
+
+
+@inner
+def draw_truths(stream: Stream, votes: Votes, state: State, alpha: float) -> None:
+    """Draw z case by case, given that of all others."""
+    for case in range(len(state.truths)):
+        add_case(votes, state, case, -1.0, alpha)
+        fill_predictive(votes, state, case)
+        total = fill_plausibilities(state, 1.0, votes.known[case])
+        state.truths[case] = draw_truth(stream, state, total)
+        add_case(votes, state, case, 1.0, alpha)
+
+
+@inner
+def fill_crowd(votes: Votes, state: State) -> None:
+    """Average the rows of all annotators, given z and s, each as often as they vote."""
+    crowd, rows, counts, common = state.crowd, state.rows, state.counts, state.common
+    common[:] = 0.0  # of each condition, the part of the average that is in proportion to s
+    crowd[:] = 0.0
+    for annotator in range(len(rows)):
+        n_votes = rows[annotator].sum()
+        for k in range(len(common)):
+            common[k] += n_votes / (state.totals[k] + rows[annotator, k])
+        for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
+            for k in range(len(common)):
+                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (state.totals[k] + rows[annotator, k])
+    anonymous = counts[votes.column_offsets[-2] :].sum()
+    n_votes = rows.sum() + anonymous
+    for label in range(len(crowd)):
+        for k in range(len(common)):
+            of_pool = common[k] + anonymous / state.totals[k]
+            crowd[label, k] = (crowd[label, k] + of_pool * state.shapes[label, k]) / n_votes
+
+
+@inner
+def log_density(state: State, record: Record, c: float) -> float:
+    """Return the logarithm of the density of log(c), up to a constant, given z, s and the votes on all cases."""
+    found = -0.5 * (math.log(c / CONCENTRATION) / CONCENTRATION_SD) ** 2
+    crowd, labels, votes = state.crowd, record.labels, record.votes
+    for case in range(len(state.truths)):
+        truth, n_votes = state.truths[case], 0.0
+        for member in range(record.support_offsets[case], record.support_offsets[case + 1]):
+            if votes[member] > 0.0:
+                found += log_rise(c * crowd[labels[member], truth], votes[member])
+                n_votes += votes[member]
+        found -= log_rise(c, n_votes)
+    return found
+
+
+@inner
+def move_concentration(stream: Stream, state: State, record: Record) -> None:
+    """Take a few Metropolis steps with c."""
+    old = state.concentration[0]
+    density = log_density(state, record, old)
+    for _ in range(STEPS):
+        new = old * math.exp(STEP * raw_normal(stream))
+        proposed = log_density(state, record, new)
+        if math.log(uniform(stream)) < proposed - density:
+            old, density = new, proposed
+    state.concentration[0] = old
+
+
+@inner
+def keep_votes(
+    stream: Stream, state: State, record: Record, case: int, row: int, truth: int, reliability: float
+) -> None:
+    """Draw the votes of a large panel on a case of a true condition, and write them down."""
+    first, last = record.support_offsets[case], record.support_offsets[case + 1]
+    at = len(record.accuracies) * (first + case) + row * (last - first + 1)
+    c, rest, values = state.concentration[0], 1.0, record.values
+    greatest, total = -np.inf, 0.0
+    for member in range(first, last):
+        share = state.crowd[record.labels[member], truth]
+        values[at + member - first] = log_gamma(stream, c * share + reliability * record.votes[member])
+        greatest = max(greatest, values[at + member - first])
+        rest -= share
+    values[at + last - first] = -np.inf if last - first == len(state.work) else log_gamma(stream, c * max(rest, FLOOR))
+    greatest = max(greatest, values[at + last - first])
+    for place in range(at, at + last - first + 1):
+        values[place] = math.exp(values[place] - greatest)
+        total += values[place]
+    for place in range(at, at + last - first + 1):
+        values[place] /= total
+
+
+@inner
+def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
+    """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``."""
+    for case in range(len(state.truths)):
+        fill_likelihood(votes, state, case)
+        total = fill_plausibilities(state, reliability, votes.known[case])
+        if len(record.votes):
+            keep_votes(stream, state, record, case, row, draw_truth(stream, state, total), reliability)
+        else:
+            keep_plausibilities(state, record, case, row, total)
+
+
+@inner
+def keep_annotators(votes: Votes, state: State, record: Record, row: int) -> None:
+    """Add up pi and Theta, and write the accuracies of annotators down."""
+    for k in range(len(state.log_pi)):
+        record.frequencies[k] += math.exp(state.log_pi[k])
+    for column in range(len(record.confusions)):
+        for k in range(len(state.log_pi)):
+            record.confusions[column, k] += math.exp(state.log_theta[column, k])
+    for annotator in range(record.accuracies.shape[1]):
+        first = votes.column_offsets[annotator]
+        for k in range(len(state.log_pi)):
+            record.accuracies[row, annotator] += math.exp(state.log_pi[k] + state.log_theta[first + k, k])
+
+
+@compiled
+def sweep_chain(
+    votes: Votes,
+    state: State,
+    record: Record,
+    streams: Streams,
+    key: np.uint64,
+    warmup: int,
+    first: int,
+    last: int,
+    alpha: float,
+    reliability: float,
+) -> None:
+    """Run one chain from its beginning; see :func:`run_chain`."""
+    stream = streams[0]
+    start(stream, key)
+    for case in range(len(state.truths)):
+        fill_likelihood(votes, state, case)
+        state.truths[case] = draw_truth(stream, state, fill_plausibilities(state, 1.0, votes.known[case]))
+    for sweep in range(-warmup, last - first):
+        count_votes(votes, state, alpha)
+        if not votes.are_alike:
+            draw_shapes(stream, votes, state)
+        fill_pooled(votes, state)
+        draw_truths(stream, votes, state, alpha)
+        if len(record.votes):
+            fill_crowd(votes, state)
+            move_concentration(stream, state, record)
+        if sweep >= 0:
+            draw_pi(stream, state, alpha)
+            draw_theta(stream, votes, state)
+            keep_annotators(votes, state, record, first + sweep)
+            if len(record.values):
+                keep_cases(stream, votes, state, record, first + sweep, reliability)
+    streams[0].uniforms += np.uint64(0)  # a record must not outlive its array
+
+
+def run_chain(
+    votes: Votes,
+    priors: FloatArray,
+    record: Record,
+    *,
+    key: np.uint64,
+    warmup: int,
+    rows: tuple[int, int],
+    alpha: float,
+    reliability: float,
+) -> None:
+    """Run one chain and fill its rows of the record.
+
+    Parameters
+    ----------
+    priors : (L, K)
+        a: prior shapes of the pooled columns, under every true condition.
+    warmup
+        Sweeps that are thrown away.
+    rows
+        First draw of this chain, and one past its last.
+    alpha
+        Prior shape of the frequency of every condition.
+    reliability
+        Power of the likelihood of what was said in the plausibilities that are kept; the chain itself has power one.
+    """
+    state, streams = new_state(votes, priors), new_streams()
+    first, last = rows
+    sweep_chain(votes, state, record, streams, key, warmup, first, last, alpha, float(reliability))

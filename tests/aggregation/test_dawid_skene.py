@@ -1,0 +1,354 @@
+"""Dawid-Skene: against sums over all truths, against a slow sampler, and on published labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus.aggregation import _confusions, dawid_skene
+from dissensus.aggregation._confusions import pooled_priors
+from dissensus.aggregation.base import restored_aggregation
+from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
+from shared_data import SHARED, needs_shared
+
+WHOLE: list[Vote] = [(0, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 1), (1, 1, 0, 1), (2, 0, 1, 1), (2, 1, 1, 1)]
+PARTS: list[Vote] = [
+    *((0, 0, 0, 1.0), (0, 0, 1, 1.0), (0, 1, 0, 0.5), (1, 0, 1, 2.5), (1, 1, 0, 1.0)),
+    *((1, None, 0, 0.7), (2, 0, 1, 0.3), (2, 1, 1, 1.0), (2, None, 0, 1.0)),
+]
+THREE: list[Vote] = [
+    (case, who, (case + (who == 2 and case % 4 == 1)) % 3, 1.0) for case in range(9) for who in range(3)
+]
+THREE += [(case, 3, (case + (case % 3 == 1)) % 3, 1.0) for case in range(0, 9, 2)]
+
+
+def study_of(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> ds.Annotations:
+    of_case = [[vote for vote in votes if vote[0] == case] for case in range(n_cases)]
+    return ds.Annotations.from_rankings(
+        [[[[label]] for _, _, label, _ in case] for case in of_case],
+        n_conditions,
+        annotator_names=[[None if who is None else f"A{who}" for _, who, _, _ in case] for case in of_case],
+        weights=[[float(weight) for *_, weight in case] for case in of_case],
+    )
+
+
+def simulated(
+    accuracies: Sequence[float], n_cases: int, n_conditions: int, seed: int, *, share: float = 1.0
+) -> tuple[ds.Annotations, np.ndarray]:
+    """Annotators name the truth as often as they are accurate, otherwise any other condition."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_conditions, size=n_cases)
+    rankings, names = [], []
+    for true in truth:
+        reads = np.flatnonzero(rng.random(len(accuracies)) < share)
+        right = rng.random(len(reads)) < np.array(accuracies)[reads]
+        wrong = (true + rng.integers(1, n_conditions, size=len(reads))) % n_conditions
+        rankings.append([[[int(label)]] for label in np.where(right, true, wrong)])
+        names.append([f"A{who}" for who in reads])
+    return ds.Annotations.from_rankings(rankings, n_conditions, annotator_names=names), truth
+
+
+# Against other routes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("votes", [WHOLE, PARTS], ids=["whole votes", "parts of votes"])
+@pytest.mark.parametrize("known", [{}, {1: 0}], ids=["nothing known", "one truth known"])
+def test_plausibilities_of_the_truth_are_those_of_sums_over_all_truths(
+    votes: list[Vote], known: dict[int, int]
+) -> None:
+    gold = {str(case): str(true) for case, true in known.items()}
+    drawn = ds.DawidSkene(gold=gold).sample(study_of(votes, 3, 2), draws=60_000, seed=3)
+    # sd of a draw up to 0.4, about 10 draws per independent one: errors of 0.005, so this is 3 or 4 of them
+    np.testing.assert_allclose(drawn.mean(), exact_truths(votes, 3, known), atol=0.018)
+
+
+@pytest.fixture(scope="module")
+def slow() -> dict[str, np.ndarray]:
+    return naive_chain(THREE, 9, 3, sweeps=3000, seed=1, power=0.3)
+
+
+@pytest.mark.parametrize(("target", "power"), [("truth", 1.0), ("truth", 0.3), ("votes", 1.0)])
+def test_a_slow_sampler_by_another_route_finds_the_same_means(
+    slow: dict[str, np.ndarray], target: str, power: float
+) -> None:
+    drawn = ds.DawidSkene(power, target).sample(study_of(THREE, 9, 3), draws=20_000, seed=5)  # type: ignore[arg-type]
+    name = "votes" if target == "votes" else "truths" if power == 1.0 else "tempered"
+    # 3000 sweeps of the slow one are worth some 300 draws of sd 0.2: errors of 0.012 in 27 numbers
+    np.testing.assert_allclose(drawn.mean(), slow[name], atol=0.045)
+
+
+def test_the_slow_sampler_finds_the_same_accuracies(slow: dict[str, np.ndarray]) -> None:
+    table = ds.annotator_quality(study_of(THREE, 9, 3), draws=8000)
+    np.testing.assert_allclose(table["accuracy"], slow["accuracies"].mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(table["low"], np.quantile(slow["accuracies"], 0.05, axis=0), atol=0.06)
+    np.testing.assert_allclose(table["high"], np.quantile(slow["accuracies"], 0.95, axis=0), atol=0.06)
+
+
+def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = study_of(THREE, 9, 5)
+    apart = ds.DawidSkene().sample(said, draws=20_000)
+    monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 2)
+    together = ds.DawidSkene().sample(said, draws=20_000, seed=1)
+    assert together.support_offsets[-1] < apart.support_offsets[-1] == 45
+    rest = np.array([draws[:, -1].mean() for batch in together for draws in map(batch.of_case, range(batch.n_cases))])
+    for case in range(9):
+        codes = together.support[together.support_offsets[case] : together.support_offsets[case + 1]]
+        np.testing.assert_allclose(together.mean()[case, codes], apart.mean()[case, codes], atol=0.03)
+        assert rest[case] == pytest.approx(np.delete(apart.mean()[case], codes).sum(), abs=0.03)
+
+
+def test_prior_shapes_favour_the_truth_and_add_up() -> None:
+    priors = pooled_priors(np.array([1, 3]), 5)
+    np.testing.assert_allclose(priors.sum(axis=0), 6.0)
+    assert priors[0].argmax() == 1
+    assert priors[1].argmax() == 3
+    np.testing.assert_allclose(priors[-1, [0, 2, 4]], 4.0 + 2 * 0.5)
+    np.testing.assert_allclose(priors[-1, [1, 3]], 3 * 0.5)
+
+
+# What annotators are like -------------------------------------------------------------------------------------
+
+
+def test_accuracies_are_found_and_their_intervals_hold() -> None:
+    held, errors = 0, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = rng.dirichlet([4.0, 1.0, 1.0], size=(6, 3))  # of annotators and truths: what is right comes first
+        truth = rng.integers(3, size=120)
+        rankings = [[[[int((t + rng.choice(3, p=rows[who, t])) % 3)]] for who in range(6)] for t in truth]
+        said = ds.Annotations.from_rankings(rankings, 3, annotator_names=[f"A{who}" for who in range(6)])
+        table = ds.annotator_quality(said, draws=400, seed=seed)
+        true = rows[:, :, 0].mean(axis=1)
+        held += int(((table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())).sum())
+        errors.append(table["accuracy"].to_numpy() - true)
+        assert table["cases"].to_list() == [120] * 6
+    # 72 intervals of 90 %: 56 or fewer have a chance of 1 in 500 if they were independent
+    assert held >= 57
+    assert np.abs(errors).mean() < 0.06
+
+
+def test_labels_are_better_than_those_of_the_majority_where_annotators_differ() -> None:
+    said, truth = simulated([0.95, 0.9, 0.4, 0.4, 0.4], 200, 3, 4)
+    learned = ds.DawidSkene().sample(said, draws=400).mean().argmax(axis=1)
+    voted = ds.MajorityVote().sample(said).mean().argmax(axis=1)
+    assert (learned == truth).mean() > (voted == truth).mean() + 0.05
+
+
+def test_confusions_are_probabilities_and_name_the_mistake() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(3, size=120)
+    swap = np.array([0, 2, 1])
+    rankings = [[[[t]], [[t]], [[t]], [[swap[t]]]] for t in truth.tolist()]
+    said = ds.Annotations.from_rankings(rankings, ["a", "b", "c"], annotator_names=["A", "B", "C", "swaps"])
+    table = ds.annotator_confusion(said, draws=300)
+    sums = table.group_by("annotator", "truth").agg(pl.col("probability").sum())["probability"]
+    np.testing.assert_allclose(sums, 1.0, atol=1e-6)
+    own = {(row["truth"], row["said"]): row["probability"] for row in table.filter(annotator="swaps").to_dicts()}
+    assert own["b", "c"] > 0.8
+    assert own["c", "b"] > 0.8
+    assert own["a", "a"] > 0.8
+
+
+def test_who_is_not_named_follows_the_pool_and_has_no_row() -> None:
+    said = study_of(PARTS, 3, 2)
+    assert ds.annotator_quality(said, draws=50)["annotator"].to_list() == ["A0", "A1"]
+    for function in (ds.annotator_quality, ds.annotator_confusion, ds.annotator_weights):
+        with pytest.raises(ds.DissensusError, match="no names"):
+            function(ds.Annotations.from_counts([[2, 1]], ["a", "b"]))
+
+
+# Gold labels, ties, weights -----------------------------------------------------------------------------------
+
+
+def test_gold_labels_are_certain_even_where_nobody_mentions_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 0)
+    said = study_of(THREE, 9, 4)
+    drawn = ds.DawidSkene(gold={"0": "3", "2": "1"}).sample(said, draws=100).dense()
+    assert (drawn[0, :, 3] == 1).all()
+    assert (drawn[2, :, 1] == 1).all()
+
+
+def test_gold_labels_teach_who_is_right() -> None:
+    said = ds.Annotations.from_rankings([[[[0]], [[1]]] for _ in range(30)], 2, annotator_names=["A", "B"])
+    gold = {str(case): "1" for case in range(15)}
+    taught = ds.DawidSkene(gold=gold).sample(said, draws=500).mean()
+    assert (taught[15:, 1] > 0.9).all()
+    table = ds.annotator_quality(said, gold=gold, draws=500)
+    assert table["accuracy"][1] > table["accuracy"][0] + 0.4
+
+
+def test_gold_is_frozen_hashable_and_survives_its_record() -> None:
+    aggregation = ds.DawidSkene(gold={"y": "b", "x": "a"})
+    assert aggregation == ds.DawidSkene(gold=(("x", "a"), ("y", "b")))
+    assert hash(aggregation) == hash(ds.DawidSkene(gold={"x": "a", "y": "b"}))
+    assert restored_aggregation(aggregation.record()) == aggregation
+    assert "gold" not in ds.DawidSkene.usage()
+    assert "2 cases" in aggregation.methods
+
+
+@pytest.mark.parametrize("gold", ["x", [("x",)], [("x", "a"), ("x", "b")], {"x": 1}, {1: "a"}, None, [1]])
+def test_gold_that_is_no_mapping_of_names_is_refused(gold: object) -> None:
+    with pytest.raises(ds.DissensusError, match="gold"):
+        ds.DawidSkene(gold=gold)  # type: ignore[arg-type]
+
+
+def test_gold_names_conditions_of_the_study_and_some_of_its_cases() -> None:
+    said = study_of(WHOLE, 3, 2)
+    with pytest.raises(ds.DissensusError, match="does not have: 'eczema'"):
+        ds.DawidSkene(gold={"0": "eczema"}).sample(said)
+    with pytest.warns(ds.DissensusWarning, match="none of the cases"):
+        ds.DawidSkene(gold={"elsewhere": "0"}).sample(said, draws=4)
+
+
+def test_a_tied_first_block_is_half_a_vote_for_each_and_later_blocks_are_none() -> None:
+    names, conditions = ["A", "B"], ["a", "b"]
+    tied = ds.Annotations.from_rankings([[[["a", "b"]], [["a"], ["b"]]]], conditions, annotator_names=names)
+    halves = ds.Annotations.from_rankings(
+        [[[["a"]], [["b"]], [["a"]]]], conditions, annotator_names=["A", "A", "B"], weights=[0.5, 0.5, 1.0]
+    )
+    one, other = (ds.DawidSkene().sample(said, draws=50).dense() for said in (tied, halves))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_reliability_is_the_power_of_what_was_said_about_a_case() -> None:
+    said = study_of(THREE, 9, 3)
+    drawn = np.array([ds.DawidSkene(power).sample(said, draws=40).dense() for power in (1, 2, 3)])
+    logs = np.log(np.maximum(drawn, 1e-300))[..., :2][:, (drawn > 1e-200).all(axis=(0, 3))]
+    odds = logs[..., 0] - logs[..., 1]
+    np.testing.assert_allclose(odds[2] - odds[1], odds[1] - odds[0], atol=1e-6)
+    assert np.abs(odds[1] - odds[0]).max() > 0.5
+
+
+def test_votes_tend_to_the_shares_of_the_case_where_there_are_many() -> None:
+    said = ds.Annotations.from_counts([[700, 200, 100], [5, 5, 990]], ["a", "b", "c"])
+    drawn = ds.DawidSkene(target="votes").sample(said, draws=400).mean()
+    np.testing.assert_allclose(drawn, [[0.7, 0.2, 0.1], [0.005, 0.005, 0.99]], atol=0.02)
+
+
+# Symmetry -----------------------------------------------------------------------------------------------------
+
+
+def test_names_and_order_of_annotators_do_not_matter() -> None:
+    said, _ = simulated([0.95, 0.8, 0.8, 0.9, 0.9], 40, 3, 6)
+    names = np.array(said.annotator_names)[said.annotators]
+    nested = np.split(names, said.ranking_offsets[1:-1])
+    backwards = ds.Annotations.from_rankings(
+        [case[::-1] for case in said.to_rankings()],
+        said.conditions,
+        annotator_names=[
+            [{"A0": "z", "A1": "m", "A2": "b", "A3": "q", "A4": "a"}[n] for n in case[::-1]] for case in nested
+        ],
+    )
+    one = ds.DawidSkene().sample(said, draws=12_000).mean()
+    other = ds.DawidSkene().sample(backwards, draws=12_000).mean()
+    np.testing.assert_allclose(one, other, atol=0.03)
+    qualities = [ds.annotator_quality(s, draws=4000).sort("accuracy")["accuracy"] for s in (said, backwards)]
+    np.testing.assert_allclose(qualities[0], qualities[1], atol=0.02)
+
+
+def test_the_order_of_cases_does_not_change_a_bit_and_their_company_does() -> None:
+    said, _ = simulated([0.9, 0.6, 0.7], 30, 3, 7)
+    order = np.random.default_rng(1).permutation(30)
+    one, other = (ds.DawidSkene().sample(s, draws=40).dense() for s in (said, said.select(order)))
+    np.testing.assert_array_equal(one[order], other)
+    part = ds.DawidSkene().sample(said.select(slice(15)), draws=40).dense()
+    assert not np.array_equal(part, one[:15])
+    assert ds.DawidSkene().learns
+
+
+# Limits -------------------------------------------------------------------------------------------------------
+
+
+def test_hundreds_of_conditions_are_drawn() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(300, size=150)
+    rankings = [[[[int(t)]], [[int(t)]], [[int(rng.integers(300))]]] for t in truth]
+    said = ds.Annotations.from_rankings(rankings, 300, annotator_names=["A", "B", "guesser"])
+    drawn = ds.DawidSkene(warmup=20, chains=2).sample(said, draws=20)
+    assert (drawn.mean().argmax(axis=1) == truth).mean() > 0.95
+
+
+def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    heavy = ds.Annotations.from_rankings([[[[0]]]], 2, annotator_names=["A"], weights=[1e9])
+    with pytest.raises(ds.DissensusError, match="count too often"):
+        ds.DawidSkene().sample(heavy)
+    said = study_of(THREE, 9, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(_confusions, "MOST_CELLS", 20)
+        with pytest.raises(ds.DissensusError, match="do not fit into memory") as caught:
+            ds.DawidSkene().sample(said)
+        assert "45 for 4 named annotators and 3 conditions" in caught.value.got
+    monkeypatch.setattr(_confusions, "MOST_VALUES", 1000)
+    with pytest.raises(ds.DissensusError, match="kept in memory") as caught:
+        ds.DawidSkene().sample(said, draws=100)
+    assert caught.value.expected.startswith("at most 27 draws")
+
+
+# Published labels ---------------------------------------------------------------------------------------------
+
+
+def crowd(name: str) -> tuple[ds.Annotations, dict[str, str]]:
+    folder = SHARED / "crowd" / name
+    table, truth = (pl.read_csv(folder / f"{part}.csv", infer_schema=False) for part in ("answer", "truth"))
+    said = ds.Annotations.from_long(table, list("0123"), case="question", annotator="worker", condition="answer")
+    return said, dict(truth.iter_rows())
+
+
+def anesthesia() -> ds.Annotations:
+    table = pl.read_csv(SHARED / "anesthesia" / "anesthesia.csv", infer_schema=False).with_row_index("reading")
+    return ds.Annotations.from_long(
+        table, list("1234"), case="item", annotator="rater", condition="rating", annotation="reading"
+    )
+
+
+def held_out(said: ds.Annotations, aggregation: ds.Aggregation, folds: int) -> float:
+    """Leave one opinion of every case out, several times; average the log of its mean plausibility."""
+    rng = np.random.default_rng(0)
+    number = np.concatenate([rng.permutation(n) for n in said.rankings_per_case])
+    case, scores = said.panel.case_of_opinion, []
+    for fold in range(folds):
+        drawn = aggregation.sample(said.with_weights(np.where(number == fold, 0.0, 1.0)), draws=400)
+        place = {name: row for row, name in enumerate(drawn.case_names)}
+        means = drawn.mean()
+        left_out = [r for r in np.flatnonzero(number == fold) if said.case_names[case[r]] in place]
+        scores += [np.log(means[place[said.case_names[case[r]]], said.codes[r]]) for r in left_out]
+    return float(np.mean(scores))
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "least"), [("dog", 0.825), ("face", 0.645)])
+def test_labels_of_crowds_are_better_than_those_of_the_majority(name: str, least: float) -> None:
+    said, truth = crowd(name)
+    drawn = ds.DawidSkene().sample(said, draws=400)
+    codes = np.array([int(truth[case]) if case in truth else -1 for case in drawn.case_names])
+    voted = ds.MajorityVote().sample(said).mean()
+    best = (voted == voted.max(axis=1, keepdims=True)) / (voted == voted.max(axis=1, keepdims=True)).sum(1)[:, None]
+    majority = best[np.arange(len(codes)), codes][codes >= 0].mean()
+    learned = (drawn.mean().argmax(axis=1) == codes)[codes >= 0].mean()
+    assert learned > max(majority, least)  # measured: 0.836 against 0.822, and 0.658 against 0.637
+
+
+@needs_shared
+def test_anesthetists_are_graded_as_published() -> None:
+    said = anesthesia()
+    readings = zip(said.panel.case_of_opinion.tolist(), said.annotators.tolist(), said.codes.tolist(), strict=True)
+    truths, frequencies = maximised([(*reading, 1.0) for reading in readings], 45, 4)
+    np.testing.assert_allclose(frequencies, [0.40, 0.42, 0.11, 0.07], atol=0.006)  # as published
+    drawn = ds.DawidSkene().sample(said, draws=1000)
+    same = drawn.mean().argmax(axis=1) == truths.argmax(axis=1)
+    assert same.sum() >= 42  # of 45; maximum likelihood calls three patients grade 4, of whom all say so on one
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "folds"), [("dog", 1), ("face", 1), ("anesthesia", 3)])
+def test_held_out_opinions_are_foretold_no_worse_than_by_shares(name: str, folds: int) -> None:
+    said = anesthesia() if name == "anesthesia" else crowd(name)[0]
+    shares = max(held_out(said, ds.Dirichlet(alpha="fitted", prior=p), folds) for p in ("symmetric", "frequency"))
+    assert held_out(said, ds.DawidSkene(target="votes"), folds) > shares
+    truth = held_out(said, ds.DawidSkene(), folds)
+    assert truth < shares  # better labels are not better log scores
+    assert held_out(said, ds.DawidSkene(0.15), folds) > truth

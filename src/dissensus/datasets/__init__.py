@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dissensus.datasets.ava import Ava, fetch_ava, load_ava
+from dissensus.datasets.chaosnli import ChaosNLI, fetch_chaosnli, load_chaosnli
 from dissensus.datasets.cifar10h import Cifar10h, fetch_cifar10h, load_cifar10h
 from dissensus.datasets.dermatology import Dermatology, fetch_dermatology, load_dermatology
 from dissensus.datasets.dermxdb import DermXDB, fetch_dermxdb, load_dermxdb
@@ -17,17 +18,20 @@ from dissensus.datasets.wikipedia_toxicity import (
 
 __all__ = [
     "Ava",
+    "ChaosNLI",
     "Cifar10h",
     "DermXDB",
     "Dermatology",
     "ToyProblem",
     "WikipediaToxicity",
     "fetch_ava",
+    "fetch_chaosnli",
     "fetch_cifar10h",
     "fetch_dermatology",
     "fetch_dermxdb",
     "fetch_wikipedia_toxicity",
     "load_ava",
+    "load_chaosnli",
     "load_cifar10h",
     "load_dermatology",
     "load_dermxdb",

@@ -39,7 +39,7 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
     assert "easonnie/ChaosNLI" in caught.value.advice
 
 
-@pytest.mark.parametrize(("votes", "problem"), [("q,0,x,50", "whole numbers"), ("q,0,-3,50", "")])
+@pytest.mark.parametrize(("votes", "problem"), [("q,0,x,50", "whole numbers"), ("q,0,-3,50", "votes|counts|negative")])
 def test_what_are_no_votes_is_refused_with_its_place(tmp_path: Path, votes: str, problem: str) -> None:
     with pytest.raises(DissensusError, match=problem) as caught:
         load_chaosnli(write_chaosnli(tmp_path, CHAOSNLI.replace("q,0,50,50", votes)))

@@ -203,7 +203,7 @@ def test_models_are_worse_for_the_skin_types_they_have_seen_less_of() -> None:
 @pytest.mark.parametrize("sizes", [{"n_cases": 0}, {"n_conditions": 1}, {"n_annotators": 9}])
 def test_impossible_sizes_are_refused(sizes: dict[str, int]) -> None:
     with pytest.raises(DissensusError, match="at least 1 case, 2 conditions and 10 annotators"):
-        simulate_study(**sizes)
+        simulate_study(**sizes)  # type: ignore[arg-type]
 
 
 def test_names_are_different_however_many() -> None:

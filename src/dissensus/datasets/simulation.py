@@ -11,6 +11,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
@@ -100,7 +101,7 @@ MODELS: Mapping[str, Expertise] = {
     "Birch": Expertise(first=1.2, others=1.0, habit=0.1, noise=1.0),
     "Clover": Expertise(first=1.0, others=0.8, habit=0.1, noise=1.0),
     "Dahlia": Expertise(first=0.8, others=0.6, habit=0.3, noise=1.0),
-    "Elder": Expertise.blurred(0.7, confidence=1.5),
+    "Elder": Expertise.blurred(0.8, confidence=1.5),
 }
 """Aster has learnt single labels, the next three whole differential diagnoses, each less of them than the one before.
 
@@ -217,13 +218,22 @@ def simulate_study(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",
             got=f"{n_cases} cases, {n_conditions} conditions, {n_annotators} annotators",
         )
-    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else _evenly(*opinions, n_annotators)
+    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else _evenly(opinions, n_annotators)
     streams = [np.random.default_rng((seed, case)) for case in range(n_cases)]
     theta = np.stack([_truth(rng, n_conditions) for rng in streams])
     said = _annotations(streams, theta, n_annotators, chances)
     strata = _strata(seed, n_cases)
-    guessed = _predictions(seed, theta, strata["skin type"], said, MODELS if models is None else models)
+    guessed = _predictions(seed, theta, strata["skin type"], said, _known(MODELS if models is None else models))
     return SimulatedStudy(said, theta, _categories(said.conditions), guessed, strata)
+
+
+def _known(models: Mapping[str, Expertise]) -> Mapping[str, Expertise]:
+    """Refuse what is no model that can be simulated."""
+    check_names("model", tuple(models))
+    for name, one in models.items():
+        if not isinstance(one, Expertise):
+            raise DissensusError("this is not what a model sees", expected="an Expertise", got=f"{name}: {one!r:.60}")
+    return models
 
 
 def _categories(conditions: tuple[str, ...]) -> Categories:
@@ -250,14 +260,16 @@ def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
 # What the annotators say ------------------------------------------------------------------------------
 
 
-def _evenly(least: int, most: int, n_annotators: int) -> FloatArray:
+def _evenly(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
     """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
-    if not 1 <= least <= most <= n_annotators:
+    is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
+    if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:
         raise DissensusError(
             "there cannot be so many opinions on a case",
-            expected=f"1 <= least <= most <= {n_annotators}",
-            got=f"{least} to {most}",
+            expected=f"two whole numbers, 1 <= least <= most <= {n_annotators}",
+            got=repr(opinions),
         )
+    least, most = opinions
     return np.asarray((np.arange(1, most + 1) >= least) / (most - least + 1))
 
 

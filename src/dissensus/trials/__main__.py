@@ -21,7 +21,7 @@ def main(words: list[str] | None = None) -> int:
     given = parser.parse_args(words)
     try:
         found = proof(given.data, Effort(given.studies, given.draws, given.seed), watch=_say)
-        print(write_page(found, given.page))
+        print(*write_page(found, given.page), sep="\n")
     except DissensusError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dissensus.core.output import written_whole
 from dissensus.evaluation.words import MINUS
+from dissensus.figures import theme
+from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
 from dissensus.trials import plan
 from dissensus.trials.coverage import DIFFERENCE, MODEL, PANEL, summary
 
@@ -67,20 +72,64 @@ TOLD: Mapping[str, str] = {
     plan.LIMIT_TITLE: LIMIT_WORDS,
 }
 HEAD = ("number", "bias", "holds", "here", "width")
+GUIDE = "which-number.md"
+PLACE = re.compile(r"(<!-- trials: chaosnli -->\n).*?(<!-- end of trials -->)", re.DOTALL)
+"""Where the guide beside the page shows a few of its numbers."""
+
+FIGURE = "images/panel-bias.svg"
 
 
-def write_page(proof: Proof, path: Path) -> FilePath:
-    """Write the page anew, and return where."""
+def write_page(proof: Proof, path: Path) -> tuple[FilePath, ...]:
+    """Write the page and its figure anew, and the few numbers of the guide beside it; return what was written."""
+    from dissensus.figures.matplotlib_renderer import write_chart
+
     target = FilePath(path)
-    with written_whole(target, overwrite=True) as temporary:
-        temporary.write_text(page_text(proof), encoding="utf-8")
-    return target
+    figure, guide = target.parent / FIGURE, target.parent / GUIDE
+    figure.parent.mkdir(parents=True, exist_ok=True)
+    write_chart(bias_chart(proof.rows), figure)
+    texts = {target: page_text(proof)}
+    if guide.is_file():
+        short = guide_table(proof.rows)
+        texts[guide] = PLACE.sub(lambda found: f"{found[1]}{short}{found[2]}", guide.read_text(encoding="utf-8"))
+    for place, text in texts.items():
+        with written_whole(place, overwrite=True) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return (*texts, figure)
 
 
 def page_text(proof: Proof) -> str:
     """Return the page as Markdown."""
-    parts = [OPENING, verdict(proof.rows), *(_section(proof.rows, title) for title in TOLD), _closing(proof)]
-    return "\n".join(parts)
+    sections = [_section(proof.rows, title) for title in TOLD]
+    figure = f"![Mean of number minus truth]({FIGURE})\n\n*ChaosNLI, mean of number minus truth, in points.*\n"
+    return "\n".join([OPENING, verdict(proof.rows), figure, *sections, _closing(proof)])
+
+
+def guide_table(rows: pl.DataFrame) -> str:
+    """Return a short table of ChaosNLI: bias and share that holds, by number and votes."""
+    found = _chaosnli(rows)
+    opinions = found["opinions"].unique(maintain_order=True).to_list()
+    lines = [f"| number | {' | '.join(opinions)} |", "|---|" + "---|" * len(opinions)]
+    for (number,), part in found.group_by("number", maintain_order=True):
+        cells = {row["opinions"]: f"{points(row['bias'])}, {share(row['holds'])}" for row in part.iter_rows(named=True)}
+        lines.append(f"| {number} | " + " | ".join(cells.get(one, "-") for one in opinions) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _chaosnli(rows: pl.DataFrame) -> pl.DataFrame:
+    return summary(rows.filter(experiment=plan.CHAOS_TITLE, kind=MODEL), ["number", "opinions"])
+
+
+def bias_chart(rows: pl.DataFrame) -> Chart:
+    """Follow the mean of number minus truth on ChaosNLI from few votes to more."""
+    found = _chaosnli(rows)
+    opinions = found["opinions"].unique(maintain_order=True).to_list()
+    lines = []
+    for place, ((number,), part) in enumerate(found.group_by("number", maintain_order=True)):
+        x = np.array([opinions.index(one) for one in part["opinions"]], dtype=np.float64)
+        lines.append(Line(x, 100 * part["bias"].to_numpy(), str(number), theme.hue(place), place, symbol=place))
+    level = Line(np.array([-0.4, len(opinions) - 0.6]), np.zeros(2), "", theme.NEUTRAL)
+    pane = Pane((level, *lines), named_places(opinions), Axis("number minus truth, points", form=".1f"))
+    return Chart("ChaosNLI: number minus truth", (pane,), "Mean over studies and models.")
 
 
 def verdict(rows: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ from dissensus.core.output import written_whole
 from dissensus.evaluation.words import MINUS
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
-from dissensus.trials import plan
+from dissensus.trials import plan, safety
 from dissensus.trials.coverage import DIFFERENCE, MODEL, PANEL, summary
 
 if TYPE_CHECKING:
@@ -65,6 +65,14 @@ handful of opinions cannot tell who is right, and nothing a model says elsewhere
 is the limit of what few opinions tell, and it stands apart for that reason. Elder sees all conditions through
 the same noise, like the models above.
 """
+SAFETY_WORDS = f"""## What must not happen
+
+Sub-studies of ChaosNLI with {safety.FEW} votes a case. No estimate should move by more than a tenth of its
+interval when a model is added that knows nothing, or nothing new. A model whose cases are permuted should be
+worth nothing. The gain is that of the mean log-probability of a vote, which a prior has before it sees the
+case's votes. A model that repeats an annotator should be recognised. And with {safety.MANY} votes a case, all
+numbers should come to the same.
+"""
 TOLD: Mapping[str, str] = {
     plan.CHAOS_TITLE: CHAOS_WORDS,
     plan.CIFAR_TITLE: CIFAR_WORDS,
@@ -101,7 +109,9 @@ def page_text(proof: Proof) -> str:
     """Return the page as Markdown."""
     sections = [_section(proof.rows, title) for title in TOLD]
     figure = f"![Mean of number minus truth]({FIGURE})\n\n*ChaosNLI, mean of number minus truth, in points.*\n"
-    return "\n".join([OPENING, verdict(proof.rows), figure, *sections, _closing(proof)])
+    return "\n".join(
+        [OPENING, verdict(proof.rows), figure, *sections, SAFETY_WORDS, safety_table(proof.safety), _closing(proof)]
+    )
 
 
 def guide_table(rows: pl.DataFrame) -> str:
@@ -211,6 +221,19 @@ def share(value: float | None) -> str:
 
 def _error(row: Mapping[str, Any]) -> str:
     return "" if row["error"] is None else f" ({100 * row['error']:.0f})"
+
+
+def safety_table(rows: pl.DataFrame) -> str:
+    """Return the mean, the least and the greatest answer to every question."""
+    import polars as pl
+
+    answer = pl.col("answer")
+    found = rows.group_by("question", maintain_order=True).agg(
+        mean=answer.mean(), least=answer.min(), greatest=answer.max()
+    )
+    lines = ["| question | mean | least | greatest |", "|---|---:|---:|---:|"]
+    lines += [f"| {question} | {mean:.3f} | {least:.3f} | {most:.3f} |" for question, mean, least, most in found.rows()]
+    return "\n".join([*lines, ""])
 
 
 def _closing(proof: Proof) -> str:

@@ -15,6 +15,7 @@ from dissensus.datasets.cifar10h import CIFAR10H, load_cifar10h
 from dissensus.datasets.simulation import MODELS, Expertise
 from dissensus.trials.coverage import evaluated, rows_of, with_endless_cases
 from dissensus.trials.crowds import Crowd, Trial, simulated_trial
+from dissensus.trials.safety import safety_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,6 +84,8 @@ class Proof:
     ----------
     rows
         Every estimate and difference of every study beside the truth; see :func:`rows_of`.
+    safety
+        What models that know nothing, or nothing new, do; see :func:`safety_rows`.
     effort
         How much was tried.
     minutes
@@ -90,6 +93,7 @@ class Proof:
     """
 
     rows: pl.DataFrame
+    safety: pl.DataFrame
     effort: Effort
     minutes: float
 
@@ -109,7 +113,7 @@ def proof(data: Path, effort: Effort | None = None, *, watch: Watch | None = Non
     began, chosen = time.monotonic(), effort or Effort()
     chaos, disputed = crowds(data)
     rows = tried([*crowd_arms(chaos, disputed, chosen), *simulated_arms(chosen)], chosen, watch=watch)
-    return Proof(rows, chosen, (time.monotonic() - began) / 60)
+    return Proof(rows, tried_safety(chaos, chosen, watch=watch), chosen, (time.monotonic() - began) / 60)
 
 
 def crowds(data: Path) -> tuple[Crowd, Crowd]:
@@ -175,3 +179,16 @@ def tried(arms: Sequence[Arm], effort: Effort, *, watch: Watch | None = None) ->
             where = {"experiment": arm.experiment, "opinions": arm.opinions, "study": number}
             rows += rows_of(result, trial, where)
     return with_endless_cases(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def tried_safety(chaos: Crowd, effort: Effort, *, watch: Watch | None = None) -> pl.DataFrame:
+    """Add, copy and permute models of as many sub-studies; a row for every study and question."""
+    import polars as pl
+
+    rows = []
+    for number in range(effort.studies):
+        if watch is not None:
+            watch("safety", number, effort.studies)
+        n_cases = effort.cases(CHAOS_CASES)
+        rows += safety_rows(chaos, n_cases=n_cases, number=number, draws=effort.draws, seed=effort.seed)
+    return pl.DataFrame(rows)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dissensus.aggregation.annotator_bootstrap import AnnotatorBootstrap as AnnotatorBootstrap
     from dissensus.aggregation.base import Aggregation as Aggregation
     from dissensus.aggregation.base import PointAggregation as PointAggregation
+    from dissensus.aggregation.case_prior import CasePrior as CasePrior
+    from dissensus.aggregation.case_prior import informed_prior as informed_prior
     from dissensus.aggregation.diagnostics import Diagnostics as Diagnostics
     from dissensus.aggregation.diagnostics import sampling_diagnostics as sampling_diagnostics
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
@@ -119,6 +121,8 @@ _HOMES = {
     "Overlap": "metrics.overlap",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
+    "CasePrior": "aggregation.case_prior",
+    "informed_prior": "aggregation.case_prior",
     "Plausibilities": "draws",
     "PointAggregation": "aggregation.base",
     "Predicted": "metrics.base",

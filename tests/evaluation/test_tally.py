@@ -58,7 +58,7 @@ def test_resamples_are_weighted_means_with_bootstrap_weights(means: FloatArray, 
     weights = np.random.default_rng(seed).random(CASES) + 0.1
     known = weights_of(CASES, weights)
     (found,) = known.resamples(means, np.ones((1, 1, CASES)), n_resamples=DRAWS)
-    bootstrap = known._bootstrap(np.arange(CASES), DRAWS) * weights[:, None]
+    bootstrap = known.bootstrap(np.arange(CASES), DRAWS) * weights[:, None]
     np.testing.assert_allclose(found.sums, means @ bootstrap, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(found.weights[0, 0], bootstrap.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.squares[0, 0, 0], (weights**2).sum(), rtol=1e-12)
@@ -80,7 +80,7 @@ def test_many_cases_are_resampled_a_few_at_a_time_with_the_same_result() -> None
     n_cases = 2 * CASES_AT_ONCE + 3
     means, known = np.random.default_rng(2).random((1, 1, n_cases)), weights_of(n_cases)
     (whole,) = known.resamples(means, np.ones((1, 1, n_cases)), n_resamples=2)
-    np.testing.assert_allclose(whole.sums[0, 0], means[0, 0] @ known._bootstrap(np.arange(n_cases), 2), rtol=1e-12)
+    np.testing.assert_allclose(whole.sums[0, 0], means[0, 0] @ known.bootstrap(np.arange(n_cases), 2), rtol=1e-12)
 
 
 def test_fewer_resamples_are_the_first_of_more() -> None:
@@ -91,13 +91,13 @@ def test_fewer_resamples_are_the_first_of_more() -> None:
 
 
 def test_bootstrap_weights_are_exponential() -> None:
-    weights = weights_of(3)._bootstrap(np.arange(3), 2000)
+    weights = weights_of(3).bootstrap(np.arange(3), 2000)
     assert stats.kstest(weights.ravel(), stats.expon.cdf).pvalue > 1e-4
 
 
 def test_cases_of_one_group_share_their_weights() -> None:
     known = CaseWeights(3, np.ones(3), ("group a", "group a", "group b"))
-    bootstrap = known._bootstrap(np.arange(3), 50)
+    bootstrap = known.bootstrap(np.arange(3), 50)
     np.testing.assert_array_equal(bootstrap[0], bootstrap[1])
     assert (bootstrap[0] != bootstrap[2]).any()
 

@@ -15,7 +15,7 @@ from dissensus.core.errors import DissensusError, DissensusWarning
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.study.opinions import Opinions
 
-Prior: TypeAlias = Literal["observed", "symmetric", "frequency"]
+Prior: TypeAlias = Literal["observed", "symmetric", "frequency", "informed"]
 Alpha: TypeAlias = float | Literal["fitted"]
 
 LEAST_MASS, MOST_MASS = 1e-3, 1e3
@@ -80,10 +80,16 @@ def mention_counts(opinions: Opinions) -> FloatArray:
     return np.bincount(opinions.support, minlength=len(opinions.conditions)).astype(np.float64)
 
 
-def given_alpha(alpha: Alpha | None, prior: Prior) -> Alpha:
+def given_alpha(alpha: Alpha | None, prior: object) -> Alpha:
     """Return alpha, by default what suits the prior; refuse one that is wrong or cannot be fitted."""
     if alpha is None:
         return 1.0 if prior == "observed" else "fitted"
+    if prior == "informed" and alpha != "fitted":
+        raise DissensusError(
+            "alpha cannot be given with the prior 'informed', whose strength is fitted case by case",
+            expected="alpha left out",
+            got=f"{alpha!r:.40}",
+        )
     if isinstance(alpha, str) and alpha != "fitted":
         raise DissensusError("alpha is not understood", expected="a positive number or 'fitted'", got=repr(alpha))
     if isinstance(alpha, str) and prior == "observed":

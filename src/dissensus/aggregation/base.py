@@ -29,6 +29,10 @@ MOST_VALUES = 2 * 10**8
 """How many numbers the draws of one case may be: 1.6 GB."""
 
 
+LEARNED = {("prior", "frequency"), ("prior", "informed"), ("alpha", "fitted")}
+"""Parameters that stand for something learned from all cases."""
+
+
 class Aggregation(Spec, ABC):
     """Turn opinions into a posterior over plausibilities.
 
@@ -68,7 +72,7 @@ class Aggregation(Spec, ABC):
     @property
     def learns(self) -> bool:
         """Whether the draws of a case depend on other cases: parts of a study are then not parts of its evaluation."""
-        return {"prior": "frequency", "alpha": "fitted"}.items() & _words(self.parameters()) != set()
+        return LEARNED & _words(self.parameters()) != set()
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the aggregation."""

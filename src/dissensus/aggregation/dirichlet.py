@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dissensus.aggregation._dirichlet import DirichletSampler
-from dissensus.aggregation._priors import Alpha, alpha_words, given_alpha, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, alpha_words, given_alpha
 from dissensus.aggregation.base import Aggregation, plausibilities_of
+from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
 from dissensus.aggregation.majority_vote import MajorityVote, votes
 from dissensus.core.checks import check_choice, check_positive
 from dissensus.draws import Plausibilities
@@ -23,11 +24,13 @@ class Dirichlet(Aggregation):
     reliability
         How many independent votes one annotator is worth; any positive number.
     alpha
-        Prior mass of every condition, mentioned or not; positive. ``"fitted"``: what makes the first choices of the
-        study most likely (empirical Bayes).
+        Prior mass of every condition, mentioned or not; positive, by default 1. ``"fitted"``: what makes the first
+        choices of the study most likely (empirical Bayes).
     prior
         ``"symmetric"``: every condition has the mass ``alpha``. ``"frequency"``: all together have it, each in
-        proportion to the number of other cases that mention it, plus a half.
+        proportion to the number of other cases that mention it, plus a half. ``"informed"``: what the models say about
+        each case, as far as it foretells first choices; inside :func:`evaluate`, or given as what
+        :func:`informed_prior` returns.
 
     Notes
     -----
@@ -46,17 +49,25 @@ class Dirichlet(Aggregation):
     meaning = "Counts single answers and spreads the plausibilities around their shares."
 
     reliability: float = 1.0
-    alpha: Alpha = 1.0
-    prior: Literal["symmetric", "frequency"] = "symmetric"
+    alpha: Alpha | None = None
+    prior: Literal["symmetric", "frequency", "informed"] | CasePrior = "symmetric"
+    case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
+
+    kept_apart = ("case_prior",)
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        check_choice("prior", self.prior, ("symmetric", "frequency"))
-        given_alpha(self.alpha, self.prior)
+        for name, value in zip(("prior", "case_prior"), taken_prior(self.prior, self.case_prior), strict=True):
+            object.__setattr__(self, name, value)
+        check_choice("prior", self.prior, ("symmetric", "frequency", "informed"))
+        alpha = 1.0 if self.alpha is None and self.prior != "informed" else self.alpha
+        object.__setattr__(self, "alpha", given_alpha(alpha, self.prior))
 
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
+        if self.prior == "informed":
+            return "Dirichlet distributions of the counts of first choices, with a prior informed by the models"
         shared = " in all, by frequency" if self.prior == "frequency" else ""
         return f"Dirichlet distributions of the counts of first choices (added mass {alpha_words(self.alpha)}{shared})"
 
@@ -66,7 +77,6 @@ class Dirichlet(Aggregation):
         return MajorityVote()
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        alpha, fitted = resolved_alpha(opinions, self.alpha, self.prior)
-        prior = prior_shapes(opinions, self.prior, alpha)
+        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
         sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), prior, draws=draws, seed=seed)
         return plausibilities_of(opinions, sampler, draws=draws, rest_sums=prior.sums, fitted=fitted)

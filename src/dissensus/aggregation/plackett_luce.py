@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, given_alpha, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, given_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -16,6 +16,7 @@ from dissensus.aggregation.base import (
     plausibilities_of,
     stream_keys_of,
 )
+from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
@@ -36,8 +37,9 @@ WHOM = {
     "observed": "the mentioned conditions and one for all others",
     "symmetric": "all conditions",
     "frequency": "all conditions together, divided by how often other cases mention them",
+    "informed": "conditions by what the models say about the case, as far as that foretells annotators",
 }
-PRIORS = ("observed", "symmetric", "frequency")
+PRIORS = ("observed", "symmetric", "frequency", "informed")
 
 MOST_COUNTED = 4e18
 """How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
@@ -61,7 +63,8 @@ class PlackettLuce(Aggregation):
         ``"observed"``: every mentioned condition has shape ``alpha``, and all others together have shape ``alpha``,
         split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
         ``"frequency"``: all conditions together have shape ``alpha``, each in proportion to the number of other cases
-        that mention it, plus a half.
+        that mention it, plus a half. ``"informed"``: what the models say about each case, as far as it foretells first
+        choices; inside :func:`evaluate`, or given as what :func:`informed_prior` returns.
     chains, warmup
         The draws come from several chains, each after some sweeps that are thrown away. Cases whose posterior is a
         Dirichlet distribution need neither and have independent draws.
@@ -89,12 +92,17 @@ class PlackettLuce(Aggregation):
 
     reliability: float = 1.0
     alpha: Alpha | None = None
-    prior: Prior = "frequency"
+    prior: Prior | CasePrior = "frequency"
     chains: int = 4
     warmup: int = 100
+    case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
+
+    kept_apart = ("case_prior",)
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
+        for name, value in zip(("prior", "case_prior"), taken_prior(self.prior, self.case_prior), strict=True):
+            object.__setattr__(self, name, value)
         check_choice("prior", self.prior, PRIORS)
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
@@ -105,7 +113,7 @@ class PlackettLuce(Aggregation):
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[self.prior]}"
+        shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[str(self.prior)]}"
         return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
 
     @property
@@ -115,8 +123,7 @@ class PlackettLuce(Aggregation):
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains = min(self.chains, draws)
-        alpha, fitted = resolved_alpha(opinions, self.alpha, self.prior)
-        prior = prior_shapes(opinions, self.prior, alpha)
+        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
         keys = stream_keys_of(opinions, seed, chains=chains)
         sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
         return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)

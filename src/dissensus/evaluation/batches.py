@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
+from dissensus.evaluation.refits import REFIT_DRAWS, FitSums, Refits, draw_weights, reweighted_means
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
@@ -60,6 +62,8 @@ class Outcome:
         Share of draws in which the metric is defined.
     findings
         What the draws say about every case; missing for point estimates.
+    fit
+        Sums over resampled cases with and without refits of an informed prior.
     """
 
     tally: Tally
@@ -71,6 +75,7 @@ class Outcome:
     deviations: FloatArray
     shares: FloatArray
     findings: Findings | None
+    fit: FitSums | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,8 @@ class Job:
         Categories of conditions, if wanted.
     strata
         For every column, the label of each case by name.
+    refits
+        How an informed prior would move, if the draws are of one.
     """
 
     metrics: tuple[Metric, ...]
@@ -101,6 +108,7 @@ class Job:
     tops: IntArray
     categories: Categories | None
     strata: Mapping[str, Mapping[str, str]]
+    refits: Refits | None = None
 
     @cached_property
     def depth(self) -> int:
@@ -153,11 +161,12 @@ class Job:
             np.concatenate([part.deviations for part in parts], axis=-1),
             np.concatenate(shares, axis=-1),
             Findings.concatenate(findings) if findings else None,
+            total.fit,
         )
 
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
-        batch = batch.identified(self.depth)
+        drawn_from, batch = batch, batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
         cases = self.study.panel.positions(list(batch.case_names))
         values = Values.of(drawn, self.metrics, self._predicted(batch))
@@ -177,7 +186,19 @@ class Job:
             deviations=deviations,
             shares=shares,
             findings=findings,
+            fit=None if self.refits is None else self._refitted(self.refits, drawn_from, values, cases),
         )
+
+    def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> FitSums:
+        """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
+        shifts, step = refits.shifts(batch.case_names), -(-batch.n_draws // REFIT_DRAWS)
+        bootstrap = self.weights.bootstrap(cases, len(shifts)) * self.weights.weights[cases][:, None]
+        sums = np.zeros((3, len(shifts), len(self.models), len(self.metrics)))
+        for case, (start, stop) in enumerate(pairwise(batch.columns)):
+            weights = draw_weights(batch, case, shifts[:, start:stop], step)
+            still, moved, is_known = reweighted_means(values.of_case(case)[..., ::step], weights)
+            sums += bootstrap[case][:, None, None] * np.stack([np.broadcast_to(still, moved.shape), moved, is_known])
+        return FitSums(*sums)
 
     def _resampled(self, values: Values, chance: FloatArray, cases: IntArray) -> Resamples:
         """Resample the cases, each as far as its draws count."""
@@ -217,6 +238,7 @@ def _summed(one: Outcome, other: Outcome) -> Outcome:
         one.deviations,
         one.shares,
         None,
+        None if one.fit is None or other.fit is None else one.fit + other.fit,
     )
 
 
@@ -271,6 +293,10 @@ class Values:
             ),
             np.array([metrics.index(m) for m in (*by_order, *others)], dtype=np.int64),
         )
+
+    def of_case(self, case: int) -> FloatArray:
+        """Return all metrics of all models in every draw of one case, shape (models, metrics, n_draws)."""
+        return self.arranged(self.of_orders[..., self.drawn.orders.of_draw[case]], self.of_draws[:, :, case])
 
     def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return mean and standard deviation over the draws of each case, and the share of draws with a value."""

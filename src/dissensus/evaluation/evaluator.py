@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.case_prior import CasePrior, informed_prior
+from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.majority_vote import MajorityVote
@@ -27,7 +29,8 @@ from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, Desi
 from dissensus.evaluation.batches import Job, Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
-from dissensus.evaluation.results import Evaluation, Run, Shared
+from dissensus.evaluation.refits import Refits
+from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
@@ -49,6 +52,9 @@ IMAGES = "image"
 
 LEFT_OUT_DRAWS = 250
 """Draws per case where annotators are left out: the noise of draws is told apart from what annotators move."""
+
+LEAST_CASES, LEAST_OPINIONS = 100, 2
+"""How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least."""
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
 """The deterministic aggregations that usual practice evaluates against."""
@@ -85,6 +91,7 @@ def evaluate(
     images: Sequence[str] | None = None,
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
+    panel: bool | None = None,
     allow_missing: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -119,6 +126,10 @@ def evaluate(
         out in turn, which costs about as much again for every opinion per case, at a quarter of the draws.
         ``"fixed"``: intervals are about these very annotators. By default a sample if at least three named annotators
         read at least ten cases that another one read as well.
+    panel
+        Whether to estimate what a large panel of such annotators would say, by a prior that models inform
+        (:func:`informed_prior`). By default if there are models and at least 100 annotated cases with two or more
+        opinions on average; ``Evaluation.prior.reason`` says why not.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     advance
@@ -138,7 +149,10 @@ def evaluate(
     models = aligned_models(annotations, predictions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
-    sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in chosen]
+    chosen, reason = with_panel(study, models, chosen, panel)
+    prior = fitted_prior(study, models, chosen)
+    informed = [informed_by(spec, prior) for spec in chosen]
+    sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in informed]
     sampled = common_draws(sampled)
     conditions = common_conditions(sampled)
     grouping = None if categories is None else categories.aligned(conditions)
@@ -158,10 +172,13 @@ def evaluate(
     )
     design = design_of(study, annotators) if models else None
     points = _points_for(study, chosen) if models else []
-    done = [replace(job, draws=_draws_of(one, draws)).run(one, advance) for one in sampled]
+    done = [
+        replace(job, draws=_draws_of(one, draws), refits=refits_of(job, spec)).run(one, advance)
+        for spec, one in zip(informed, sampled, strict=True)
+    ]
     at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
     limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
-    moved = left_out(at_once, design, chosen, seed=seed, threads=threads, advance=advance)
+    moved = left_out(at_once, design, informed, seed=seed, threads=threads, advance=advance)
     alone = SingleOpinions.of(at_once) if models else None
     return Evaluation(
         runs=_runs(chosen, sampled),
@@ -182,10 +199,98 @@ def evaluate(
         },
         bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
         annotators=moved,
+        fits=tuple(outcome.fit for outcome in done),
+        prior=prior_record(prior, reason) if models else None,
         shared=None if alone is None else shared_by(alone, design, sampled[0].case_names),
         level=level,
         seed=seed,
     )
+
+
+def with_panel(
+    study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], wanted: bool | None
+) -> tuple[tuple[Aggregation, ...], str]:
+    """Add the aggregation whose prior the models inform, if there is enough to fit it to; otherwise say why not.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
+    'there are no predictions'
+    """
+    if any(is_informed(spec) for spec in chosen):
+        return chosen, ""
+    reason = "it was not asked for" if wanted is False else why_no_panel(study, models)
+    if wanted and reason:
+        raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
+    if reason:
+        return chosen, reason
+    unseen = getattr(study, "unranked", "below") == "unobserved"
+    return (*chosen, Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")), ""
+
+
+def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
+    """Say why a prior cannot be fitted to what models and annotators say; empty if it can."""
+    if not models:
+        return "there are no predictions"
+    if study.kind != "rankings":
+        return f"opinions are {study.kind}, not conditions"
+    counts = study.counted.panel.votes_per_case
+    annotated = int((counts > 0).sum())
+    if annotated < LEAST_CASES:
+        return f"there are {annotated} annotated cases, and at least {LEAST_CASES} are needed"
+    mean = float(counts[counts > 0].mean())
+    if mean < LEAST_OPINIONS:
+        return f"cases have {mean:.2g} opinions on average, and at least {LEAST_OPINIONS} are needed"
+    return ""
+
+
+def is_informed(spec: Aggregation) -> bool:
+    """Tell whether models inform the prior of an aggregation."""
+    return spec.parameters().get("prior") == "informed"
+
+
+def fitted_prior(
+    study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation], start: CasePrior | None = None
+) -> CasePrior | None:
+    """Fit the prior that models inform, if an aggregation asks for it; ``start`` is that of a similar study."""
+    if not any(is_informed(spec) for spec in chosen):
+        return None
+    known = known_prior(chosen)
+    if known is not None and start is None:
+        return known
+    if not models:
+        raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
+    return informed_prior(study, models, start=start)
+
+
+def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
+    """Give an aggregation the prior that it asks for."""
+    if prior is None or not is_informed(spec):
+        return spec
+    return type(spec).from_parameters({**spec.parameters(), "prior": prior})
+
+
+def known_prior(specs: Sequence[Aggregation]) -> CasePrior | None:
+    """Return the prior that was given to an aggregation, if any was."""
+    return next((prior for spec in specs if (prior := getattr(spec, "case_prior", None)) is not None), None)
+
+
+def refits_of(job: Job, spec: Aggregation) -> Refits | None:
+    """Refit the prior of an aggregation to resampled cases, if models inform it."""
+    prior = known_prior([spec])
+    if prior is None or not job.models:
+        return None
+    cases = job.study.panel.positions(list(prior.case_names))
+    return Refits.of(prior, job.study.opinions, job.weights, cases)
+
+
+def prior_record(prior: CasePrior | None, reason: str) -> PriorRecord:
+    """Write down how much each model informs the prior."""
+    if prior is None:
+        return PriorRecord(reason=reason)
+    shares = np.quantile(prior.concentrations, [0.0, 0.25, 0.5, 0.75, 1.0])
+    return PriorRecord(tuple(prior.table().to_dicts()), tuple(shares.tolist()), "", prior.warnings)
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
@@ -226,7 +331,10 @@ def left_out(
     for group in np.unique(design.group):
         study, cases = design.without(int(group)), design.cases_of(int(group))
         own = replace(job, study=study, draws=LEFT_OUT_DRAWS)
-        for means, spec in zip(found, aggregations, strict=True):
+        models = {name: model.select(list(study.case_names)) for name, model in job.models.items()}
+        prior = fitted_prior(study, models, aggregations, start=known_prior(aggregations))
+        for means, given in zip(found, aggregations, strict=True):
+            spec = informed_by(given, prior)
             if not isinstance(spec, GivenDraws):
                 drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=seed, threads=threads).select(cases)
                 means.append(own.run(drawn, None).means)
@@ -297,11 +405,23 @@ def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
 
 
 def _runs(specs: Sequence[Aggregation], sampled: Sequence[Plausibilities]) -> tuple[Run, ...]:
-    names = distinct_names(specs)
+    names = run_names(specs)
     return tuple(
         Run(spec, name, drawn.n_draws, drawn.n_chains, drawn.fitted)
         for spec, name, drawn in zip(specs, names, sampled, strict=True)
     )
+
+
+def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
+    """Name aggregations; those that models inform are called after what they estimate.
+
+    >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
+    ('plackett-luce', 'panel')
+    """
+    others = iter(distinct_names([spec for spec in specs if not is_informed(spec)]))
+    informed = [spec for spec in specs if is_informed(spec)]
+    several = len({spec.id for spec in informed}) > 1
+    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if is_informed(spec) else next(others) for spec in specs)
 
 
 def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:

@@ -186,15 +186,16 @@ class Spread:
     ----------
     values : (..., n_resamples)
         Resampled means with everything that widens them; their quantiles are the limits of an interval.
-    case_sd, annotator_sd, draw_sd : (...)
-        Standard deviation that comes from the cases, from who the annotators were (nan if that is not known), and from
-        what their opinions leave open.
+    case_sd, annotator_sd, draw_sd, fit_sd : (...)
+        Standard deviation that comes from the cases, from who the annotators were (nan if that is not known), from what
+        their opinions leave open, and from what was fitted (nan if nothing was).
     """
 
     values: FloatArray
     case_sd: FloatArray
     annotator_sd: FloatArray
     draw_sd: FloatArray
+    fit_sd: FloatArray
 
     def mirrored(self) -> Spread:
         """Return the same for the opposite difference."""
@@ -210,6 +211,7 @@ def spread(
     ends: FloatArray,
     n_groups: int | None = None,
     annotators: Part | None = None,
+    fit: Part | None = None,
     level: float,
 ) -> Spread:
     """Put the parts of the uncertainty together.
@@ -226,15 +228,20 @@ def spread(
         Number of groups that were resampled, if cases have groups.
     annotators
         What comes from who the annotators were, if that is known.
+    fit
+        What comes from the fit of a prior, if one was fitted.
     level
         Probability that intervals hold.
     """
     values = cases.between(low, high, ends)
     own = few_groups(values, n_groups)
     drawn = cases.gaps.std(axis=-1)
+    parts = (own, *(part for part in (annotators, fit) if part is not None))
+    unknown = np.full(own.variance.shape, np.nan)
     return Spread(
-        widened(values, (own,) if annotators is None else (own, annotators), low, high, level=level),
+        widened(values, parts, low, high, level=level),
         np.sqrt(np.maximum(own.variance - np.square(drawn), 0.0)),
-        np.full(own.variance.shape, np.nan) if annotators is None else np.sqrt(annotators.variance),
+        unknown if annotators is None else np.sqrt(annotators.variance),
         drawn,
+        unknown if fit is None else np.sqrt(fit.variance),
     )

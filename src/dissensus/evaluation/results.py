@@ -35,6 +35,7 @@ from dissensus.evaluation.intervals import (
     spread,
 )
 from dissensus.evaluation.material import Material
+from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
 
-ADJUSTED, AGREEMENT = "adjusted", "agreement"
+PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
 """What a number is an estimate of: see the glossary."""
 
 ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability": None, "estimand": AGREEMENT}
@@ -90,9 +91,20 @@ class Run:
         return None if value is None else float(value)
 
     @property
+    def estimand(self) -> str:
+        """What its values estimate: those of a large panel if models inform the prior, otherwise adjusted ones.
+
+        >>> from dissensus import PlackettLuce
+        >>> Run(PlackettLuce(prior="informed"), "plackett-luce", 1000, 4).estimand
+        'panel'
+        """
+        return PANEL if self.spec.parameters().get("prior") == "informed" else ADJUSTED
+
+    @property
     def label(self) -> str:
-        """Aggregation and reliability: no two runs of an evaluation have the same."""
-        return self.aggregation if self.reliability is None else f"{self.aggregation} {self.reliability:g}"
+        """Aggregation and reliability: no two runs of an evaluation have the same. The panel needs no reliability."""
+        plain = self.reliability is None or (self.estimand == PANEL and self.reliability == 1)
+        return self.aggregation if plain else f"{self.aggregation} {self.reliability:g}"
 
     @property
     def fitted_words(self) -> str:
@@ -144,6 +156,34 @@ class Shared(Value):
     annotators: AnnotatorSpread | None
 
 
+@dataclass(frozen=True)
+class PriorRecord:
+    """How much each model informs the prior of the panel estimate.
+
+    Attributes
+    ----------
+    models
+        One row per model; see :meth:`CasePrior.table`.
+    concentrations
+        How many votes the prior of a case is worth: least, quartiles, most.
+    reason
+        Why there is no panel estimate; empty if there is one.
+    warnings
+        What deserves a look, in sentences.
+    """
+
+    models: tuple[Mapping[str, Any], ...] = ()
+    concentrations: tuple[float, ...] = ()
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def table(self) -> pl.DataFrame:
+        """Return the rows of all models."""
+        import polars as pl
+
+        return pl.DataFrame(list(self.models))
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """One number per model, metric and case, and what it is an estimate of.
@@ -160,6 +200,8 @@ class Estimate:
         Sums over cases by draw.
     annotators
         How far means over cases move when annotators are left out, if that is known.
+    fit
+        How far they move when the prior is fitted to resampled cases, if it was fitted.
     n_draws, n_chains
         Draws per case, and the chains they come from.
     """
@@ -169,6 +211,7 @@ class Estimate:
     shares: FloatArray
     tally: Tally
     annotators: AnnotatorSpread | None
+    fit: FitSums | None = None
     n_draws: int = 1
     n_chains: int = 1
 
@@ -211,6 +254,10 @@ class Evaluation(Value):
         Sums over resampled cases of the runs by category; all others follow from the means of cases.
     annotators
         For each run, how far its means move when annotators are left out; missing where they count as fixed.
+    fits
+        For each run, how far its means move when an informed prior is fitted to resampled cases; missing for others.
+    prior
+        How much each model informs the prior; missing where there is no panel estimate.
     shared
         What single annotators share with the models; missing where opinions are not rankings.
     level
@@ -252,6 +299,8 @@ class Evaluation(Value):
     category_resamples: Mapping[str, tuple[Resamples, ...]] = field(default_factory=dict)
     bin_tallies: tuple[tuple[Tally, ...], ...] = ()
     annotators: tuple[AnnotatorSpread | None, ...] = ()
+    fits: tuple[FitSums | None, ...] = ()
+    prior: PriorRecord | None = None
     shared: Shared | None = None
     level: float = 0.9
     seed: int = 0
@@ -316,9 +365,24 @@ class Evaluation(Value):
         return self.material.inputs
 
     @property
+    def panel(self) -> int | None:
+        """The run whose values estimate what a large panel would say, if there is one."""
+        return next((place for place, run in enumerate(self.runs) if run.estimand == PANEL), None)
+
+    @property
+    def headline(self) -> int:
+        """The run that first sentences and verdicts about models are about: the panel, otherwise the reference."""
+        return self.reference if self.panel is None else self.panel
+
+    @property
     def reference(self) -> int:
-        """The run that stands for all where only one can be shown: reliability 1, else the middle of the sweep."""
-        first = [i for i, run in enumerate(self.runs) if run.spec.id == self.runs[0].spec.id]
+        """The run that stands for all adjusted ones: reliability 1, else the middle of the sweep.
+
+        What is said about the annotations themselves, such as their certainty, is said about this run, which models
+        have no part in.
+        """
+        adjusted = [i for i, run in enumerate(self.runs) if run.estimand == ADJUSTED] or range(len(self.runs))
+        first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
         return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])
 
     def run_label(self, run: int) -> str:
@@ -389,13 +453,15 @@ class Evaluation(Value):
     def estimates(self) -> tuple[Estimate, ...]:
         """What the tables hold: the adjusted values of every run, and then the agreement with single annotators."""
         known = self.annotators or (None,) * len(self.runs)
+        fits = self.fits or (None,) * len(self.runs)
         adjusted = [
             Estimate(
-                {**run.identity, "estimand": ADJUSTED},
+                {**run.identity, "estimand": run.estimand},
                 self.case_means[place],
                 self.case_shares[place],
                 self.tallies[place],
                 known[place],
+                fits[place],
                 run.n_draws,
                 run.n_chains,
             )
@@ -444,13 +510,14 @@ class Evaluation(Value):
         (1, 1)
         """
         if place not in self._spreads:
-            known = self.estimates[place].annotators
+            one = self.estimates[place]
             self._spreads[place] = spread(
                 self._resampled(place),
                 *self._limits(place),
                 ends=self._ends(RESAMPLES),
                 n_groups=self._n_groups(),
-                annotators=None if known is None else known.of_models(),
+                annotators=None if one.annotators is None else one.annotators.of_models(),
+                fit=None if one.fit is None else one.fit.of_models(),
                 level=self.level,
             )
         return self._spreads[place]
@@ -487,6 +554,7 @@ class Evaluation(Value):
             ends=self._ends(RESAMPLES),
             n_groups=self._n_groups(),
             annotators=None if one.annotators is None else one.annotators.of_difference(first, second),
+            fit=None if one.fit is None else one.fit.of_difference(first, second),
             level=self.level,
         )
 
@@ -792,7 +860,7 @@ class Evaluation(Value):
             **{
                 name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
             },
-            "estimand": pl.repeat(ADJUSTED, len(run), dtype=pl.String, eager=True),
+            "estimand": pl.Series([self.runs[r].estimand for r in chosen], dtype=pl.String).gather(run),
             "model": pl.Series(self.models, dtype=pl.String).gather(model),
             "metric": pl.Series([metric.name for metric in self.metrics], dtype=pl.String).gather(measure),
             name: pl.Series(last, dtype=pl.String).gather(place),
@@ -1009,6 +1077,7 @@ def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> di
         "case_sd": apart.case_sd,
         "annotator_sd": apart.annotator_sd,
         "draw_sd": apart.draw_sd,
+        "fit_sd": apart.fit_sd,
         "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
     }
 

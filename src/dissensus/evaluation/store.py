@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias, TypeVar
 
@@ -34,7 +34,8 @@ from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.results import Evaluation, Run, Shared
+from dissensus.evaluation.refits import FitSums
+from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums, Tally
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
@@ -220,6 +221,8 @@ def _described(evaluation: Evaluation) -> Described:
         "excluded": list(evaluation.excluded),
         "findings": len(evaluation.findings),
         "annotators": [None if one is None else _spread_settings(one) for one in evaluation.annotators],
+        "fits": [one is not None for one in evaluation.fits],
+        "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "shared": evaluation.shared is not None,
         "shared_annotators": _spread_settings(evaluation.shared.annotators)
         if evaluation.shared is not None and evaluation.shared.annotators is not None
@@ -292,15 +295,17 @@ def _add_once(arrays: dict[str, npt.NDArray[Any]], name: str, array: npt.NDArray
     arrays[name] = array if first == name else np.array(first)
 
 
-def _named_sums(evaluation: Evaluation) -> Iterator[tuple[str, Tally]]:
-    named = {
+def _named_sums(evaluation: Evaluation) -> Iterator[tuple[str, Sums]]:
+    named: dict[str, tuple[Sums | None, ...]] = {
         "run": evaluation.tallies,
         "point": evaluation.point_tallies,
         **{f"stratum {i}": evaluation.stratum_tallies[key] for i, key in enumerate(sorted(evaluation.stratum_tallies))},
         **{f"category {i}": tallies for i, tallies in enumerate(evaluation.category_tallies.values())},
         **{f"bin {i}": tallies for i, tallies in enumerate(evaluation.bin_tallies)},
+        "fit": evaluation.fits,
     }
-    return ((f"{kind} {i}", tally) for kind, tallies in named.items() for i, tally in enumerate(tallies))
+    places = ((kind, i, one) for kind, sums in named.items() for i, one in enumerate(sums))
+    return ((f"{kind} {i}", one) for kind, i, one in places if one is not None)
 
 
 def _named_resamples(evaluation: Evaluation) -> Iterator[tuple[str, Resamples]]:
@@ -363,6 +368,11 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
         annotators=tuple(
             _restored_spread(one, arrays, f"annotators {place}") for place, one in enumerate(described["annotators"])
         ),
+        fits=tuple(
+            _restored_sums(FitSums, arrays, f"fit {place}") if there else None
+            for place, there in enumerate(described.get("fits", ()))
+        ),
+        prior=_restored_prior(described.get("prior")),
         shared=_restored_shared(described, arrays),
         level=described["level"],
         seed=described["seed"],
@@ -429,8 +439,19 @@ def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predic
 
 
 def _sums(kind: type[Added], arrays: Arrays, name: str, count: int) -> tuple[Added, ...]:
-    parts = [part.name for part in fields(kind)]
-    return tuple(kind(*(np.float64(arrays[f"{name} {number} {part}"]) for part in parts)) for number in range(count))
+    return tuple(_restored_sums(kind, arrays, f"{name} {number}") for number in range(count))
+
+
+def _restored_sums(kind: type[Added], arrays: Arrays, name: str) -> Added:
+    return kind(*(np.float64(arrays[f"{name} {part.name}"]) for part in fields(kind)))
+
+
+def _restored_prior(described: Described | None) -> PriorRecord | None:
+    """Restore how models inform the prior; results from before there was one have none."""
+    if described is None:
+        return None
+    lists = {name: tuple(described[name]) for name in ("models", "concentrations", "warnings")}
+    return PriorRecord(reason=described["reason"], **lists)
 
 
 def _restored_findings(arrays: Arrays, run: int) -> Findings:

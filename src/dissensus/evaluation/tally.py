@@ -194,14 +194,15 @@ class CaseWeights:
         parts = _columns(products), _columns(masses)
         totals = [np.zeros((n_groups, n_resamples, part.shape[1])) for part in parts]
         for chunk in _chunks(len(everyone)):
-            bootstrap = self._bootstrap(everyone[chunk], n_resamples)
+            bootstrap = self.bootstrap(everyone[chunk], n_resamples)
             for part, total in zip(parts, totals, strict=True):
                 add_resampled(part[chunk], bootstrap, np.ascontiguousarray(own[chunk]), total)
         squares = [np.square(masses[..., own == group]).sum(axis=-1, keepdims=True) for group in range(n_groups)]
         shaped = [_shaped(total, part) for total, part in zip(totals, (products, masses), strict=True)]
         return [Resamples(*sums) for sums in zip(*shaped, squares, strict=True)]
 
-    def _bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
+    def bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
+        """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
         from dissensus.kernels.resamples import case_weights
 
         return case_weights(np.uint64(self.seed), self.keys[cases], n_resamples)

@@ -44,6 +44,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         category_resamples=_rounded(_merged(one.category_resamples, other.category_resamples)),
         bin_tallies=tuple(_added(*pair) for pair in zip(one.bin_tallies, other.bin_tallies, strict=True)),
         annotators=tuple(None for _ in one.runs),
+        fits=tuple(None for _ in one.runs),
         shared=_shared(one.shared, other.shared),
     )
 

@@ -1,0 +1,394 @@
+"""The informed prior p(lambda | x): what models say about a case, weighed by how well it foretells annotators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.aggregation._evidence import SAYINGS, Evidence
+from dissensus.aggregation._leaks import copied_annotators
+from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
+from dissensus.aggregation._priors import Alpha, Prior, Shapes, prior_shapes, resolved_alpha
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_count
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.predictions.lists import Predictions
+from dissensus.study.opinions import Opinions
+from dissensus.study.rankings import Annotations
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import ArrayLike
+
+    from dissensus.study.study import Study
+
+NOTICEABLE = 0.005
+"""A condition that nobody mentions is a case's own if the prior gives it at least this share."""
+
+REFITS = 40
+"""How often the prior is fitted again to resampled cases."""
+
+
+@dataclass(frozen=True, eq=False)
+class CasePrior:
+    """Prior shapes of every case, fitted to the first choices of annotators; see :func:`informed_prior`.
+
+    Attributes
+    ----------
+    conditions, case_names
+        What the prior is about: the annotated cases of the study.
+    likelihood
+        Features of conditions, and how coefficients turn into shapes.
+    coefficients : (n_folds, n_coefficients)
+        What was fitted; one row, or one for each fold of cases.
+    fold : (n_cases,)
+        The row that belongs to each case.
+    left_out
+        Models that say exactly what an annotator said, with the name of that annotator: they do not inform the prior.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate_study(n_cases=120)
+    >>> prior = ds.informed_prior(study.annotations, study.predictions)
+    >>> prior
+    CasePrior: 120 cases, 60 conditions, informed by Aster, Birch, Clover, Dahlia
+    >>> drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
+    >>> drawn.n_cases
+    120
+    """
+
+    conditions: tuple[str, ...]
+    case_names: tuple[str, ...]
+    likelihood: PriorLikelihood = field(repr=False)
+    coefficients: FloatArray
+    fold: IntArray
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that inform it."""
+        return self.likelihood.evidence.models
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.case_names)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves a look, in sentences."""
+        return tuple(
+            f"model {name!r} says what annotator {who!r} said on every case, so it does not inform the prior"
+            for name, who in self.left_out.items()
+        )
+
+    def __repr__(self) -> str:
+        informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
+        return f"CasePrior: {self.n_cases} cases, {len(self.conditions)} conditions, {informed}"
+
+    # Shapes ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def concentrations(self) -> FloatArray:
+        """How many votes the prior of each case is worth, shape (n_cases,)."""
+        found = np.array([self.likelihood.concentrations(row) for row in self.coefficients])
+        return np.asarray(found[self.fold, np.arange(self.n_cases)])
+
+    def means(self) -> FloatArray:
+        """Return the mean of the prior of every case, shape (n_cases, K); mind the memory.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> ds.informed_prior(study.annotations, study.predictions).means().sum(axis=1).round(6).min()
+        np.float64(1.0)
+        """
+        evidence = self.likelihood.evidence
+        full = np.empty((self.n_cases, len(self.conditions)))
+        for number, row in enumerate(self.coefficients):
+            shares, own = self.likelihood.shares(row), self.fold == number
+            full[own] = (shares.scale[:, None] * shares.weights)[own]
+            inside = own[evidence.case]
+            full[evidence.case[inside], evidence.codes[inside]] = shares.entries[inside]
+        return full
+
+    def applied(self, opinions: Opinions) -> tuple[Opinions, Shapes]:
+        """Give the cases of a study their prior shapes, with a support that holds all conditions of noticeable mass.
+
+        Parameters
+        ----------
+        opinions
+            Of cases that the prior knows, by name, in any order; not necessarily the opinions it was fitted to.
+        """
+        cases = self._positions(opinions)
+        wider, places = widened(opinions, *self._noticeable(cases))
+        shares = self._shapes(self.coefficients[0], cases, wider, places)
+        for number, row in enumerate(self.coefficients[1:], start=1):
+            other, own = self._shapes(row, cases, wider, places), self.fold[cases] == number
+            member = own[row_of_each(wider.support_offsets)]
+            shares = replace(
+                shares,
+                mentioned=np.where(member, other.mentioned, shares.mentioned),
+                rest=np.where(own, other.rest, shares.rest),
+                split=np.where(own, other.split, shares.split),
+            )
+        return wider, shares
+
+    def _positions(self, opinions: Opinions) -> IntArray:
+        missing = [name for name in opinions.case_names if name not in self.place]
+        if missing or opinions.conditions != self.conditions:
+            raise DissensusError(
+                "the prior does not know these cases" if missing else "the prior has other conditions",
+                expected=f"cases and conditions of the study that it was fitted to ({self.n_cases} cases)",
+                got=listing(missing) if missing else listing(opinions.conditions),
+                advice="fit it to this study: informed_prior(study, predictions)",
+            )
+        return np.array([self.place[name] for name in opinions.case_names], dtype=np.int64)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each case stands, by name."""
+        return {name: place for place, name in enumerate(self.case_names)}
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """Shares of the entries, each by the coefficients of its case, shape (n_entries,)."""
+        every = np.array([self.likelihood.shares(row).entries for row in self.coefficients])
+        return np.asarray(every[self.fold[self.likelihood.evidence.case], np.arange(every.shape[1])])
+
+    def _noticeable(self, cases: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return offsets, codes and positions of the entries of some cases that have noticeable mass."""
+        offsets, entries = take_rows(self.likelihood.evidence.offsets, cases)
+        kept = self._shares[entries] >= NOTICEABLE
+        counts = np.append(0, np.cumsum(kept))[offsets]
+        return counts, self.likelihood.evidence.codes[entries[kept]], entries[kept]
+
+    def _shapes(self, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray) -> Shapes:
+        """Return the shapes of a wider support; ``places`` are the entries of its conditions, -1 if they have none."""
+        shares, mass = self.likelihood.shares(coefficients), self.likelihood.concentrations(coefficients)[cases]
+        case, is_entry = row_of_each(wider.support_offsets), places >= 0
+        others = shares.scale[cases][case] * shares.weights[wider.support]
+        own = np.where(is_entry, shares.entries[np.maximum(places, 0)], others)
+        left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
+        weight = shares.weights.sum() - weighted_counts(case, shares.weights[wider.support], len(cases))
+        weight = np.where(wider.rest_sizes > 0, np.maximum(weight, LEAST_SHAPE), 1.0)
+        rest = np.where(wider.rest_sizes > 0, np.maximum(mass * left, LEAST_SHAPE), 0.0)
+        sums = np.append(0.0, np.cumsum(np.maximum(shares.weights, LEAST_SHAPE)))
+        return Shapes(np.maximum(mass[case] * own, LEAST_SHAPE), rest, rest / weight, sums)
+
+    # Refits ------------------------------------------------------------------------------------------------
+
+    def shifted(self, opinions: Opinions, refits: FloatArray) -> FloatArray:
+        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1))."""
+        cases = self._positions(opinions)
+        wider, places = widened(opinions, *self._noticeable(cases))
+        here = _with_rest(self._shapes(self.coefficients[0], cases, wider, places), wider)
+        rows = [_with_rest(self._shapes(row, cases, wider, places), wider) for row in refits]
+        return np.asarray(np.array(rows) - here)
+
+    def refitted(self, weights: FloatArray) -> FloatArray:
+        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients)."""
+        return self.likelihood.refitted(self.coefficients[0], weights)
+
+    def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
+        """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> prior.repeated(["case 1", "case 1"], ["one", "another"]).case_names
+        ('one', 'another')
+        """
+        rows = np.array([self.place[name] for name in cases], dtype=np.int64)
+        evidence = self.likelihood.evidence.take(rows)
+        likelihood = replace(self.likelihood, evidence=evidence, covariates=self.likelihood.covariates[rows])
+        return replace(self, case_names=tuple(names), likelihood=likelihood, fold=self.fold[rows])
+
+    # Words -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def log_score(self) -> float:
+        """Mean log-probability of a first choice, given those of nobody else on the case."""
+        return _log_score(self.likelihood, self.coefficients[0])
+
+    def table(self) -> pl.DataFrame:
+        """Return how much each model informs the prior: one row per model.
+
+        ``log_score``, ``score`` and ``first`` are its coefficients. ``alone`` is by how much the mean log-probability
+        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others; ``copy
+        of`` names the annotator whom a model repeats, for which reason it was left out.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> table = ds.informed_prior(study.annotations, study.predictions).table()
+        >>> table.columns
+        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'copy_of']
+        """
+        import polars as pl
+
+        schema: dict[str, Any] = {"model": pl.String}
+        schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
+        rows = [*self._informing(), *({"model": name, "copy_of": who} for name, who in self.left_out.items())]
+        return pl.DataFrame(rows, schema={**schema, "copy_of": pl.String})
+
+    def _informing(self) -> list[dict[str, Any]]:
+        evidence, names = self.likelihood.evidence, self.models
+        nothing, everyone = (_fitted_score(part) for part in (evidence.without(names), evidence))
+        rows = []
+        for place, name in enumerate(names):
+            told = self.coefficients[0][len(SAYINGS) * place : len(SAYINGS) * (place + 1)]
+            alone = _fitted_score(evidence.without([other for other in names if other != name]))
+            others = _fitted_score(evidence.without([name]))
+            numbers = dict(zip((saying.replace(" ", "_") for saying in SAYINGS), told.tolist(), strict=True))
+            rows.append({"model": name, **numbers, "alone": alone - nothing, "beyond": everyone - others})
+        return rows
+
+
+def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
+    """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
+    return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
+
+
+def prepared_prior(
+    opinions: Opinions, prior: Prior | CasePrior, alpha: Alpha | None, known: CasePrior | None
+) -> tuple[Opinions, Shapes, dict[str, float]]:
+    """Return the opinions with the support that a prior gives them, its shapes, and which numbers were fitted."""
+    if not isinstance(prior, CasePrior) and prior != "informed":
+        number, fitted = resolved_alpha(opinions, alpha, prior)
+        return opinions, prior_shapes(opinions, prior, number), fitted
+    if known is None:
+        raise DissensusError(
+            "the prior 'informed' needs to know what the models say",
+            expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
+        )
+    return *known.applied(opinions), {}
+
+
+def _log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
+    evidence, shares = likelihood.evidence, likelihood.shares(coefficients)
+    votes = evidence.votes.mean(axis=0)
+    return float(votes @ np.log(np.maximum(shares.entries[evidence.mentioned], LEAST_SHAPE)) / votes.sum())
+
+
+def _fitted_score(evidence: Evidence) -> float:
+    """Fit a prior with one concentration of all cases."""
+    plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
+    return _log_score(plain, plain.fitted(np.ones(evidence.n_cases)))
+
+
+def _with_rest(shapes: Shapes, opinions: Opinions) -> FloatArray:
+    """Put the shape of the rest behind those of the support of each case, shape (sum of (U + 1),)."""
+    return np.insert(shapes.mentioned, opinions.support_offsets[1:], shapes.rest)
+
+
+def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: IntArray) -> tuple[Opinions, IntArray]:
+    """Add conditions to the support of each case.
+
+    Parameters
+    ----------
+    offsets, codes, entries
+        The conditions that each case is to have, ascending, and a number of each.
+
+    Returns
+    -------
+    wider
+        The same opinions.
+    places : (sum of U,)
+        The number of each condition of the wider support, -1 of those that were there but are not to be added.
+    """
+    n_conditions = len(opinions.conditions)
+    own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
+    added = row_of_each(offsets) * n_conditions + codes
+    members = np.union1d(own, added)
+    places = np.full(len(members), -1, dtype=np.int64)
+    places[np.searchsorted(members, added)] = entries
+    support_offsets = np.searchsorted(members, np.arange(opinions.n_cases + 1) * n_conditions)
+    moved = np.searchsorted(members, own) - support_offsets[row_of_each(opinions.support_offsets)]
+    wider = replace(
+        opinions,
+        support_offsets=support_offsets,
+        support=members % n_conditions,
+        local=moved[opinions.member_of_mention],
+    )
+    return wider, places
+
+
+@checked
+def informed_prior(
+    study: Study,
+    predictions: Mapping[str, ArrayLike | Predictions],
+    *,
+    folds: int = 1,
+    start: CasePrior | None = None,
+) -> CasePrior:
+    """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
+
+    No truth is needed, and none is used: a model that says nothing about what annotators choose gets coefficients near
+    zero, whatever it claims. A model that repeats an annotator of the panel, word for word, is left out with a warning.
+
+    Parameters
+    ----------
+    study
+        Rankings.
+    predictions
+        Model name to scores (n_cases, K) or :class:`Predictions`: scores, ranked lists, single labels or sets.
+    folds
+        With several, the prior of a case comes from a fit to the cases of the other folds, so that it owes nothing to
+        the case's own annotators. Cases are put into folds by their names.
+    start
+        A prior of a similar study with the same models, from which the search starts.
+
+    Returns
+    -------
+    CasePrior
+        For ``PlackettLuce(prior=...)`` and ``Dirichlet(prior=...)``. :func:`evaluate` fits one by itself.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate_study(n_cases=120)
+    >>> prior = informed_prior(study.annotations, study.predictions)
+    >>> prior.means().shape, bool(prior.log_score < 0)
+    ((120, 60), True)
+    """
+    said = Annotations.checked(study, "the informed prior")
+    check_count(folds=folds)
+    models = _aligned(said, predictions)
+    opinions = said.opinions
+    copies = copied_annotators(said, models) if start is None else start.left_out
+    evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in copies})
+    known = start is not None and start.models == evidence.models
+    first = start.coefficients[0] if start is not None and known else None
+    likelihood, whole = fitted_likelihood(evidence, start=first)
+    fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
+    rows = whole[None]
+    if folds > 1:
+        rows = np.array([likelihood.fitted((fold != number).astype(np.float64), whole) for number in range(folds)])
+    found = CasePrior(opinions.conditions, opinions.case_names, likelihood, rows, fold, copies)
+    for problem in found.warnings if start is None else ():
+        warnings.warn(problem, DissensusWarning, stacklevel=3)
+    return found
+
+
+def _aligned(study: Annotations, predictions: Mapping[str, Any]) -> dict[str, Predictions]:
+    models = {}
+    for name, given in predictions.items():
+        said = given
+        if not isinstance(said, Predictions):
+            said = Predictions.from_scores(said, study.conditions, case_names=study.case_names, name=str(name))
+        models[str(name)] = said.align(study.case_names, study.conditions)
+    return models

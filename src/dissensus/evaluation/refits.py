@@ -1,0 +1,132 @@
+"""What the fit of an informed prior adds to intervals: refit it to resampled cases, and weigh the draws anew.
+
+Other cases would have given other coefficients, and these other posteriors. They need no new draws: under other prior
+shapes, a draw theta counts in proportion to the product of theta_k to the power of what the shape of k gains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dissensus.aggregation.case_prior import REFITS, CasePrior
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.draws import Batch
+from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.tally import CaseWeights, Sums
+from dissensus.study.opinions import Opinions
+
+REFIT_DRAWS = 250
+"""Of more draws, the refits weigh this many, evenly spaced."""
+
+LEAST = 1e-300
+"""Stands in for a plausibility of zero, whose logarithm there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitSums(Sums):
+    """Sum means of cases over resamples of the cases, under the prior as it is and as the resample would have it.
+
+    Attributes
+    ----------
+    still, moved : (n_refits, models, metrics)
+        Sum over cases of bootstrap weight times weight times mean, with the prior fitted to all cases, and refitted.
+    weights : (n_refits, models, metrics)
+        The same without the mean.
+    """
+
+    still: FloatArray
+    moved: FloatArray
+    weights: FloatArray
+
+    def of_models(self) -> Part:
+        """Return the variance that the fit adds to the mean of every model, shape (models, metrics)."""
+        return self._part(*(sums / self.weights for sums in (self.still, self.moved)))
+
+    def of_difference(self, first: int, second: int) -> Part:
+        """Return the variance that it adds to the difference of two models, shape (metrics,)."""
+        still, moved = (sums / self.weights for sums in (self.still, self.moved))
+        return self._part(still[:, first] - still[:, second], moved[:, first] - moved[:, second])
+
+    def _part(self, still: FloatArray, moved: FloatArray) -> Part:
+        """Compare the variances of resampled means with and without refits."""
+        gained = moved.var(axis=0, ddof=1) - still.var(axis=0, ddof=1)
+        return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Know the coefficients of the prior under resamples of the cases.
+
+    Attributes
+    ----------
+    prior
+        The prior that was drawn with.
+    opinions
+        Of the study.
+    coefficients : (n_refits, n_coefficients)
+        What each resample would have.
+    """
+
+    prior: CasePrior
+    opinions: Opinions
+    coefficients: FloatArray
+
+    @staticmethod
+    def of(prior: CasePrior, opinions: Opinions, weights: CaseWeights, cases: IntArray) -> Refits:
+        """Refit a prior to the first resamples of the cases, which have these positions among the weights."""
+        return Refits(prior, opinions, prior.refitted(weights.bootstrap(cases, REFITS).T))
+
+    def shifts(self, names: tuple[str, ...]) -> FloatArray:
+        """Return how far the shapes of some cases move, shape (n_refits, sum of (U + 1))."""
+        places = np.array([self.prior.place[name] for name in names], dtype=np.int64)
+        return self.prior.repeated(names, names).shifted(self.opinions.take(places), self.coefficients)
+
+
+def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> FloatArray:
+    """Weigh every ``step``-th draw of a case under each refit, shape (n_refits, n_weighed); rows sum to one.
+
+    Parameters
+    ----------
+    shifts : (n_refits, U + 1)
+        What the shapes gain.
+    """
+    logs = shifts @ np.log(np.maximum(batch.of_case(case)[::step], LEAST)).T
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def reweighted_means(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Average the draws of a case as they are and weighed anew; those that are undefined do not count.
+
+    Parameters
+    ----------
+    values : (models, metrics, n_weighed)
+        Of every draw.
+    weights : (n_refits, n_weighed)
+        Weights of :func:`draw_weights`.
+
+    Returns
+    -------
+    still, moved, counted
+        Means as they are (models, metrics) and weighed anew (n_refits, models, metrics); and 1 where any draw counts,
+        like ``moved``.
+
+    Examples
+    --------
+    >>> still, moved, counted = reweighted_means(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]]))
+    >>> still, moved, counted
+    (array([[0.5]]), array([[[0.75]]]), array([[[1.]]]))
+    """
+    is_known = ~np.isnan(values)
+    if is_known.all():
+        moved = np.moveaxis(values @ weights.T, -1, 0)
+        return values.mean(axis=-1), moved, np.ones_like(moved)
+    filled = np.where(is_known, values, 0.0)
+    plain = np.full((1, weights.shape[1]), 1.0 / weights.shape[1])
+    still, moved = (
+        np.moveaxis(filled @ part.T, -1, 0) / np.maximum(np.moveaxis(is_known @ part.T, -1, 0), LEAST)
+        for part in (plain, weights)
+    )
+    return still[0], moved, np.broadcast_to(is_known.any(axis=-1), moved.shape).astype(np.float64)

@@ -31,7 +31,7 @@ def main() -> None:
         printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
         draw_terminal(printed)
         draw_report(Path(folder) / "demo-results" / "report.html")
-    write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg")
+    write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg", overwrite=True)
 
 
 def run_demo(folder: str) -> str:

@@ -73,7 +73,7 @@ def test_a_model_is_worth_nothing_once_its_cases_are_permuted(trial: Trial) -> N
 
 def test_with_fifty_votes_a_case_all_numbers_come_to_the_same(crowd: Crowd) -> None:
     few, many = (distances(crowd.trial(N_CASES, votes, seed=(3, votes)), draws=400, seed=1) for votes in (3, 50))
-    assert max(many.values()) < 0.02
+    assert max(many.values()) < 0.03
     assert few["adjusted"] > few["panel"] + 0.02
     assert few["apart"] > 4 * many["apart"]
 

@@ -66,7 +66,9 @@ def test_the_watch_is_told_of_every_study() -> None:
 
 
 def test_the_page_has_a_table_of_models_and_of_differences_for_every_kind_of_study(rows: pl.DataFrame) -> None:
-    page = page_text(Proof(rows, QUICK, 1.0))
+    safety = pl.DataFrame({"question": ["Q", "Q"], "study": [0, 1], "answer": [0.25, 0.75]})
+    page = page_text(Proof(rows, safety, QUICK, 1.0))
+    assert "| Q | 0.500 | 0.250 | 0.750 |" in page
     assert page.startswith(OPENING)
     assert page.count("| of a model |") == page.count("| of two models |") == 3
     assert "### ChaosNLI: 3 votes" in page

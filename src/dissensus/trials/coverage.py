@@ -26,7 +26,6 @@ BESIDE: Mapping[str, Aggregation] = {
 }
 """What is tried beside the panel estimand and the agreement, which every evaluation has by itself."""
 
-PANEL = "panel"
 MODEL, DIFFERENCE = "model", "difference"
 
 

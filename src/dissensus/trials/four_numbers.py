@@ -10,11 +10,10 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.datasets.simulation import SimulatedStudy, simulate_study
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import AGREEMENT
+from dissensus.evaluation.results import AGREEMENT, PANEL
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Pane, Points, dodged, named_places
 from dissensus.metrics.accuracy import TopKAccuracy
-from dissensus.trials.coverage import PANEL
 from dissensus.trials.crowds import Truth, first_choices
 
 MAJORITY, ADJUSTED_RUN = "majority-vote", "plackett-luce 1"
@@ -71,7 +70,13 @@ def four_numbers(study: SimulatedStudy, *, draws: int, seed: int) -> tuple[FourN
     """
     runs = ["plackett-luce:1", MAJORITY]
     table = evaluate(
-        study.annotations, study.predictions, aggregations=runs, metrics=[TopKAccuracy(1)], draws=draws, seed=seed
+        study.annotations,
+        study.predictions,
+        aggregations=runs,
+        metrics=[TopKAccuracy(1)],
+        draws=draws,
+        seed=seed,
+        annotators="fixed",
     ).to_frame()
     found = {
         (row["estimand"] if row["estimand"] in (PANEL, AGREEMENT) else row["run"], row["model"]): Number(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.output import written_whole
+from dissensus.evaluation.results import PANEL
 from dissensus.evaluation.words import MINUS
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
 from dissensus.trials import plan, safety
-from dissensus.trials.coverage import DIFFERENCE, MODEL, PANEL, summary
+from dissensus.trials.coverage import DIFFERENCE, MODEL, summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +95,7 @@ def write_page(proof: Proof, path: Path) -> tuple[FilePath, ...]:
     target = FilePath(path)
     figure, guide = target.parent / FIGURE, target.parent / GUIDE
     figure.parent.mkdir(parents=True, exist_ok=True)
-    write_chart(bias_chart(proof.rows), figure)
+    write_chart(bias_chart(proof.rows), figure, overwrite=True)
     texts = {target: page_text(proof)}
     if guide.is_file():
         short = guide_table(proof.rows)

@@ -45,12 +45,12 @@ class CasePrior:
     ----------
     conditions, case_names
         What the prior is about: the annotated cases of the study.
-    likelihood
-        Features of conditions, and how coefficients turn into shapes.
+    likelihoods
+        Features of conditions, and how coefficients turn into shapes; one, or one for each fold of cases.
     coefficients : (n_folds, n_coefficients)
-        What was fitted; one row, or one for each fold of cases.
+        What was fitted.
     fold : (n_cases,)
-        The row that belongs to each case.
+        Which of these belongs to each case.
     left_out
         Models that say exactly what an annotator said, with the name of that annotator: they do not inform the prior.
 
@@ -60,7 +60,7 @@ class CasePrior:
     >>> study = ds.simulate_study(n_cases=120)
     >>> prior = ds.informed_prior(study.annotations, study.predictions)
     >>> prior
-    CasePrior: 120 cases, 60 conditions, informed by Aster, Birch, Clover, Dahlia
+    CasePrior: 120 cases, 60 conditions, informed by 'Aster', 'Birch', 'Clover', 'Dahlia'
     >>> drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
     >>> drawn.n_cases
     120
@@ -68,10 +68,15 @@ class CasePrior:
 
     conditions: tuple[str, ...]
     case_names: tuple[str, ...]
-    likelihood: PriorLikelihood = field(repr=False)
+    likelihoods: tuple[PriorLikelihood, ...]
     coefficients: FloatArray
     fold: IntArray
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def likelihood(self) -> PriorLikelihood:
+        """The first of the likelihoods."""
+        return self.likelihoods[0]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -86,10 +91,12 @@ class CasePrior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        return tuple(
+        copied = [
             f"model {name!r} says what annotator {who!r} said on every case, so it does not inform the prior"
             for name, who in self.left_out.items()
-        )
+        ]
+        alone = (self.likelihood.evidence.totals <= 1).all()
+        return (*copied, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -100,8 +107,12 @@ class CasePrior:
     @cached_property
     def concentrations(self) -> FloatArray:
         """How many votes the prior of each case is worth, shape (n_cases,)."""
-        found = np.array([self.likelihood.concentrations(row) for row in self.coefficients])
+        found = np.array([one.concentrations(row) for one, row in self._fits])
         return np.asarray(found[self.fold, np.arange(self.n_cases)])
+
+    @property
+    def _fits(self) -> list[tuple[PriorLikelihood, FloatArray]]:
+        return list(zip(self.likelihoods, self.coefficients, strict=True))
 
     def means(self) -> FloatArray:
         """Return the mean of the prior of every case, shape (n_cases, K); mind the memory.
@@ -115,8 +126,8 @@ class CasePrior:
         """
         evidence = self.likelihood.evidence
         full = np.empty((self.n_cases, len(self.conditions)))
-        for number, row in enumerate(self.coefficients):
-            shares, own = self.likelihood.shares(row), self.fold == number
+        for number, (one, row) in enumerate(self._fits):
+            shares, own = one.shares(row), self.fold == number
             full[own] = (shares.scale[:, None] * shares.weights)[own]
             inside = own[evidence.case]
             full[evidence.case[inside], evidence.codes[inside]] = shares.entries[inside]
@@ -132,17 +143,17 @@ class CasePrior:
         """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
-        shares = self._shapes(self.coefficients[0], cases, wider, places)
-        for number, row in enumerate(self.coefficients[1:], start=1):
-            other, own = self._shapes(row, cases, wider, places), self.fold[cases] == number
+        shapes = self._shapes(*self._fits[0], cases, wider, places)
+        for number, fit in enumerate(self._fits[1:], start=1):
+            other, own = self._shapes(*fit, cases, wider, places), self.fold[cases] == number
             member = own[row_of_each(wider.support_offsets)]
-            shares = replace(
-                shares,
-                mentioned=np.where(member, other.mentioned, shares.mentioned),
-                rest=np.where(own, other.rest, shares.rest),
-                split=np.where(own, other.split, shares.split),
+            shapes = replace(
+                shapes,
+                mentioned=np.where(member, other.mentioned, shapes.mentioned),
+                rest=np.where(own, other.rest, shapes.rest),
+                split=np.where(own, other.split, shapes.split),
             )
-        return wider, shares
+        return wider, shapes
 
     def _positions(self, opinions: Opinions) -> IntArray:
         missing = [name for name in opinions.case_names if name not in self.place]
@@ -163,7 +174,7 @@ class CasePrior:
     @cached_property
     def _shares(self) -> FloatArray:
         """Shares of the entries, each by the coefficients of its case, shape (n_entries,)."""
-        every = np.array([self.likelihood.shares(row).entries for row in self.coefficients])
+        every = np.array([one.shares(row).entries for one, row in self._fits])
         return np.asarray(every[self.fold[self.likelihood.evidence.case], np.arange(every.shape[1])])
 
     def _noticeable(self, cases: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -173,17 +184,24 @@ class CasePrior:
         counts = np.append(0, np.cumsum(kept))[offsets]
         return counts, self.likelihood.evidence.codes[entries[kept]], entries[kept]
 
-    def _shapes(self, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray) -> Shapes:
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """Weights by which conditions that are no entries share the rest, shape (K,)."""
+        return np.maximum(self.likelihood.shares(self.coefficients[0]).weights, LEAST_SHAPE)
+
+    def _shapes(
+        self, one: PriorLikelihood, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray
+    ) -> Shapes:
         """Return the shapes of a wider support; ``places`` are the entries of its conditions, -1 if they have none."""
-        shares, mass = self.likelihood.shares(coefficients), self.likelihood.concentrations(coefficients)[cases]
+        shares, mass = one.shares(coefficients), one.concentrations(coefficients)[cases]
         case, is_entry = row_of_each(wider.support_offsets), places >= 0
         others = shares.scale[cases][case] * shares.weights[wider.support]
         own = np.where(is_entry, shares.entries[np.maximum(places, 0)], others)
         left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
-        weight = shares.weights.sum() - weighted_counts(case, shares.weights[wider.support], len(cases))
+        weight = self._weights.sum() - weighted_counts(case, self._weights[wider.support], len(cases))
         weight = np.where(wider.rest_sizes > 0, np.maximum(weight, LEAST_SHAPE), 1.0)
         rest = np.where(wider.rest_sizes > 0, np.maximum(mass * left, LEAST_SHAPE), 0.0)
-        sums = np.append(0.0, np.cumsum(np.maximum(shares.weights, LEAST_SHAPE)))
+        sums = np.append(0.0, np.cumsum(self._weights))
         return Shapes(np.maximum(mass[case] * own, LEAST_SHAPE), rest, rest / weight, sums)
 
     # Refits ------------------------------------------------------------------------------------------------
@@ -192,9 +210,11 @@ class CasePrior:
         """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1))."""
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
-        here = _with_rest(self._shapes(self.coefficients[0], cases, wider, places), wider)
-        rows = [_with_rest(self._shapes(row, cases, wider, places), wider) for row in refits]
-        return np.asarray(np.array(rows) - here)
+        rows = [
+            _with_rest(self._shapes(self.likelihood, row, cases, wider, places), wider)
+            for row in (self.coefficients[0], *refits)
+        ]
+        return np.asarray(np.array(rows[1:]) - rows[0])
 
     def refitted(self, weights: FloatArray) -> FloatArray:
         """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients)."""
@@ -212,9 +232,8 @@ class CasePrior:
         ('one', 'another')
         """
         rows = np.array([self.place[name] for name in cases], dtype=np.int64)
-        evidence = self.likelihood.evidence.take(rows)
-        likelihood = replace(self.likelihood, evidence=evidence, covariates=self.likelihood.covariates[rows])
-        return replace(self, case_names=tuple(names), likelihood=likelihood, fold=self.fold[rows])
+        likelihoods = tuple(PriorLikelihood(one.evidence.take(rows), one.covariates[rows]) for one in self.likelihoods)
+        return replace(self, case_names=tuple(names), likelihoods=likelihoods, fold=self.fold[rows])
 
     # Words -------------------------------------------------------------------------------------------------
 
@@ -373,15 +392,21 @@ def informed_prior(
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in copies})
     known = start is not None and start.models == evidence.models
     first = start.coefficients[0] if start is not None and known else None
-    likelihood, whole = fitted_likelihood(evidence, start=first)
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
-    rows = whole[None]
-    if folds > 1:
-        rows = np.array([likelihood.fitted((fold != number).astype(np.float64), whole) for number in range(folds)])
-    found = CasePrior(opinions.conditions, opinions.case_names, likelihood, rows, fold, copies)
+    found = CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, copies)
     for problem in found.warnings if start is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)
     return found
+
+
+def _by_fold(
+    evidence: Evidence, fold: IntArray, start: FloatArray | None
+) -> tuple[tuple[PriorLikelihood, ...], FloatArray]:
+    """Fit to the cases of all other folds, for every fold; to all cases if there is one."""
+    n_folds = int(fold.max(initial=0)) + 1
+    others = [fold != number for number in range(n_folds)] if n_folds > 1 else [np.ones(len(fold), dtype=np.bool_)]
+    fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), start) for own in others]
+    return tuple(likelihood for likelihood, _ in fits), np.array([coefficients for _, coefficients in fits])
 
 
 def _aligned(study: Annotations, predictions: Mapping[str, Any]) -> dict[str, Predictions]:

@@ -65,7 +65,7 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 RECORDS = {
     *("Agreement", "Alpha", "Batch", "Certainty", "Comparison", "Diagnostics", "Difference", "Drawn", "Evaluation"),
-    *("Plausibilities", "Predicted", "Run"),
+    *("CasePrior", "Plausibilities", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -134,7 +134,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
         "Coverage": {},
-        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric"},
+        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None},
         "ExpectedAccuracy": {"k": 1},
         "ExpectedCoverage": {},
         "GivenDraws": {"plausibilities": drawn, "name": "mine"},
@@ -145,7 +145,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
-        "PlackettLuce": {"reliability": 1.0, "alpha": 1.0, "prior": "observed", "chains": 4, "warmup": 10},
+        "PlackettLuce": {"reliability": 1.0, "alpha": 1.0, "prior": "observed", "chains": 4, "warmup": 10}
+        | {"case_prior": None},
         "PlackettLuceML": {},
         "Plausibilities.from_draws": {
             "draws": np.full((2, 2, 2), 0.5),
@@ -186,10 +187,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None}
-        | {"annotators": "fixed"},
+        | {"annotators": "fixed", "panel": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},
+        "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 import dissensus as ds
 from dissensus.aggregation._evidence import FLOOR, Evidence, first_shares, score_shares
+from dissensus.aggregation._leaks import pair_agreement
 from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of, fitted_likelihood
 from dissensus.aggregation._priors import broken_votes
 from dissensus.aggregation.case_prior import widened
@@ -248,16 +249,17 @@ def test_rankings_have_the_posterior_that_weighted_draws_of_the_prior_give() -> 
 
 
 def test_conditions_that_only_models_name_enter_the_support() -> None:
-    study = ds.Annotations.from_rankings([[[["a"]], [["b"]]]] * 120, ["a", "b", "c", "d"])
+    said = [[[["a"]], [["b"]]], [[["b"]], [["b"]]], [[["a"]], [["a"]]]]
+    study = ds.Annotations.from_rankings(said * 40, ["a", "b", "c", "d"])
     scores = np.tile([0.1, 0.1, 0.7, 0.1], (120, 1))
     scores[::2] = [0.3, 0.5, 0.1, 0.1]
     prior = ds.informed_prior(study, {"A": scores})
     drawn = ds.PlackettLuce(prior=prior).sample(study, draws=20)
     assert set(drawn.support.tolist()) > {0, 1} or (prior.means()[:, 2:] < 0.005).all()
     wide, places = widened(study.opinions, np.arange(121), np.full(120, 2), np.arange(120))
-    assert wide.support.reshape(120, 3)[5].tolist() == [0, 1, 2]
-    assert places.reshape(120, 3)[5].tolist() == [-1, -1, 5]
-    assert votes(wide).reshape(120, 3)[5].tolist() == [1.0, 1.0, 0.0]
+    assert wide.support[:3].tolist() == [0, 1, 2]
+    assert places[:5].tolist() == [-1, -1, 0, -1, 1]
+    assert votes(wide)[:5].tolist() == [1.0, 1.0, 0.0, 2.0, 0.0]
 
 
 def test_many_conditions_have_means_that_sum_to_one() -> None:
@@ -323,10 +325,36 @@ def test_a_model_that_repeats_an_annotator_is_left_out() -> None:
         annotator_names=[["Ann", "Bob", "Cid"]] * 80,
     )
     copy = ds.Predictions.from_rankings([[NAMES[k]] for k in labels[:, 1]], NAMES, case_names=study.case_names)
-    with pytest.warns(DissensusWarning, match="model 'copy' says what annotator 'Bob' said"):
+    with pytest.warns(
+        DissensusWarning, match="model 'copy' does not inform the prior: it says what annotator 'Bob' said"
+    ):
         prior = ds.informed_prior(said, {**models, "copy": copy})
     assert prior.models == ("A", "B")
-    assert prior.table().filter(model="copy")["copy_of"].to_list() == ["Bob"]
+    assert "Bob" in prior.table().filter(model="copy")["left_out"].item()
+
+
+def test_a_model_that_was_fitted_to_the_answers_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet([1.5, 1.0, 0.5, 0.5], size=300)
+    counts = np.array([rng.multinomial(3, row) for row in theta])
+    study = ds.Annotations.from_counts(counts, ["a", "b", "c", "d"])
+    seen, knowing = (counts + 0.1) / (counts + 0.1).sum(axis=1, keepdims=True), theta
+    with pytest.warns(DissensusWarning, match="model 'seen' does not inform the prior: it agrees with"):
+        prior = ds.informed_prior(study, {"seen": seen, "knowing": knowing})
+    assert prior.models == ("knowing",)
+
+
+def test_pairs_of_annotators_are_counted_like_one_by_one() -> None:
+    study, _ = small_study(30)
+    totals, agreed = pair_agreement(study)
+    starts = study.block_offsets[:-1]
+    blocks = [study.codes[study.code_offsets[b] : study.code_offsets[b + 1]].tolist() for b in starts]
+    for case in range(30):
+        firsts = [blocks[place] for place in np.flatnonzero(study.panel.case_of_opinion == case)]
+        pairs = [(one, other) for i, one in enumerate(firsts) for other in firsts[i + 1 :]]
+        shared = [len(set(one) & set(other)) / (len(one) * len(other)) for one, other in pairs]
+        assert totals[case] == len(firsts)
+        assert agreed[case] == pytest.approx(np.mean(shared))
 
 
 def test_single_opinions_cannot_tell_the_strength_of_the_prior() -> None:

@@ -16,6 +16,9 @@ from dissensus.study.rankings import Annotations
 LEAST_CASES = 20
 """An annotator must have read so many cases to be recognised."""
 
+SURE = 3.0
+"""By how many standard errors a model must agree too well to be taken for one that has seen the answers."""
+
 SAME = 0.999
 """Share of an annotator's cases in which a model that repeats it says the same."""
 
@@ -39,6 +42,61 @@ def first_matches(study: Annotations, model: Predictions) -> FloatArray:
     keys = study.panel.case_of_opinion[ranking] * n_conditions + codes
     shares = np.array([table.get(key, 0.0) for key in keys.tolist()])
     return weighted_counts(ranking, shares / sizes[ranking], len(blocks))
+
+
+def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
+    """Name the models that have seen the answers, and say by what that is known."""
+    copied = {
+        name: f"it says what annotator {who!r} said on every case"
+        for name, who in copied_annotators(study, models).items()
+    }
+    return {**seen_answers(study, models), **copied}
+
+
+def seen_answers(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
+    """Name the models that agree with annotators more than anybody could who had not seen their answers.
+
+    Whoever knows the plausibilities theta of a case, but not the answers, names the most plausible condition, and
+    agrees with a share max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of
+    max theta over cases is at most the square root of the mean of sum theta^2.
+    """
+    said = study.counted
+    totals, agreed = pair_agreement(said)
+    several = totals > 1
+    if several.sum() < LEAST_CASES:
+        return {}
+    pairs = agreed[several]
+    most = float(np.sqrt(pairs.mean()))
+    found = {}
+    for name, model in models.items():
+        matches = first_matches(said, model.align(said.case_names, said.conditions)) * said.votes
+        own = weighted_counts(said.panel.case_of_opinion, matches, said.n_cases)[several] / totals[several]
+        gaps = own - pairs / (2 * max(most, SAME))
+        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+        if own.mean() - most > SURE * error:
+            found[name] = (
+                f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
+                "without having seen their answers"
+            )
+    return found
+
+
+def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
+    """Return the annotators of each case, and the share of pairs of them who name the same first; both (n_cases,)."""
+    first = np.zeros(len(study.code_offsets) - 1, dtype=np.bool_)
+    first[study.block_offsets[:-1]] = True
+    block = row_of_each(study.code_offsets)
+    ranking = row_of_each(study.block_offsets)[block]
+    chosen = first[block]
+    share = (1.0 / np.diff(study.code_offsets))[block][chosen]
+    ranking, codes = ranking[chosen], study.codes[chosen]
+    case, weights = study.panel.case_of_opinion[ranking], study.votes[ranking] * share
+    keys, place = np.unique(case * study.n_conditions + codes, return_inverse=True)
+    squares = np.square(weighted_counts(place, weights, len(keys)))
+    alike = weighted_counts(keys // study.n_conditions, squares, study.n_cases)
+    alone = weighted_counts(case, weights * share, study.n_cases)
+    totals = weighted_counts(study.panel.case_of_opinion, study.votes.astype(np.float64), study.n_cases)
+    return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
 def copied_annotators(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation._evidence import SAYINGS, Evidence
-from dissensus.aggregation._leaks import copied_annotators
+from dissensus.aggregation._leaks import leaking_models
 from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
 from dissensus.aggregation._priors import Alpha, Prior, Shapes, prior_shapes, resolved_alpha
 from dissensus.core.aliases import FloatArray, IntArray
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 NOTICEABLE = 0.005
 """A condition that nobody mentions is a case's own if the prior gives it at least this share."""
 
+MOST_FOLDS = 100
+
 REFITS = 40
 """How often the prior is fitted again to resampled cases."""
 
@@ -52,7 +54,7 @@ class CasePrior:
     fold : (n_cases,)
         Which of these belongs to each case.
     left_out
-        Models that say exactly what an annotator said, with the name of that annotator: they do not inform the prior.
+        Models that have seen the answers, and by what that is known: they do not inform the prior.
 
     Examples
     --------
@@ -91,12 +93,9 @@ class CasePrior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        copied = [
-            f"model {name!r} says what annotator {who!r} said on every case, so it does not inform the prior"
-            for name, who in self.left_out.items()
-        ]
+        leaks = [f"model {name!r} does not inform the prior: {reason}" for name, reason in self.left_out.items()]
         alone = (self.likelihood.evidence.totals <= 1).all()
-        return (*copied, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
+        return (*leaks, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -140,6 +139,15 @@ class CasePrior:
         ----------
         opinions
             Of cases that the prior knows, by name, in any order; not necessarily the opinions it was fitted to.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> wider, shapes = prior.applied(study.annotations.opinions)
+        >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
+        True
         """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
@@ -207,7 +215,16 @@ class CasePrior:
     # Refits ------------------------------------------------------------------------------------------------
 
     def shifted(self, opinions: Opinions, refits: FloatArray) -> FloatArray:
-        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1))."""
+        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1)).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
+        np.False_
+        """
         cases = self._positions(opinions)
         wider, places = widened(opinions, *self._noticeable(cases))
         rows = [
@@ -217,7 +234,16 @@ class CasePrior:
         return np.asarray(np.array(rows[1:]) - rows[0])
 
     def refitted(self, weights: FloatArray) -> FloatArray:
-        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients)."""
+        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
+        True
+        """
         return self.likelihood.refitted(self.coefficients[0], weights)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
@@ -246,8 +272,8 @@ class CasePrior:
         """Return how much each model informs the prior: one row per model.
 
         ``log_score``, ``score`` and ``first`` are its coefficients. ``alone`` is by how much the mean log-probability
-        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others; ``copy
-        of`` names the annotator whom a model repeats, for which reason it was left out.
+        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others;
+        ``left_out`` says why a model does not inform it.
 
         Examples
         --------
@@ -255,14 +281,14 @@ class CasePrior:
         >>> study = ds.simulate_study(n_cases=120)
         >>> table = ds.informed_prior(study.annotations, study.predictions).table()
         >>> table.columns
-        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'copy_of']
+        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
         """
         import polars as pl
 
         schema: dict[str, Any] = {"model": pl.String}
         schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
-        rows = [*self._informing(), *({"model": name, "copy_of": who} for name, who in self.left_out.items())]
-        return pl.DataFrame(rows, schema={**schema, "copy_of": pl.String})
+        rows = [*self._informing(), *({"model": name, "left_out": why} for name, why in self.left_out.items())]
+        return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
 
     def _informing(self) -> list[dict[str, Any]]:
         evidence, names = self.likelihood.evidence, self.models
@@ -279,7 +305,17 @@ class CasePrior:
 
 def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
     """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
+    _check_prior("case_prior", known)
     return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
+
+
+def _check_prior(name: str, given: object) -> None:
+    if given is not None and not isinstance(given, CasePrior):
+        raise DissensusError(
+            f"{name} is not of the right kind",
+            expected="what informed_prior returns",
+            got=f"{given!r:.60}, a {type(given).__name__}",
+        )
 
 
 def prepared_prior(
@@ -357,7 +393,8 @@ def informed_prior(
     """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
 
     No truth is needed, and none is used: a model that says nothing about what annotators choose gets coefficients near
-    zero, whatever it claims. A model that repeats an annotator of the panel, word for word, is left out with a warning.
+    zero, whatever it claims. A model that has seen the answers is left out with a warning: one that repeats an
+    annotator, or agrees with the annotators more than anybody could who had not seen what they said.
 
     Parameters
     ----------
@@ -386,14 +423,17 @@ def informed_prior(
     """
     said = Annotations.checked(study, "the informed prior")
     check_count(folds=folds)
+    if folds > MOST_FOLDS:
+        raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
+    _check_prior("start", start)
     models = _aligned(said, predictions)
     opinions = said.opinions
-    copies = copied_annotators(said, models) if start is None else start.left_out
-    evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in copies})
+    leaks = leaking_models(said, models) if start is None else start.left_out
+    evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
     known = start is not None and start.models == evidence.models
     first = start.coefficients[0] if start is not None and known else None
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
-    found = CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, copies)
+    found = CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
     for problem in found.warnings if start is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)
     return found

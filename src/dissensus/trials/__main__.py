@@ -16,7 +16,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("data", help="directory with the folders chaosnli_snli and cifar10h")
     parser.add_argument("page", help="where the page goes, for example docs/panel.md")
     parser.add_argument("--studies", type=int, default=20, help="studies of each kind")
-    parser.add_argument("--draws", type=int, default=1000, help="draws of every case")
+    parser.add_argument("--draws", type=int, default=500, help="draws of every case")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(words)
     try:

@@ -53,7 +53,7 @@ class Effort:
     """
 
     studies: int = 20
-    draws: int = 1000
+    draws: int = 500
     seed: int = 1
     threads: int | None = None
     most_cases: int | None = None

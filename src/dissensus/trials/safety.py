@@ -113,9 +113,8 @@ def largest_move(trial: Trial, change: Change, *, draws: int, seed: int) -> floa
 
 def information(said: Annotations, models: Models, name: str) -> dict[str, float]:
     """Return what a model is worth to the prior: its coefficients, and the gain if it alone informs the prior."""
-    table = informed_prior(said, models).table()
-    row = table.filter(model=name).drop("model", "copy_of").row(0, named=True)
-    return {key: float(value) for key, value in row.items()}
+    table = informed_prior(said, models).table().filter(model=name)
+    return {key: float(table[key][0]) for key in ("log_score", "score", "first", "alone", "beyond")}
 
 
 def is_recognised(said: Annotations, models: Models, name: str) -> bool:

@@ -8,7 +8,7 @@ from dissensus.datasets.cifar10h import Cifar10h, fetch_cifar10h, load_cifar10h
 from dissensus.datasets.dermatology import Dermatology, fetch_dermatology, load_dermatology
 from dissensus.datasets.dermxdb import DermXDB, fetch_dermxdb, load_dermxdb
 from dissensus.datasets.printed_cases import printed_cases
-from dissensus.datasets.simulation import simulate_study
+from dissensus.datasets.simulation import Expertise, simulate_study
 from dissensus.datasets.toy import ToyProblem, toy_problem
 from dissensus.datasets.wikipedia_toxicity import (
     WikipediaToxicity,
@@ -22,6 +22,7 @@ __all__ = [
     "Cifar10h",
     "DermXDB",
     "Dermatology",
+    "Expertise",
     "ToyProblem",
     "WikipediaToxicity",
     "fetch_ava",

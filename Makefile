@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants fuzz simulate check minimum format bench docs clean
+.PHONY: help demo test mutants fuzz simulate panel check minimum format bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ fuzz: $(VENV)/.ready-dev ## read 20 000 spoiled files and see whether one is rea
 
 simulate: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whether intervals hold; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m simulation
+
+panel: $(VENV)/.ready-dev $(VENV)/.kernels ## see on well-annotated data whether panel estimates hold; needs DATA=DIR, some minutes
+	@$(BIN)/python -m dissensus.trials $(or $(DATA),data) docs/panel.md
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and the documentation: what the demo prints, and the report it writes."""
+"""Draw the pictures of the README and the documentation: what the demo prints, its numbers, the report it writes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
+from dissensus.figures.matplotlib_renderer import write_chart
+from dissensus.trials.four_numbers import chart_of, numbers_of_demo
+
 IMAGES = Path(__file__).parent / "images"
 COLUMNS = 100
 WIDTH, MARGIN = 1240, 40
@@ -28,6 +31,7 @@ def main() -> None:
         printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
         draw_terminal(printed)
         draw_report(Path(folder) / "demo-results" / "report.html")
+    write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg", overwrite=True)
 
 
 def run_demo(folder: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dissensus import Aggregation, Annotations, Metric, annotation_certainty, simulate_study
 from dissensus.core.spec import one_spec
+from dissensus.trials.four_numbers import numbers_of_demo, written
 
 PAGES = Path(__file__).parent
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -25,7 +26,12 @@ def main() -> None:
 
 def filled(text: str) -> str:
     """Put the tables between their marks."""
-    tables = {"aggregations": aggregations, "metrics": metrics, "one_annotator": one_annotator}
+    tables = {
+        "aggregations": aggregations,
+        "four_numbers": four_numbers,
+        "metrics": metrics,
+        "one_annotator": one_annotator,
+    }
     return PLACE.sub(lambda found: f"{found[1]}{tables[found[2]]()}{found[3]}", text)
 
 
@@ -65,6 +71,12 @@ def row_of(said: Annotations) -> Callable[[str], tuple[str, ...]]:
         return f"`{text}`", f"{alpha:.2g}", f"{last.mean().max():.2f}", f"{certainty:.2f}"
 
     return row
+
+
+def four_numbers() -> str:
+    """Put the numbers of every model of the demo beside the truth."""
+    head = ("model", "truth", "majority vote", "agreement", "adjusted (PL 1)", "panel")
+    return table(head, ((row.model, *map(written, row.values())) for row in numbers_of_demo()))
 
 
 def limit_of(spec: Aggregation) -> str:

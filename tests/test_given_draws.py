@@ -69,7 +69,7 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     row = result.to_frame().row(0, named=True)
     assert row["model"] == model
     assert row["mean"] == pytest.approx(plain)
-    assert len(result.compare().differences) == 3 * 6
+    assert len(result.compare().differences) == 3 * 10
     assert len(result.plausibilities().filter(result.plausibilities()["run"] == "given-draws")) == 7 * 25
     result.save(tmp_path / "results")
     assert load_evaluation(tmp_path / "results") == result

@@ -17,6 +17,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.core.files import open_source
+from dissensus.datasets.simulation import MODELS
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -234,7 +235,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         },
         "read_ratings": {"path": ratings, "columns": None, "limits": None},
         "sampling_diagnostics": {"plausibilities": drawn},
-        "simulate_study": {"n_cases": 4, "n_conditions": 6, "n_annotators": 12, "seed": 1},
+        "simulate_study": {
+            "n_cases": 4,
+            "n_conditions": 6,
+            "n_annotators": 12,
+            "opinions": (2, 3),
+            "models": MODELS,
+            "seed": 1,
+        },
         "to_xarray": {"plausibilities": drawn},
         "write_annotations": {"annotations": said, "path": folder / "written.csv", "overwrite": True},
         "write_report": {"evaluation": result, "path": folder / "report.html", "title": "T", "explorer_cases": 5}

@@ -99,7 +99,12 @@ def test_tables_are_what_aggregations_and_metrics_say_about_themselves(page: Pat
 
 def test_all_tables_are_in_the_pages() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == ["aggregations", "metrics", "one_annotator"]
+    assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == [
+        "aggregations",
+        "four_numbers",
+        "metrics",
+        "one_annotator",
+    ]
 
 
 def test_every_format_is_in_the_page_of_formats() -> None:

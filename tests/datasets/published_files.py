@@ -49,3 +49,14 @@ def write_ava(directory: Path) -> Path:
     rows = [{"image_id": "17", "label": [0, 1, 0, 0, 5, 3, 0, 0, 0, 0]}, {"image_id": "4", "label": [2] + [0] * 9}]
     (directory / "ava_labels_test.json").write_text(json.dumps(rows), encoding="utf-8")
     return directory
+
+
+CHAOSNLI = "case,entailment,neutral,contradiction\np,60,40,0\nq,0,50,50\nr,1,2,97\n"
+CHAOSNLI_SCORES = "case,contradiction,entailment,neutral\nr,0.9,0.05,0.05\np,0.2,0.5,0.3\nq,0.1,0.3,0.6\n"
+
+
+def write_chaosnli(directory: Path, text: str = CHAOSNLI) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "counts.csv").write_text(text, encoding="utf-8")
+    (directory / "pred_net_1.csv").write_text(CHAOSNLI_SCORES, encoding="utf-8")
+    return directory

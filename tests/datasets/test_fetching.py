@@ -14,6 +14,7 @@ import dissensus.datasets.publication as publishing
 from dissensus.core.errors import DissensusError, MissingExtraError
 from dissensus.datasets import (
     fetch_ava,
+    fetch_chaosnli,
     fetch_cifar10h,
     fetch_dermatology,
     fetch_dermxdb,
@@ -93,7 +94,7 @@ def test_without_the_extra_the_error_names_it(here: Publication, monkeypatch: py
     assert isinstance(caught.value, builtins.ImportError)
 
 
-@pytest.mark.parametrize("fetch", [fetch_dermxdb, fetch_wikipedia_toxicity])
+@pytest.mark.parametrize("fetch", [fetch_chaosnli, fetch_dermxdb, fetch_wikipedia_toxicity])
 def test_what_has_no_lasting_address_says_where_to_get_it(fetch: Any) -> None:
     with pytest.raises(DissensusError, match="cannot be fetched") as caught:
         fetch()

@@ -9,6 +9,7 @@ import pytest
 
 import dissensus.datasets as datasets
 from dissensus.datasets.ava import AVA
+from dissensus.datasets.chaosnli import CHAOSNLI
 from dissensus.datasets.cifar10h import CIFAR10H
 from dissensus.datasets.dermatology import DERMATOLOGY
 from dissensus.datasets.dermxdb import DERMXDB
@@ -43,7 +44,7 @@ def test_linked_figures_are_there_and_light(page: str) -> None:
     assert all((DOCS / name).stat().st_size < HEAVY for name in linked)
 
 
-@pytest.mark.parametrize("publication", [AVA, CIFAR10H, DERMATOLOGY, DERMXDB, WIKIPEDIA_TOXICITY])
+@pytest.mark.parametrize("publication", [AVA, CHAOSNLI, CIFAR10H, DERMATOLOGY, DERMXDB, WIKIPEDIA_TOXICITY])
 def test_the_guide_tells_of_every_data_set(publication: Publication) -> None:
     guide = (DOCS / "datasets.md").read_text(encoding="utf-8")
     assert f"`load_{publication.name}`" in guide

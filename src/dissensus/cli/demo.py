@@ -34,7 +34,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Same seed, same study and results.", min=0)] = 1,
     overwrite: options.OverwriteResultsOption = False,
 ) -> None:
-    """Simulate a study of differential diagnoses and some models, evaluate them, and write the report.
+    """Simulate a study of differential diagnoses and five models, evaluate them, and write the report.
 
     The study is simulated, so the truth is known: it stands beside what is reported.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
@@ -73,14 +74,40 @@ class Expertise:
     habit: float
     noise: float
 
+    @classmethod
+    def blurred(cls, noise: float, *, confidence: float = 1.0) -> Expertise:
+        """Return a model that errs like a classifier: it sees the logarithms of the plausibilities through noise.
 
-MODELS = {
+        Where two conditions are nearly as plausible, noise decides between them: nothing in such a model knows the
+        winner of a near-tie. Without noise it would know all; with noise 1 it says as much as one annotator.
+
+        Parameters
+        ----------
+        noise
+            Size of the noise on every logarithm.
+        confidence
+            Factor of the logits: above 1, it is surer of itself than it should be; the order does not change.
+
+        Examples
+        --------
+        >>> Expertise.blurred(0.5, confidence=2.0)
+        Expertise(first=0.0, others=2.0, habit=0.0, noise=1.0)
+        """
+        return cls(first=0.0, others=confidence, habit=0.0, noise=confidence * noise)
+
+
+MODELS: Mapping[str, Expertise] = {
     "Aster": Expertise(first=5.0, others=0.35, habit=0.4, noise=1.0),
     "Birch": Expertise(first=1.2, others=1.0, habit=0.1, noise=1.0),
     "Clover": Expertise(first=1.0, others=0.8, habit=0.1, noise=1.0),
     "Dahlia": Expertise(first=0.8, others=0.6, habit=0.3, noise=1.0),
+    "Elder": Expertise.blurred(0.8, confidence=1.5),
 }
-"""Aster has learnt single labels, the others whole differential diagnoses, each less of them than the one before."""
+"""Aster has learnt single labels, the next three whole differential diagnoses, each less of them than the one before.
+
+What they know of the first place they know even where it is a near-tie, Aster most of all: no number of opinions below
+a crowd can confirm it. Elder sees all conditions through the same noise, as a classifier does.
+"""
 
 DARK_SKIN_NOISE = 1.8
 """Factor of the models' errors for skin types V and VI, of which they have seen fewer."""
@@ -101,7 +128,7 @@ class SimulatedStudy:
     categories
         The risk of every condition: low, medium or high.
     predictions
-        Four models by name: scores of their ten favourite conditions of every case.
+        Models by name: scores of their ten favourite conditions of every case.
     strata
         Columns of cases: name to one label per case.
     """
@@ -145,19 +172,31 @@ def condition_names(count: int) -> tuple[str, ...]:
 
 @checked
 def simulate_study(
-    *, n_cases: int = 200, n_conditions: int = 60, n_annotators: int = 30, seed: int = 0
+    *,
+    n_cases: int = 200,
+    n_conditions: int = 60,
+    n_annotators: int = 30,
+    opinions: tuple[int, int] | None = None,
+    models: Mapping[str, Expertise] | None = None,
+    seed: int = 0,
 ) -> SimulatedStudy:
-    """Simulate a study: long-tailed conditions, 1 to 10 annotators a case, partial rankings with ties, four models.
+    """Simulate a study: long-tailed conditions, 1 to 10 annotators a case, partial rankings with ties, five models.
 
     Each annotator draws an order of the conditions by a race with the true plausibilities (Plackett-Luce), writes down
     its first few, and ties some neighbours. Numbers of annotators, lengths of rankings and ties are as frequent as in
     the released differential diagnoses of [stutz]: 54 % of the rankings hold one condition, 16 % hold a tie. One of
-    the models, Aster, finds the most plausible condition most often but knows little about the next ones.
+    the models, Aster, finds the most plausible condition most often, near-ties included, but knows little about the
+    next ones. Another one, Elder, errs like a classifier.
 
     Parameters
     ----------
     n_cases, n_conditions, n_annotators
         Size of the study; at least 1 case, 2 conditions and 10 annotators.
+    opinions
+        Least and greatest number of annotators of a case, all numbers between them as frequent; by default 1 to 10, as
+        frequent as in the released data.
+    models
+        What each model sees of the truth; by default Aster, Birch, Clover, Dahlia and Elder.
     seed
         The same seed gives the same study, and case ``i`` does not depend on the number of cases.
 
@@ -165,7 +204,7 @@ def simulate_study(
     --------
     >>> study = simulate_study(n_cases=3)
     >>> study.annotations.n_cases, list(study.predictions), list(study.strata)
-    (3, ['Aster', 'Birch', 'Clover', 'Dahlia'], ['site', 'skin type', 'age'])
+    (3, ['Aster', 'Birch', 'Clover', 'Dahlia', 'Elder'], ['site', 'skin type', 'age'])
     >>> study.categories
     Categories: low 30, medium 18, high 12 of 60 conditions; levels 0, 1, 2
     """
@@ -179,14 +218,27 @@ def simulate_study(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",
             got=f"{n_cases} cases, {n_conditions} conditions, {n_annotators} annotators",
         )
+    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else _evenly(opinions, n_annotators)
     streams = [np.random.default_rng((seed, case)) for case in range(n_cases)]
     theta = np.stack([_truth(rng, n_conditions) for rng in streams])
-    said = _annotations(streams, theta, n_annotators)
+    said = _annotations(streams, theta, n_annotators, chances)
     strata = _strata(seed, n_cases)
-    names = said.conditions
+    guessed = _predictions(seed, theta, strata["skin type"], said, _known(MODELS if models is None else models))
+    return SimulatedStudy(said, theta, _categories(said.conditions), guessed, strata)
+
+
+def _known(models: Mapping[str, Expertise]) -> Mapping[str, Expertise]:
+    """Refuse what is no model that can be simulated."""
+    check_names("model", tuple(models))
+    for name, one in models.items():
+        if not isinstance(one, Expertise):
+            raise DissensusError("this is not what a model sees", expected="an Expertise", got=f"{name}: {one!r:.60}")
+    return models
+
+
+def _categories(conditions: tuple[str, ...]) -> Categories:
     risks = tuple(NOUNS.values())
-    categories = Categories.from_labels([risks[code % len(risks)] for code in range(n_conditions)], names)
-    return SimulatedStudy(said, theta, categories, _predictions(seed, theta, strata["skin type"], said), strata)
+    return Categories.from_labels([risks[code % len(risks)] for code in range(len(conditions))], conditions)
 
 
 def frequencies(n_conditions: int) -> FloatArray:
@@ -208,9 +260,24 @@ def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
 # What the annotators say ------------------------------------------------------------------------------
 
 
-def _annotations(streams: list[np.random.Generator], theta: FloatArray, n_annotators: int) -> Annotations:
+def _evenly(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
+    """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
+    is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
+    if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:
+        raise DissensusError(
+            "there cannot be so many opinions on a case",
+            expected=f"two whole numbers, 1 <= least <= most <= {n_annotators}",
+            got=repr(opinions),
+        )
+    least, most = opinions
+    return np.asarray((np.arange(1, most + 1) >= least) / (most - least + 1))
+
+
+def _annotations(
+    streams: list[np.random.Generator], theta: FloatArray, n_annotators: int, chances: FloatArray
+) -> Annotations:
     doctors = [f"Dr {number + 1}" for number in range(n_annotators)]
-    chosen = [_annotators(rng, n_annotators) for rng in streams]
+    chosen = [_annotators(rng, n_annotators, chances) for rng in streams]
     rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
     return Annotations.from_rankings(
         rankings,
@@ -220,8 +287,8 @@ def _annotations(streams: list[np.random.Generator], theta: FloatArray, n_annota
     )
 
 
-def _annotators(rng: np.random.Generator, n_annotators: int) -> list[int]:
-    count = 1 + int(rng.choice(len(ANNOTATORS_PER_CASE), p=ANNOTATORS_PER_CASE))
+def _annotators(rng: np.random.Generator, n_annotators: int, chances: FloatArray) -> list[int]:
+    count = 1 + int(rng.choice(len(chances), p=chances))
     return [int(code) for code in rng.choice(n_annotators, size=count, replace=False)]
 
 
@@ -255,12 +322,17 @@ def _strata(seed: int, n_cases: int) -> dict[str, tuple[str, ...]]:
 
 
 def _predictions(
-    seed: int, theta: FloatArray, skin_types: tuple[str, ...], said: Annotations
+    seed: int,
+    theta: FloatArray,
+    skin_types: tuple[str, ...],
+    said: Annotations,
+    models: Mapping[str, Expertise],
 ) -> dict[str, Predictions]:
-    listed = [
-        _guesses(np.random.default_rng((seed, case, MODEL_STREAM)), truth, DARK_SKIN_NOISE if skin == "V-VI" else 1.0)
-        for case, (truth, skin) in enumerate(zip(theta, skin_types, strict=True))
-    ]
+    if not models:
+        return {}
+    factors = [DARK_SKIN_NOISE if skin == "V-VI" else 1.0 for skin in skin_types]
+    streams = [np.random.default_rng((seed, case, MODEL_STREAM)) for case in range(len(theta))]
+    listed = [_guesses(*seen, list(models.values())) for seen in zip(streams, theta, factors, strict=True)]
     size = min(LISTED, theta.shape[1])
     offsets = size * np.arange(len(theta) + 1)
     return {
@@ -273,19 +345,21 @@ def _predictions(
             np.concatenate([codes[number] for codes, _ in listed]),
             np.concatenate([values[number] for _, values in listed]),
         )
-        for number, name in enumerate(MODELS)
+        for number, name in enumerate(models)
     }
 
 
-def _guesses(rng: np.random.Generator, theta: FloatArray, noise_factor: float) -> tuple[IntArray, FloatArray]:
+def _guesses(
+    rng: np.random.Generator, theta: FloatArray, noise_factor: float, models: Sequence[Expertise]
+) -> tuple[IntArray, FloatArray]:
     """Return the conditions that each model lists, best first, and their scores, both (models, LISTED)."""
-    errors = rng.gumbel(size=(len(MODELS), len(theta)))
+    errors = rng.gumbel(size=(len(models), len(theta)))
     is_first = theta == theta.max()
     habit, truth = np.log(frequencies(len(theta))), np.log(theta)
     logits = np.stack(
         [
             model.first * is_first + model.others * truth + model.habit * habit + noise_factor * model.noise * error
-            for model, error in zip(MODELS.values(), errors, strict=True)
+            for model, error in zip(models, errors, strict=True)
         ]
     )
     scores = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -1,0 +1,36 @@
+"""Write the documentation page: ``python -m dissensus.trials DATA docs/panel.md``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dissensus.core.errors import DissensusError
+from dissensus.trials.panel_page import write_page
+from dissensus.trials.plan import Effort, proof
+
+
+def main(words: list[str] | None = None) -> int:
+    """Try panel estimates with the data of a directory, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m dissensus.trials", description="See whether panel estimates hold.")
+    parser.add_argument("data", help="directory with the folders chaosnli_snli and cifar10h")
+    parser.add_argument("page", help="where the page goes, for example docs/panel.md")
+    parser.add_argument("--studies", type=int, default=20, help="studies of each kind")
+    parser.add_argument("--draws", type=int, default=500, help="draws of every case")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(words)
+    try:
+        found = proof(given.data, Effort(given.studies, given.draws, given.seed), watch=_say)
+        print(*write_page(found, given.page), sep="\n")
+    except DissensusError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _say(what: str, done: int, total: int) -> None:
+    print(f"\r{done}/{total} {what:<60}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

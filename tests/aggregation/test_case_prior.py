@@ -10,10 +10,9 @@ import pytest
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation._evidence import FLOOR, Evidence, first_shares, score_shares
+from dissensus.aggregation._evidence import FLOOR, Evidence, broken_votes, first_shares, score_shares
 from dissensus.aggregation._leaks import pair_agreement
 from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of, fitted_likelihood
-from dissensus.aggregation._priors import broken_votes
 from dissensus.aggregation.case_prior import widened
 from dissensus.aggregation.majority_vote import votes
 from dissensus.core.aliases import FloatArray

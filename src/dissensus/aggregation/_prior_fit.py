@@ -14,8 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import digamma, gammaln
 
 from dissensus.aggregation._evidence import Evidence
 from dissensus.core.aliases import FloatArray
@@ -167,12 +165,16 @@ class PriorLikelihood:
         return State(shares, mass, np.maximum(shapes, LEAST_SHAPE))
 
     def _values(self, state: State) -> FloatArray:
+        from scipy.special import gammaln
+
         evidence, mass, shapes = self.evidence, state.mass, state.shapes
         members = gammaln(shapes + evidence.votes).mean(axis=0) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
     def _pulls(self, state: State) -> Pulls:
+        from scipy.special import digamma
+
         evidence, shares, mass, shapes = self.evidence, state.shares, state.mass, state.shapes
         pulls = shapes * (digamma(shapes + evidence.votes).mean(axis=0) - digamma(shapes))
         pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
@@ -229,6 +231,8 @@ class PriorLikelihood:
 
         They are searched on axes along which the likelihood is about equally curved, judged by the slopes of cases.
         """
+        from scipy.optimize import minimize
+
         first = self.start if start is None or len(start) != len(self.start) else start
         slopes = self.slopes(first)
         curvature = np.diag(self.ridge) + (weights[:, None] * slopes).T @ slopes

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import dissensus as ds
 from dissensus.aggregation import _confusions, dawid_skene
@@ -81,11 +82,16 @@ def test_a_slow_sampler_by_another_route_finds_the_same_means(
     np.testing.assert_allclose(drawn.mean(), slow[name], atol=0.045)
 
 
-def test_the_slow_sampler_finds_the_same_accuracies(slow: dict[str, np.ndarray]) -> None:
-    table = ds.annotator_quality(study_of(THREE, 9, 3), draws=8000)
-    np.testing.assert_allclose(table["accuracy"], slow["accuracies"].mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(table["low"], np.quantile(slow["accuracies"], 0.05, axis=0), atol=0.06)
-    np.testing.assert_allclose(table["high"], np.quantile(slow["accuracies"], 0.95, axis=0), atol=0.06)
+def test_accuracies_are_those_of_who_was_right_where_the_truth_is_known() -> None:
+    said, truth = simulated([0.9, 0.5, 0.7], 60, 3, 8)
+    gold = {name: str(t) for name, t in zip(said.case_names, truth, strict=True)}
+    table = ds.annotator_quality(said, gold=gold, draws=8000)
+    labels = said.codes.reshape(60, 3)
+    right = (labels == truth[:, None]).sum(axis=0)
+    for row, hits in zip(table.rows(named=True), right, strict=True):
+        exact = stats.beta(hits + 0.5, 60 - hits + 0.5)
+        assert row["accuracy"] == pytest.approx(exact.mean(), abs=0.01)
+        assert (row["low"], row["high"]) == pytest.approx(exact.interval(0.9), abs=0.02)
 
 
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +135,15 @@ def test_accuracies_are_found_and_their_intervals_hold() -> None:
     # 72 intervals of 90 %: 56 or fewer have a chance of 1 in 500 if they were independent
     assert held >= 57
     assert np.abs(errors).mean() < 0.06
+
+
+def test_intervals_hold_for_annotators_who_are_good_or_bad_throughout() -> None:
+    skills, held = [0.9, 0.8, 0.7, 0.6, 0.5], 0
+    for seed in range(12):
+        said, _ = simulated(skills, 150, 3, seed)
+        table = ds.annotator_quality(said, draws=400, seed=seed)
+        held += int(((table["low"].to_numpy() <= skills) & (skills <= table["high"].to_numpy())).sum())
+    assert held >= 47  # of 60; fewer have a chance of 1 in 500 if they were independent
 
 
 def test_labels_are_better_than_those_of_the_majority_where_annotators_differ() -> None:

@@ -37,10 +37,10 @@ def annotator_quality(
 ) -> pl.DataFrame:
     """Estimate how often each named annotator names the true condition first.
 
-    The accuracy is the chance to name the true condition of a case whose condition is as frequent as in the study: the
-    diagonal of the annotator's confusions, averaged by the frequencies of conditions. Both are those of
-    :class:`DawidSkene`, which knows the truth only from how annotators agree, and from ``gold``. Who gave few opinions
-    is taken to be like the others, within an interval that is wide.
+    The accuracy is the chance to name the true condition of a case like those that the annotator read. The truth is
+    drawn as :class:`DawidSkene` knows it, from how annotators agree and from ``gold``; given a draw of it, an annotator
+    who was right in r and wrong in w cases has an accuracy drawn from Beta(r + 1/2, w + 1/2). It owes nothing to what
+    the others are like, except through the truth, so that intervals hold for annotators who are good or bad throughout.
 
     Parameters
     ----------

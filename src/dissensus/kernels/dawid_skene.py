@@ -559,17 +559,20 @@ def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: 
 
 
 @inner
-def keep_annotators(votes: Votes, state: State, record: Record, row: int) -> None:
-    """Add up pi and Theta, and write the accuracies of annotators down."""
+def keep_annotators(stream: Stream, votes: Votes, state: State, record: Record, row: int) -> None:
+    """Add up pi and Theta, and draw the accuracies of annotators, given z, from Beta(right + 1/2, wrong + 1/2)."""
     for k in range(len(state.log_pi)):
         record.frequencies[k] += math.exp(state.log_pi[k])
     for column in range(len(record.confusions)):
         for k in range(len(state.log_pi)):
             record.confusions[column, k] += math.exp(state.log_theta[column, k])
     for annotator in range(record.accuracies.shape[1]):
-        first = votes.column_offsets[annotator]
+        first, right, wrong = votes.column_offsets[annotator], 0.5, 0.5
         for k in range(len(state.log_pi)):
-            record.accuracies[row, annotator] += math.exp(state.log_pi[k] + state.log_theta[first + k, k])
+            right += state.counts[first + k, k]
+            wrong += max(state.rows[annotator, k] - state.counts[first + k, k], 0.0)
+        odds = log_gamma(stream, wrong) - log_gamma(stream, right)
+        record.accuracies[row, annotator] = 1.0 / (1.0 + math.exp(min(odds, 700.0)))
 
 
 @compiled
@@ -603,7 +606,7 @@ def sweep_chain(
         if sweep >= 0:
             draw_pi(stream, state, alpha)
             draw_theta(stream, votes, state)
-            keep_annotators(votes, state, record, first + sweep)
+            keep_annotators(stream, votes, state, record, first + sweep)
             if len(record.values):
                 keep_cases(stream, votes, state, record, first + sweep, reliability)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array

@@ -26,7 +26,7 @@ simulate: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whethe
 	@PYTHONPATH=tests $(BIN)/python -m simulation
 
 panel: $(VENV)/.ready-dev $(VENV)/.kernels ## see on well-annotated data whether panel estimates hold; needs DATA=DIR, some minutes
-	@$(BIN)/python -m dissensus.trials $(or $(DATA),data) docs/panel.md
+	@$(BIN)/python -m dissensus.trials $(or $(DATA),data) docs/panel.md --studies $(or $(STUDIES),20)
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -35,7 +35,7 @@ labels of each. Every number is computed from the small study alone and held aga
 simulated studies the truth is known without any panel.
 
 ```sh
-make panel DATA=DIR     # writes this page; DIR has the folders chaosnli_snli and cifar10h, see Data sets
+make panel DATA=DIR STUDIES=40     # writes this page; DIR has the folders chaosnli_snli and cifar10h, see Data sets
 ```
 
 **bias**: mean of estimate minus truth on the cases of the study, in points (hundredths). **holds**: share of 90
@@ -205,10 +205,13 @@ def _table(found: pl.DataFrame, head: Sequence[str]) -> str:
 def points(value: float | None) -> str:
     """Write a difference in points.
 
-    >>> points(0.0123), points(None)
-    ('+1.2', '-')
+    >>> points(0.0123), points(-0.0001), points(None)
+    ('+1.2', '0.0', '-')
     """
-    return "-" if value is None else f"{100 * value:+.1f}".replace("-", MINUS)
+    if value is None:
+        return "-"
+    rounded = round(100 * value, 1)
+    return f"{rounded:+.1f}".replace("-", MINUS) if rounded else "0.0"
 
 
 def share(value: float | None) -> str:

@@ -69,7 +69,7 @@ def evaluating(
     said: Annotations, models: dict[str, Predictions], *sweep: Aggregation, annotators: AnnotatorsAre = "fixed"
 ) -> Callable[[], object]:
     return lambda: evaluate(
-        said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1, annotators=annotators
+        said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1, annotators=annotators, panel=False
     )
 
 
@@ -172,5 +172,5 @@ if __name__ == "__main__":  # in a process of its own, so that nothing else coun
     small_study = opinions.select(slice(0, 5))
     evaluating(small_study, {name: model.select(slice(0, 5)) for name, model in lists.items()}, *SWEEP)()
     start = peak_memory()
-    evaluate(opinions, lists, aggregations=SWEEP, metrics=METRICS, draws=DRAWS)
+    evaluate(opinions, lists, aggregations=SWEEP, metrics=METRICS, draws=DRAWS, panel=False)
     print(start, peak_memory())

@@ -22,6 +22,7 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
@@ -100,6 +101,42 @@ def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, be
         ratio=pair.ratio,
         limit=float(min(pool, MOST_GROUPS)),
         seconds=pair.ours,
+    )
+
+
+@pytest.mark.parametrize("annotators", ["fixed", "sample"])
+def test_informed_against_adjusted(annotators: AnnotatorsAre, benchmark: BenchmarkFixture) -> None:
+    study = simulate_study(n_cases=1947, n_conditions=419, seed=0)
+    said, models = study.annotations, dict(study.predictions)
+    informed = evaluating(said, models, PlackettLuce(prior="informed"), annotators=annotators)
+    adjusted = evaluating(said, models, PlackettLuce(), annotators=annotators)
+    pair = in_turn(informed, adjusted, rounds=3)
+    record(
+        benchmark,
+        informed,
+        what=f"evaluation with an informed prior and {REFITS} refits / adjusted, annotators {annotators}",
+        ratio=pair.ratio,
+        limit=3.0,
+        seconds=pair.ours,
+    )
+
+
+def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
+    sizes = (500, 2000, 8000)
+    study = simulate_study(n_cases=max(sizes), n_conditions=60, seed=0)
+    times = []
+    for size in sizes:
+        models = {name: model.select(slice(0, size)) for name, model in study.predictions.items()}
+        run = evaluating(study.annotations.select(slice(0, size)), models, PlackettLuce(prior="informed"))
+        run()
+        times.append(min(seconds(run) for _ in range(2)))
+    record(
+        benchmark,
+        evaluating(study.annotations, dict(study.predictions), PlackettLuce(prior="informed")),
+        what="exponent of the cost of an informed evaluation in cases, 500 to 8000",
+        ratio=float(np.polyfit(np.log(sizes), np.log(times), 1)[0]),
+        limit=1.1,
+        seconds=dict(zip(map(str, sizes), times, strict=True)),
     )
 
 

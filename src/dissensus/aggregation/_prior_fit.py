@@ -63,6 +63,15 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
+class State:
+    """Hold what coefficients make: means, concentrations, and shapes of the mentioned conditions (n_mentioned,)."""
+
+    shares: Shares
+    mass: FloatArray
+    shapes: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Pulls:
     """Hold the derivatives of the log-likelihood by the logarithms of what makes up the shapes.
 
@@ -150,20 +159,21 @@ class PriorLikelihood:
 
     def of_cases(self, coefficients: FloatArray) -> FloatArray:
         """Return the log-likelihood of the votes of each case, shape (n_cases,)."""
-        mass, evidence = self.concentrations(coefficients), self.evidence
-        shapes = self._shapes(self.shares(coefficients), mass)
+        return self._values(self._state(coefficients))
+
+    def _state(self, coefficients: FloatArray) -> State:
+        shares, mass, mentioned = self.shares(coefficients), self.concentrations(coefficients), self.evidence.mentioned
+        shapes = mass[self.evidence.case[mentioned]] * shares.entries[mentioned]
+        return State(shares, mass, np.maximum(shapes, LEAST_SHAPE))
+
+    def _values(self, state: State) -> FloatArray:
+        evidence, mass, shapes = self.evidence, state.mass, state.shapes
         members = gammaln(shapes + evidence.votes).mean(axis=0) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
-    def _shapes(self, shares: Shares, mass: FloatArray) -> FloatArray:
-        """Return the prior shapes of the mentioned conditions, shape (n_mentioned,)."""
-        mentioned = self.evidence.mentioned
-        return np.maximum(mass[self.evidence.case[mentioned]] * shares.entries[mentioned], LEAST_SHAPE)
-
-    def _pulls(self, coefficients: FloatArray) -> Pulls:
-        evidence, shares, mass = self.evidence, self.shares(coefficients), self.concentrations(coefficients)
-        shapes = self._shapes(shares, mass)
+    def _pulls(self, state: State) -> Pulls:
+        evidence, shares, mass, shapes = self.evidence, state.shares, state.mass, state.shapes
         pulls = shapes * (digamma(shapes + evidence.votes).mean(axis=0) - digamma(shapes))
         pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
         entries = -pull[evidence.case] * shares.entries
@@ -173,7 +183,7 @@ class PriorLikelihood:
 
     def slopes(self, coefficients: FloatArray) -> FloatArray:
         """Return the derivatives of :meth:`of_cases`, shape (n_cases, n_coefficients)."""
-        evidence, pulls = self.evidence, self._pulls(coefficients)
+        evidence, pulls = self.evidence, self._pulls(self._state(coefficients))
         told = np.add.reduceat(pulls.entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
         own = pulls.others[:, None] * pulls.weights[evidence.free]
         is_free = evidence.place < len(evidence.free)
@@ -183,7 +193,10 @@ class PriorLikelihood:
 
     def slope(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
         """Sum :meth:`slopes` over weighted cases, without writing them out, shape (n_coefficients,)."""
-        evidence, pulls = self.evidence, self._pulls(coefficients)
+        return self._slope(self._pulls(self._state(coefficients)), weights)
+
+    def _slope(self, pulls: Pulls, weights: FloatArray) -> FloatArray:
+        evidence = self.evidence
         entries, others = weights[evidence.case] * pulls.entries, weights * pulls.others
         of_free = weighted_counts(evidence.place, entries, len(evidence.free) + 1)[:-1]
         inside = weighted_counts(evidence.place, others[evidence.case], len(evidence.free) + 1)[:-1]
@@ -207,9 +220,9 @@ class PriorLikelihood:
 
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""
-        gap = coefficients - self.centre
-        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(coefficients)
-        return float(value), self.ridge * gap - self.slope(coefficients, weights)
+        gap, state = coefficients - self.centre, self._state(coefficients)
+        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self._values(state)
+        return float(value), self.ridge * gap - self._slope(self._pulls(state), weights)
 
     def fitted(self, weights: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the coefficients under which the votes are most likely.
@@ -237,9 +250,9 @@ class PriorLikelihood:
         (n_refits, n_coefficients)
         """
         everyone = np.ones(self.evidence.n_cases)
-        here = self.badness(coefficients, everyone)[1]
-        ahead = [self.badness(coefficients + step, everyone)[1] for step in STEP * np.eye(len(coefficients))]
-        curvature = (np.array(ahead) - here) / STEP
+        here = self.slope(coefficients, everyone)
+        ahead = [self.slope(coefficients + step, everyone) for step in STEP * np.eye(len(coefficients))]
+        curvature = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
         pushes = (weights - 1.0) @ self.slopes(coefficients)
         return coefficients + np.linalg.solve((curvature + curvature.T) / 2, pushes.T).T
 

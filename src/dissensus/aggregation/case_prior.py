@@ -35,6 +35,9 @@ NOTICEABLE = 0.005
 
 MOST_FOLDS = 100
 
+MOST_TOLD = 1000
+"""On how many cases it is found what each model adds."""
+
 REFITS = 40
 """How often the prior is fitted again to resampled cases."""
 
@@ -272,8 +275,8 @@ class CasePrior:
         """Return how much each model informs the prior: one row per model.
 
         ``log_score``, ``score`` and ``first`` are its coefficients. ``alone`` is by how much the mean log-probability
-        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others;
-        ``left_out`` says why a model does not inform it.
+        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others, both
+        found on at most a thousand cases; ``left_out`` says why a model does not inform it.
 
         Examples
         --------
@@ -291,7 +294,8 @@ class CasePrior:
         return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
 
     def _informing(self) -> list[dict[str, Any]]:
-        evidence, names = self.likelihood.evidence, self.models
+        chosen = np.unique(np.linspace(0, self.n_cases - 1, min(self.n_cases, MOST_TOLD)).astype(np.int64))
+        evidence, names = self.likelihood.evidence.take(chosen), self.models
         nothing, everyone = (_fitted_score(part) for part in (evidence.without(names), evidence))
         rows = []
         for place, name in enumerate(names):

@@ -59,7 +59,9 @@ def labels() -> IntArray:
 @pytest.fixture(scope="module")
 def adjusted() -> Evaluation:
     said = Annotations.from_counts(array("cifar10h-counts"), CLASSES)
-    return evaluate(said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4)
+    return evaluate(
+        said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def labelled() -> Evaluation:
     """Evaluate against one certain label per image, as is usual."""
     said = Annotations.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
     metrics = (TopKAccuracy(1), TopKAccuracy(3), LogScore())
-    return evaluate(said, scores(), aggregations=[MajorityVote()], metrics=metrics, draws=1)
+    return evaluate(said, scores(), aggregations=[MajorityVote()], metrics=metrics, draws=1, panel=False)
 
 
 def means(result: Evaluation, metric: str) -> FloatArray:

@@ -127,6 +127,7 @@ def coverage(name: str) -> Coverage:
         metrics=METRICS,
         draws=N_DRAWS,
         strata={"study": np.repeat(LABELS, N_CASES).tolist()},
+        panel=False,
     )
     here = drawn.values().reshape(len(MODELS), len(METRICS), N_STUDIES, N_CASES).mean(axis=3)
     studies = [_study(result, number) for number in range(N_STUDIES)]
@@ -199,6 +200,7 @@ def test_a_model_that_knows_more_than_the_annotators_gets_no_credit_for_it() -> 
         aggregations=[POPULATIONS["few rankings"].aggregation],
         metrics=[TopKAccuracy(1)],
         draws=N_DRAWS,
+        panel=False,
     )
     row = result.to_frame().row(0, named=True)
     assert row["high"] < 0.8 < 1.0 == true_values(drawn.theta, drawn.theta)[0].mean()

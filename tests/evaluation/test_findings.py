@@ -63,6 +63,7 @@ def result() -> Evaluation:
         categories=RISKS,
         strata={"site": SITES},
         images=[f"{name}.png" for name in VOTES.case_names],
+        panel=False,
     )
 
 

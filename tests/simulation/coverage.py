@@ -232,7 +232,9 @@ def table_of(n_votes: int, weight: float) -> FloatArray:
     outcomes = [row for row in product(range(n_votes + 1), repeat=n) if sum(row) == n_votes]
     models = {name: np.tile(np.eye(n)[code], (len(outcomes), 1)) for code, name in enumerate(CONDITIONS)}
     said = Annotations.from_counts(outcomes, CONDITIONS)
-    result = evaluate(said, models, aggregations=[Dirichlet(weight)], metrics=[TopKAccuracy(1)], draws=1000, threads=1)
+    result = evaluate(
+        said, models, aggregations=[Dirichlet(weight)], metrics=[TopKAccuracy(1)], draws=1000, threads=1, panel=False
+    )
     table = np.full(((n_votes + 1) ** n, n), np.nan)
     table[np.array(outcomes) @ (n_votes + 1) ** np.arange(n)] = result.case_means[0, :, 0].T
     return table

@@ -73,7 +73,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
     opinions = _opinions(evaluation.study, chosen, vocabulary)
     depth = listed(evaluation)
     lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
-    runs = [_run(subject, run, chosen, vocabulary) for run in shown_runs(evaluation)]
+    runs = [_run(subject, run, chosen, vocabulary) for run in explored_runs(evaluation)]
     return {
         "cases": [evaluation.case_names[i] for i in chosen],
         "total": len(evaluation.case_names),
@@ -164,6 +164,13 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
 
 
 # What follows -------------------------------------------------------------------------------------------
+
+
+def explored_runs(evaluation: Evaluation) -> list[int]:
+    """Choose the runs whose cases can be looked at: the reference and panel; without a panel, one per aggregation."""
+    if evaluation.panel is None:
+        return shown_runs(evaluation)
+    return list(dict.fromkeys((evaluation.reference, evaluation.panel)))
 
 
 def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:

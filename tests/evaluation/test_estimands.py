@@ -95,7 +95,7 @@ def test_the_reason_is_that_of_the_study() -> None:
     assert "is not estimated: there are 40 annotated cases, and at least 100 are needed." in told(few)
     single = Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
     alone = evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
-    assert "is not estimated: cases have 1 opinions on average, and at least 2 are needed." in told(alone)
+    assert "is not estimated: the mean number of opinions per case is 1, and at least 2 are needed." in told(alone)
 
 
 def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: Evaluation) -> None:

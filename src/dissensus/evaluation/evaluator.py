@@ -267,7 +267,7 @@ def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
         return f"there are {annotated} annotated cases, and at least {LEAST_CASES} are needed"
     mean = float(counts[counts > 0].mean())
     if mean < LEAST_OPINIONS:
-        return f"cases have {mean:.2g} opinions on average, and at least {LEAST_OPINIONS} are needed"
+        return f"the mean number of opinions per case is {mean:.2g}, and at least {LEAST_OPINIONS} are needed"
     return ""
 
 

@@ -19,6 +19,7 @@ from dissensus import (
     ProbabilisticInverseRank,
     SetAccuracy,
     TopKAccuracy,
+    calibrate,
     evaluate,
     simulate_study,
 )
@@ -137,6 +138,19 @@ def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkF
         ratio=float(np.polyfit(np.log(sizes), np.log(times), 1)[0]),
         limit=1.1,
         seconds=dict(zip(map(str, sizes), times, strict=True)),
+    )
+
+
+def test_calibration_against_sampling(said: Annotations, benchmark: BenchmarkFixture) -> None:
+    grid = len(calibrate(said, max_pairs=50, draws=10).scores)
+    pair = in_turn(lambda: calibrate(said, threads=1), sampling(PlackettLuce(), said), rounds=1)
+    record(
+        benchmark,
+        lambda: None,
+        what=f"calibrate, default grid of {grid} / one sampling of the study for each",
+        ratio=pair.ratio / grid,
+        limit=10.0,
+        seconds=pair.ours,
     )
 
 

@@ -9,6 +9,8 @@ import pytest
 from dissensus import Annotations, Predictions
 from dissensus.trials import plan
 from dissensus.trials.crowds import Crowd
+from dissensus.trials.families import USED
+from dissensus.trials.family_scores import FamilyScores
 from dissensus.trials.panel_page import OPENING, TOLD, page_text
 from dissensus.trials.plan import Effort, Proof, crowd_arms, simulated_arms, tried
 
@@ -67,7 +69,9 @@ def test_the_watch_is_told_of_every_study() -> None:
 
 def test_the_page_has_a_table_of_models_and_of_differences_for_every_kind_of_study(rows: pl.DataFrame) -> None:
     safety = pl.DataFrame({"question": ["Q", "Q"], "study": [0, 1], "answer": [0.25, 0.75]})
-    page = page_text(Proof(rows, safety, QUICK, 1.0))
+    families = FamilyScores("A", ("x",), np.array([[-0.5]]), (USED.name,))
+    page = page_text(Proof(rows, safety, (families,), QUICK, 1.0))
+    assert "## Families that were tried" in page
     assert "| Q | 0.500 | 0.250 | 0.750 |" in page
     assert page.startswith(OPENING)
     assert page.count("| of a model |") == page.count("| of two models |") == 3

@@ -115,7 +115,7 @@ class PlackettLuce(Aggregation):
         """What a methods section says opinions were aggregated with."""
         shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[str(self.prior)]}"
         if self.prior == "informed":
-            shape = f"prior informed by the models, reliability {self.reliability:g}"
+            shape = "prior informed by the models"
         return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
 
     @property

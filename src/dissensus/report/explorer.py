@@ -183,6 +183,7 @@ def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabul
     means = evaluation.case_means[run][:, :, chosen]
     return {
         "label": evaluation.runs[run].label,
+        "estimand": evaluation.runs[run].estimand,
         "certainty": thousandths(certainty["certainty"]),
         "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
         "category": _codes(category["category"], evaluation.categories.names) if evaluation.categories else [],

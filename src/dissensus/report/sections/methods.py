@@ -80,9 +80,9 @@ def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
         return
     informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
     yield (
-        f"The informed prior of each case, {plain(joined(informed)) or 'no model'} informing it, is a Dirichlet "
-        "distribution: scores, their logarithms and first places of the models and the frequency of conditions enter "
-        "its mean by coefficients that maximise the Dirichlet-multinomial likelihood of the annotators' first choices "
+        f"The informed prior of a case is a Dirichlet distribution to which {plain(joined(informed)) or 'no model'} "
+        "contributed: scores, their logarithms and first places of the models, and the frequency of conditions, enter "
+        "its mean by coefficients that maximise the Dirichlet-multinomial likelihood of the annotators' first choices, "
         f"with a ridge. It {worth(evaluation.prior)}. It was fitted again to {REFITS} resamples of the cases, and what "
         "this moves is part of the intervals."
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.evaluation.results import PANEL
 from dissensus.evaluation.sentences import assumption, no_panel, panel_meaning
-from dissensus.report.pictures import Picture, picture
+from dissensus.report.pictures import Picture, picture, shown_runs
 from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
@@ -38,12 +38,14 @@ class Models(ReportSection):
         }
 
     def pictures(self, subject: ReportSubject) -> Iterator[Picture]:
-        """Draw all estimands, one picture across reliabilities for each metric, and the draws of every run."""
+        """Draw all estimands, one picture across reliabilities for each metric, and the draws of some runs."""
         evaluation, plots = subject.evaluation, subject.plots
         yield picture("estimands", plots)
         for place, metric in enumerate(evaluation.metrics if evaluation.adjusted_runs else ()):
             yield replace(picture("reliability", plots, metrics=[metric.name]), name=f"reliability-{place}")
-        drawn = [run for run, one in enumerate(evaluation.runs) if one.n_draws > 1] or [evaluation.reference]
+        own = evaluation.runs[evaluation.reference].aggregation
+        shown = {*shown_runs(evaluation), *(i for i, run in enumerate(evaluation.runs) if run.aggregation == own)}
+        drawn = [run for run in sorted(shown) if evaluation.runs[run].n_draws > 1] or [evaluation.reference]
         leading = {evaluation.headline: 0, evaluation.reference: 1}
         draws = picture("draws", plots, runs=sorted(drawn, key=lambda run: leading.get(run, 2)))
         yield replace(draws, variants=tuple(replace(one, chart=without_texts(one.chart)) for one in draws.variants))

@@ -657,7 +657,7 @@
     ));
     return element(
       "section", { class: "part" },
-      element("h4", { text: "What the models said, and their adjusted scores on this case" }),
+      element("h4", { text: `What the models said, and their ${run().estimand} scores on this case` }),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models on this case" }, element("table", { class: "scores stacking" }, element("thead", {}, head), element("tbody", {}, ...rows))),
     );
   }

@@ -46,10 +46,10 @@ coefficients are held near zero, {FIRM:g} if nothing is said. Models of alttest 
 CONSTANT_WORDS = "worse on most data sets, but clearly better on wax, the smallest of them."
 FIRST_WORDS = """a little better. Beside *score*, the first place of a model is not asked for by this score; without
 *score*, as in the prototype, it is."""
-RAKING_WORDS = """on ChaosNLI worse with 2 and 3 votes and about the same with 5 and 10, on CIFAR-10H and in all simulated
-studies worse, on the electrocardiograms better."""
-MIXTURE_WORDS = """a little better, clearly so on the disputed images of CIFAR-10H only. It is not used: a posterior with
-two concentrations needs a sampler of its own, in which every draw of a case chooses one."""
+RAKING_WORDS = """on ChaosNLI worse with 2 and 3 votes and about the same with 5 and 10, on CIFAR-10H and in all
+simulated studies worse, on the electrocardiograms better."""
+MIXTURE_WORDS = """a little better, clearly so on the disputed images of CIFAR-10H only. It is not used: a posterior
+with two concentrations needs a sampler of its own, in which every draw of a case chooses one."""
 REMARKS: tuple[tuple[Family, str], ...] = (
     (CONSTANT, CONSTANT_WORDS),
     (WITHOUT_FIRST, FIRST_WORDS),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.trials import plan
+from dissensus.trials import family_page, plan
+from dissensus.trials.families import FAMILIES, MIXTURE, RAKING, WITHOUT_FIRST
 from dissensus.trials.panel_page import FIGURE, OPENING, PLACE, SAFETY_WORDS, TOLD
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -46,3 +47,36 @@ def test_the_guide_shows_the_numbers_of_the_page(page: str) -> None:
 def test_figures_are_there() -> None:
     assert (DOCS / FIGURE).is_file()
     assert (DOCS / "images" / "four-numbers.svg").is_file()
+
+
+@pytest.fixture(scope="module")
+def families(page: str) -> str:
+    found = family_page.PLACE.search(page)
+    assert found is not None
+    return found[0]
+
+
+def gains(families: str, family: str, table: int) -> list[float]:
+    """Read the gains of a family, in thousandths, from the means over data sets (0) or from a table of data sets."""
+    row = [line for line in families.splitlines() if line.startswith(f"| {family} |")][table]
+    return [float(gain.replace("\N{MINUS SIGN}", "-")) for gain in re.findall(r"(\S+) \([\d.]+\)", row)]
+
+
+def test_the_page_tells_of_all_families(families: str) -> None:
+    assert family_page.OPENING in families
+    assert all(f"\n| {family.name} |" in families for family in FAMILIES)
+    assert families.count("| *judged by* |") == 3
+
+
+def test_what_is_said_about_families_is_what_the_numbers_say(families: str) -> None:
+    (mixture,), (first,), (raking,) = (gains(families, one.name, 0) for one in (MIXTURE, WITHOUT_FIRST, RAKING))
+    assert 0 < mixture < 2
+    assert 0 < first < 2
+    assert raking < 0
+    few = gains(families, RAKING.name, 1)
+    assert max(few[:2]) < -2
+    assert min(few[2:4]) > -2
+    assert gains(families, RAKING.name, 2)[-1] > 0
+    assert max(gains(families, RAKING.name, 3)) < -2
+    assert gains(families, MIXTURE.name, 1)[-1] > 2
+    assert gains(families, MIXTURE.name, 2)[0] > 2

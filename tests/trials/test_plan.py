@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 from dissensus import Annotations, Predictions
+from dissensus.trials import __main__ as command
 from dissensus.trials import plan
 from dissensus.trials.crowds import Crowd
+from dissensus.trials.families import USED
+from dissensus.trials.family_scores import FamilyScores
 from dissensus.trials.panel_page import OPENING, TOLD, page_text
-from dissensus.trials.plan import Effort, Proof, crowd_arms, simulated_arms, tried
+from dissensus.trials.plan import Effort, Proof, crowd_arms, family_data_sets, simulated_arms, tried
 
 QUICK = Effort(studies=2, draws=40, seed=3, most_cases=60)
 
@@ -67,10 +72,45 @@ def test_the_watch_is_told_of_every_study() -> None:
 
 def test_the_page_has_a_table_of_models_and_of_differences_for_every_kind_of_study(rows: pl.DataFrame) -> None:
     safety = pl.DataFrame({"question": ["Q", "Q"], "study": [0, 1], "answer": [0.25, 0.75]})
-    page = page_text(Proof(rows, safety, QUICK, 1.0))
+    families = FamilyScores("A", ("x",), np.array([[-0.5]]), (USED.name,))
+    page = page_text(Proof(rows, safety, (families,), QUICK, 1.0))
+    assert "## Families that were tried" in page
     assert "| Q | 0.500 | 0.250 | 0.750 |" in page
     assert page.startswith(OPENING)
     assert page.count("| of a model |") == page.count("| of two models |") == 3
     assert "### ChaosNLI: 3 votes" in page
     assert "| majority vote |" in page
     assert "2 studies of each kind, 40 draws of every case, seed 3" in page
+
+
+def test_families_are_compared_on_all_that_is_planned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(plan, "crowds", lambda _: (crowd(3), crowd(10)))
+    found = family_data_sets(tmp_path, Effort(studies=40, most_cases=60))
+    assert [one.title for one in found][:2] == ["ChaosNLI, 2 votes", "ChaosNLI, 3 votes"]
+    assert len({one.title for one in found}) == 9
+    assert {one.studies for one in found} == {plan.FAMILY_STUDIES}
+    assert found[0].cases_of(0) == found[1].cases_of(3), "the same sentences, however many votes"
+    assert found[-1].cases_of(0) != found[-1].cases_of(1), "simulated cases of two studies are not the same"
+    said, models = found[0].study(1)
+    assert (said.votes_per_case == 2).all()
+    assert set(models) == {"one", "other"}
+
+
+def test_the_section_on_families_is_written_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n", encoding="utf-8")
+    scores = (FamilyScores("A", ("x", "y"), np.array([[-0.5, -0.25]]), (USED.name,)),)
+    asked: list[Effort] = []
+
+    def tried_families(data: str, effort: Effort, **_: object) -> tuple[FamilyScores, ...]:
+        assert data == str(tmp_path)
+        asked.append(effort)
+        return scores
+
+    monkeypatch.setattr(command, "tried_families", tried_families)
+    assert command.main([str(tmp_path), str(page), "--only", "families", "--studies", "7"]) == 0
+    assert [effort.studies for effort in asked] == [7]
+    assert page.read_text(encoding="utf-8").startswith("# Page\n\n<!-- trials: families -->\n## Families")
+    assert str(page) in capsys.readouterr().out

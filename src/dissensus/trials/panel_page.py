@@ -16,6 +16,7 @@ from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
 from dissensus.trials import plan, safety
 from dissensus.trials.coverage import DIFFERENCE, MODEL, summary
+from dissensus.trials.family_page import section
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,9 +111,8 @@ def page_text(proof: Proof) -> str:
     """Return the page as Markdown."""
     sections = [_section(proof.rows, title) for title in TOLD]
     figure = f"![Mean of number minus truth]({FIGURE})\n\n*ChaosNLI, mean of number minus truth, in points.*\n"
-    return "\n".join(
-        [OPENING, verdict(proof.rows), figure, *sections, SAFETY_WORDS, safety_table(proof.safety), _closing(proof)]
-    )
+    told = [OPENING, verdict(proof.rows), figure, *sections, SAFETY_WORDS, safety_table(proof.safety), _closing(proof)]
+    return "\n".join([*told, section(proof.families)])
 
 
 def guide_table(rows: pl.DataFrame) -> str:

@@ -15,6 +15,7 @@ from dissensus.datasets.cifar10h import CIFAR10H, load_cifar10h
 from dissensus.datasets.simulation import MODELS, Expertise
 from dissensus.trials.coverage import evaluated, rows_of, with_endless_cases
 from dissensus.trials.crowds import Crowd, Trial, simulated_trial
+from dissensus.trials.family_scores import DataSet, FamilyScores, Judged, annotated_data_sets, scores_of
 from dissensus.trials.safety import safety_rows
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ SIMULATED_TITLE, LIMIT_TITLE = "Simulated rankings", "Models that know the winne
 CHAOS_VOTES, CHAOS_CASES = (2, 3, 5, 10), 400
 CIFAR_VOTES, CIFAR_CASES, CIFAR_DISPUTED = (3, 5), 600, 2000
 SIMULATED_CONDITIONS, SIMULATED_CASES, SIMULATED_OPINIONS = (60, 419), 400, (3, 5)
+FAMILY_STUDIES = 10
+"""On how many studies of each kind families of priors are compared, at most."""
+
 CLASSIFIERS: Mapping[str, Expertise] = {
     "calibrated, noise 0.4": Expertise.blurred(0.4),
     "overconfident, noise 0.5": Expertise.blurred(0.5, confidence=2.0),
@@ -86,6 +90,8 @@ class Proof:
         Every estimate and difference of every study beside the truth; see :func:`rows_of`.
     safety
         What models that know nothing, or nothing new, do; see :func:`safety_rows`.
+    families
+        Held-out scores of families of the informed prior, data set by data set; see :func:`scores_of`.
     effort
         How much was tried.
     minutes
@@ -94,6 +100,7 @@ class Proof:
 
     rows: pl.DataFrame
     safety: pl.DataFrame
+    families: tuple[FamilyScores, ...]
     effort: Effort
     minutes: float
 
@@ -104,7 +111,8 @@ def proof(data: Path, effort: Effort | None = None, *, watch: Watch | None = Non
     Parameters
     ----------
     data
-        Directory with the folders ``chaosnli_snli`` and ``cifar10h``.
+        Directory with the folders ``chaosnli_snli`` and ``cifar10h``; families are also compared on ``alttest`` and
+        ``ecg`` if they are there.
     effort
         How much is tried.
     watch
@@ -113,7 +121,8 @@ def proof(data: Path, effort: Effort | None = None, *, watch: Watch | None = Non
     began, chosen = time.monotonic(), effort or Effort()
     chaos, disputed = crowds(data)
     rows = tried([*crowd_arms(chaos, disputed, chosen), *simulated_arms(chosen)], chosen, watch=watch)
-    return Proof(rows, tried_safety(chaos, chosen, watch=watch), chosen, (time.monotonic() - began) / 60)
+    safety, families = tried_safety(chaos, chosen, watch=watch), tried_families(data, chosen, watch=watch)
+    return Proof(rows, safety, families, chosen, (time.monotonic() - began) / 60)
 
 
 def crowds(data: Path) -> tuple[Crowd, Crowd]:
@@ -192,3 +201,36 @@ def tried_safety(chaos: Crowd, effort: Effort, *, watch: Watch | None = None) ->
         n_cases = effort.cases(CHAOS_CASES)
         rows += safety_rows(chaos, n_cases=n_cases, number=number, draws=effort.draws, seed=effort.seed)
     return pl.DataFrame(rows)
+
+
+def tried_families(data: Path, effort: Effort, *, watch: Watch | None = None) -> tuple[FamilyScores, ...]:
+    """Compare families of the informed prior on all data sets of a directory, and on simulated ones."""
+    planned = family_data_sets(data, effort)
+    found = []
+    for one in planned:
+        told = None if watch is None else partial(_told, watch, one)
+        found.append(scores_of(one, seed=effort.seed, watch=told))
+    return tuple(found)
+
+
+def _told(watch: Watch, data: DataSet, number: int) -> None:
+    watch(f"families: {data.title}", number, data.studies)
+
+
+def family_data_sets(data: Path, effort: Effort) -> list[DataSet]:
+    """Take the first studies of every arm, and the data sets with named annotators that are there."""
+    studies = min(effort.studies, FAMILY_STUDIES)
+    drawn = [_data_set(arm, studies, arm.experiment) for arm in crowd_arms(*crowds(data), effort)]
+    made = [_data_set(arm, studies, None) for arm in simulated_arms(effort)]
+    return [*drawn, *annotated_data_sets(data, studies), *made]
+
+
+def _data_set(arm: Arm, studies: int, origin: str | None) -> DataSet:
+    """Take the studies of an arm, whose cases have an origin in common, or are other ones in every study."""
+    title = f"{arm.experiment}, {arm.opinions}"
+
+    def study(number: int) -> Judged:
+        trial = arm.trial(number)
+        return trial.annotations, trial.predictions
+
+    return DataSet(title, studies, study, lambda number: origin or f"{title}, {number}")

@@ -28,9 +28,6 @@ LEAST_SHAPE = 1e-9
 MOST_STEPS, PRECISION = 300, 1e-3
 """When the search ends: after so many steps, or when slopes are below this in units of standard errors."""
 
-FIRM = 2.0
-"""Precision of the coefficients of models around zero: what few votes cannot tell is not believed."""
-
 BROAD = 0.25
 """Precision of what is known before any vote about the concentration: its logarithm has standard deviation 2."""
 
@@ -132,8 +129,9 @@ class PriorLikelihood:
     @cached_property
     def ridge(self) -> FloatArray:
         """How firmly: precisions of the coefficients."""
-        precisions = (FIRM, 1.0, 1.0, BROAD, 1.0)
-        return np.concatenate([np.full(size, own) for own, size in zip(precisions, self.sizes, strict=True)])
+        _, *others = self.sizes
+        parts = [np.full(size, own) for own, size in zip((1.0, 1.0, BROAD, 1.0), others, strict=True)]
+        return np.concatenate([self.evidence.firmness, *parts])
 
     def shares(self, coefficients: FloatArray) -> Shares:
         """Return mu."""

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation._evidence import SAYINGS, Evidence
-from dissensus.aggregation._prior_fit import FIRM, PriorLikelihood, covariates_of
+from dissensus.aggregation._evidence import FIRMNESS, SAYINGS, Evidence
+from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -49,7 +49,7 @@ class Family:
     mixed
         Whether a case has one of two concentrations.
     firm
-        Precision of the coefficients of models around zero.
+        How many times as firmly the coefficients of models are held near zero.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Family:
     depends: Depends = "entropy and classes"
     raked: bool = False
     mixed: bool = False
-    firm: float = FIRM
+    firm: float = 1.0
 
 
 USED = Family("log score, score, first; entropy, classes (used)")
@@ -76,8 +76,8 @@ FAMILIES: tuple[Family, ...] = (
     RAKING,
     Family("used, with raking", raked=True),
     MIXTURE,
-    Family("used, but ridge 1", firm=1.0),
-    Family("used, but ridge 4", firm=4.0),
+    Family("used, but half the ridge", firm=0.5),
+    Family("used, but twice the ridge", firm=2.0),
 )
 
 
@@ -86,23 +86,27 @@ FAMILIES: tuple[Family, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class FamilyLikelihood(PriorLikelihood):
-    """Evaluate coefficients under a ridge that may be another than the usual one."""
+    """Evaluate coefficients under a ridge of the models' features that may be another than the usual one."""
 
-    firm: float = FIRM
+    firm: float = 1.0
 
     @cached_property
     def ridge(self) -> FloatArray:
         """How firmly: precisions of the coefficients."""
         usual = super().ridge
-        return np.where(np.arange(len(usual)) < self.sizes[0], self.firm, usual)
+        return np.where(np.arange(len(usual)) < self.sizes[0], self.firm * usual, usual)
 
 
 def evidence_of(family: Family, evidence: Evidence) -> Evidence:
     """Give a family the features that it weighs."""
     wanted = [SAYINGS.index(name) for name in family.sayings]
     columns = [len(SAYINGS) * place + which for place in range(len(evidence.models)) for which in wanted]
-    features = [evidence.features[:, columns], *([raked_features(evidence)] if family.raked else [])]
-    return replace(evidence, features=np.concatenate(features, axis=1))
+    raked = raked_features(evidence) if family.raked else np.empty((len(evidence.codes), 0))
+    return replace(
+        evidence,
+        features=np.concatenate([evidence.features[:, columns], raked], axis=1),
+        firmness=np.concatenate([evidence.firmness[columns], np.full(raked.shape[1], FIRMNESS[0])]),
+    )
 
 
 def raked_features(evidence: Evidence) -> FloatArray:

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from dissensus.aggregation._prior_fit import FIRM
+from dissensus.aggregation._evidence import FIRMNESS
 from dissensus.core.files import read_text
 from dissensus.core.output import written_whole
 from dissensus.evaluation.words import MINUS
@@ -40,12 +40,12 @@ python -m dissensus.trials DIR docs/panel.md --only families     # writes this s
 *log score*, *score*, *first*: what a model says of a condition, each with a coefficient. *entropy*, *classes*: the
 concentration of a case depends on the entropy of the prior's mean, and on its shares of the frequent conditions.
 *raking*: the first place of a model has a coefficient for every quarter of its confidence. *ridge*: how firmly
-coefficients are held near zero, {FIRM:g} if nothing is said. Models of alttest name one label and no more: *log score*,
-*score* and *first* then say the same.
+coefficients are held near zero, {FIRMNESS[0]:g} for scores and {FIRMNESS[2]:g} for first places if nothing is said.
+Models of alttest name one label and no more: *log score*, *score* and *first* then say the same.
 """
 CONSTANT_WORDS = "worse on most data sets, but clearly better on wax, the smallest of them."
-FIRST_WORDS = """a little better. Beside *score*, the first place of a model is not asked for by this score; without
-*score*, as in the prototype, it is."""
+FIRST_WORDS = """about the same. Beside *score*, the first place of a model is hardly needed here, and therefore held
+firmly; it stays because it is all there is to know of a model whose scores are nearly flat."""
 RAKING_WORDS = """on ChaosNLI worse with 2 and 3 votes and about the same with 5 and 10, on CIFAR-10H and in all
 simulated studies worse, on the electrocardiograms better."""
 MIXTURE_WORDS = """a little better, clearly so on the disputed images of CIFAR-10H only. It is not used: a posterior

@@ -115,3 +115,19 @@ def test_a_small_demo_says_why_there_is_no_panel() -> None:
     small = truth_told(evaluated(study, draws=10, seed=1, origin="here"))
     assert "not estimated: there are 30 annotated cases" in small
     assert "  panel" not in small
+
+
+def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("evaluate", *files(tmp_path, 100), "--metric", "top-k-accuracy:1", "--draws", "20", "--no-report")
+    chosen = ("--aggregation", "dirichlet:1", "--aggregation", "majority-vote", "--prior")
+    assert run(monkeypatch, *words, *chosen, "informed", "--out", tmp_path / "results") == 0
+    result = load_evaluation(tmp_path / "results")
+    assert [one.estimand for one in result.runs] == ["panel", "adjusted"]
+    assert result.runs[0].spec.parameters()["prior"] == "informed"
+    assert run(monkeypatch, *words, *chosen, "flat", "--out", tmp_path / "others") == 2
+    assert "prior" in capsys.readouterr().err
+    alone = ("--aggregation", "majority-vote", "--prior", "informed", "--out", tmp_path / "others")
+    assert run(monkeypatch, *words, *alone) == 2
+    assert "no aggregation has a prior" in capsys.readouterr().err

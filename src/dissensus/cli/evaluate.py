@@ -82,6 +82,14 @@ def evaluate(
             help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
         ),
     ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            metavar="NAME",
+            help="Prior of all aggregations that have one: observed, symmetric, frequency, or informed by the models.",
+        ),
+    ] = None,
     panel: Annotated[
         bool | None,
         typer.Option(
@@ -118,7 +126,7 @@ def evaluate(
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel
+    from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel, with_prior
     from dissensus.evaluation.evaluator import evaluate as evaluated
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
@@ -127,6 +135,7 @@ def evaluate(
     inputs = (file, said["conditions"], categories, strata, *places.values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_results, inputs=inputs)
     chosen = chosen_aggregations(aggregation or None)
+    chosen = chosen if prior is None else with_prior(chosen, prior)
     reading = options.examine_for(chosen, file, said)
     study = reading.study
     kinds = kinds_of_models(kind or [], places)

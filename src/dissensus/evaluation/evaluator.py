@@ -255,6 +255,32 @@ def with_panel(
     return (*chosen, Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")), ""
 
 
+def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
+    """Give a prior to all aggregations that have one; a number for alpha stays, unless the strength is fitted.
+
+    Examples
+    --------
+    >>> with_prior([PlackettLuce(3), MajorityVote()], "symmetric")[0].parameters()["prior"]
+    'symmetric'
+    """
+    if not any("prior" in spec.parameters() and spec.needs == "rankings" for spec in chosen):
+        raise DissensusError(
+            "no aggregation has a prior that can be chosen by name",
+            got=listing([spec.id for spec in chosen]),
+            advice="leave --prior out, or choose plackett-luce or dirichlet",
+        )
+    return tuple(dict.fromkeys(_with_prior(spec, prior) for spec in chosen))
+
+
+def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
+    given = spec.parameters()
+    if "prior" not in given or spec.needs != "rankings":
+        return spec
+    if prior == "informed" or isinstance(given.get("alpha"), str):
+        given.pop("alpha", None)
+    return type(spec).from_parameters({**given, "prior": prior})
+
+
 def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     """Say why a prior cannot be fitted to what models and annotators say; empty if it can."""
     if not models:

@@ -65,7 +65,7 @@ class CasePrior:
     >>> study = ds.simulate_study(n_cases=120)
     >>> prior = ds.informed_prior(study.annotations, study.predictions)
     >>> prior
-    CasePrior: 120 cases, 60 conditions, informed by 'Aster', 'Birch', 'Clover', 'Dahlia'
+    CasePrior: 120 cases, 60 conditions, informed by 'Aster', 'Birch', 'Clover', 'Dahlia', 'Elder'
     >>> drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
     >>> drawn.n_cases
     120

@@ -65,8 +65,8 @@ class DawidSkene(Aggregation):
     >>> said = Annotations.from_rankings(
     ...     [[[["a"]], [["a"]], [["b"]]]] * 5 + [[[["b"]], [["b"]], [["a"]]]] * 5, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
-    >>> DawidSkene().sample(said, draws=1000).mean()[[0, -1], 0].round(1)
-    array([0.9, 0.1])
+    >>> DawidSkene().sample(said, draws=1000).mean()[[0, -1], 0] > 0.8
+    array([ True, False])
     """
 
     id = "dawid-skene"

@@ -13,6 +13,7 @@ import pytest
 from dissensus import (
     Annotations,
     Calibration,
+    DawidSkene,
     Dirichlet,
     DissensusError,
     InverseRank,
@@ -235,6 +236,9 @@ def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
     labels, rankings = candidates(simulated(5)), candidates(simulate_study(n_cases=5).annotations)
     assert any(isinstance(spec, Dirichlet) for spec in labels)
     assert not any(isinstance(spec, ProbabilisticInverseRank) for spec in labels)
+    assert not any(isinstance(spec, DawidSkene) for spec in (*labels, *rankings))
+    named = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+    assert {spec.target for spec in candidates(named) if isinstance(spec, DawidSkene)} == {"truth", "votes"}
     assert any(isinstance(spec, ProbabilisticInverseRank) for spec in rankings)
     for specs in (labels, rankings):
         assert len(set(specs)) == len(specs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.dawid_skene import DawidSkene
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
@@ -16,6 +17,9 @@ RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """How often an opinion counts, from distrust to what the source paper calls high trust."""
 
 SOME = (0.5, 1.0, 2.0)
+
+MOST_CONFUSIONS = 100_000
+"""What each annotator says for each condition is learned by itself up to so many numbers: it takes time."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -55,9 +59,9 @@ def of_labels(study: Annotations) -> Iterator[Aggregation]:
     yield from (PlackettLuce(gamma, prior="observed") for gamma in SOME)
     yield from (Dirichlet(gamma, alpha="fitted") for gamma in SOME)
     yield from (Dirichlet(gamma, alpha=alpha) for alpha in (0.01, 0.1, 1.0) for gamma in SOME)
-    skilled = Aggregation.family.known().get("dawid-skene")
-    if skilled is not None and study.annotator_names:
-        yield skilled()
+    if study.annotator_names and len(study.annotator_names) * study.n_conditions**2 <= MOST_CONFUSIONS:
+        yield from (DawidSkene(gamma) for gamma in (0.25, 1.0))
+        yield DawidSkene(target="votes")
 
 
 def informed_ones(study: Annotations) -> Iterator[Aggregation]:

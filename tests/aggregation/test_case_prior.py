@@ -373,3 +373,25 @@ def test_a_model_whose_cases_are_shuffled_informs_nothing() -> None:
     assert right["alone"] > 0.5
     assert wrong["beyond"] < 0.02
     assert abs(wrong["log_score"]) < 0.1 * right["log_score"]
+
+
+def test_a_condition_is_as_frequent_as_other_cases_mention_it() -> None:
+    study, models = small_study()
+    evidence = Evidence.of(study.opinions, models)
+    opinions = study.opinions
+    bounds = zip(opinions.support_offsets[:-1], opinions.support_offsets[1:], strict=True)
+    mentioned = [set(opinions.support[start:stop].tolist()) for start, stop in bounds]
+    counted = np.arange(60) % 3 > 0
+    for own, found in ((np.ones(60, dtype=bool), evidence), (counted, evidence.counted_in(counted))):
+        for case, code, value in zip(found.case.tolist(), found.codes.tolist(), found.log_frequency, strict=True):
+            others = sum(code in mentioned[i] for i in range(60) if own[i] and i != case)
+            assert value == pytest.approx(math.log(others + 0.5))
+
+
+def test_the_shapes_of_a_case_add_up_to_its_concentration() -> None:
+    study = ds.simulate_study(n_cases=120, n_conditions=90, seed=3)
+    prior = ds.informed_prior(study.annotations, study.predictions)
+    wider, shapes = prior.applied(study.annotations.opinions)
+    own = np.add.reduceat(shapes.mentioned, wider.support_offsets[:-1])
+    assert own + shapes.rest == pytest.approx(prior.concentrations)
+    assert shapes.rest.min() > 0

@@ -108,3 +108,9 @@ def test_the_verdict_counts_rows_without_fault_and_is_about_panel_estimates() ->
     assert "Of 2 rows on panel estimates, 1 hold" in verdict(both)
     assert "A, 5 votes, models: holds in 75 % (25)" in verdict(both)
     assert verdict(both.with_columns(estimand=pl.lit("adjusted"))) == "No panel estimate was made.\n"
+
+
+def test_bias_is_estimate_minus_truth() -> None:
+    found = {"run": ["a", "a"], "study": [0, 1], "estimate": [0.6, 0.8], "low": [0.5, 0.7], "high": [0.7, 0.9]}
+    rows = pl.DataFrame({**found, "here": [0.5, 0.5], "everywhere": [0.5, 0.5]})
+    assert summary(rows, ["run"])["bias"].item() == pytest.approx(0.2)

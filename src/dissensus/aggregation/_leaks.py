@@ -46,21 +46,31 @@ def first_matches(study: Annotations, model: Predictions) -> FloatArray:
 
 def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
     """Name the models that have seen the answers, and say by what that is known."""
+    said = study.counted
+    matches = {
+        name: first_matches(said, model.align(said.case_names, said.conditions)) for name, model in models.items()
+    }
     copied = {
         name: f"it says what annotator {who!r} said on every case"
-        for name, who in copied_annotators(study, models).items()
+        for name, who in copied_annotators(said, matches).items()
     }
-    return {**seen_answers(study, models), **copied}
+    return {**seen_answers(said, matches), **copied}
 
 
-def seen_answers(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
+def seen_answers(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
     """Name the models that agree with annotators more than anybody could who had not seen their answers.
 
     Whoever knows the plausibilities theta of a case, but not the answers, names the most plausible condition, and
     agrees with a share max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of
     max theta over cases is at most the square root of the mean of sum theta^2.
+
+    Parameters
+    ----------
+    said
+        The opinions that count.
+    matches
+        What :func:`first_matches` finds, by model.
     """
-    said = study.counted
     totals, agreed = pair_agreement(said)
     several = totals > 1
     if several.sum() < LEAST_CASES:
@@ -68,9 +78,8 @@ def seen_answers(study: Annotations, models: Mapping[str, Predictions]) -> dict[
     pairs = agreed[several]
     most = float(np.sqrt(pairs.mean()))
     found = {}
-    for name, model in models.items():
-        matches = first_matches(said, model.align(said.case_names, said.conditions)) * said.votes
-        own = weighted_counts(said.panel.case_of_opinion, matches, said.n_cases)[several] / totals[several]
+    for name, shares in matches.items():
+        own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals[several]
         gaps = own - pairs / (2 * max(most, SAME))
         error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
         if own.mean() - most > SURE * error:
@@ -99,20 +108,19 @@ def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
     return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
-def copied_annotators(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
+def copied_annotators(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
     """Name the models that say first what an annotator said first on all cases of that annotator, and the annotator.
 
-    An annotator whom the others repeat as well says nothing special, and is not looked at.
+    An annotator whom the others repeat as well says nothing special, and is not looked at. Parameters are those of
+    :func:`seen_answers`.
     """
-    said = study.counted
     n_annotators = len(said.annotator_names)
     named = said.annotators != ANONYMOUS
     sizes = np.bincount(said.annotators[named], minlength=n_annotators)
     found = {}
-    for name, model in models.items():
-        matches = first_matches(said, model.align(said.case_names, said.conditions))
-        own = weighted_counts(said.annotators[named], matches[named], n_annotators)
-        others = (matches[named].sum() - own) / np.maximum(named.sum() - sizes, 1)
+    for name, shares in matches.items():
+        own = weighted_counts(said.annotators[named], shares[named], n_annotators)
+        others = (shares[named].sum() - own) / np.maximum(named.sum() - sizes, 1)
         is_copied = (sizes >= LEAST_CASES) & (own >= SAME * sizes) & (others < SAME)
         if is_copied.any():
             found[name] = said.annotator_names[int(np.flatnonzero(is_copied)[0])]

@@ -74,6 +74,11 @@ class Aggregation(Spec, ABC):
         """Whether the draws of a case depend on other cases: parts of a study are then not parts of its evaluation."""
         return LEARNED & _words(self.parameters()) != set()
 
+    @property
+    def is_informed(self) -> bool:
+        """Whether models inform its prior."""
+        return ("prior", "informed") in _words(self.parameters())
+
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the aggregation."""
         limit = self.limit

@@ -448,7 +448,10 @@ def _by_fold(
 ) -> tuple[tuple[PriorLikelihood, ...], FloatArray]:
     """Fit to the cases of all other folds, for every fold; to all cases if there is one."""
     n_folds = int(fold.max(initial=0)) + 1
-    others = [fold != number for number in range(n_folds)] if n_folds > 1 else [np.ones(len(fold), dtype=np.bool_)]
+    if n_folds == 1:
+        likelihood, coefficients = fitted_likelihood(evidence, start=start)
+        return (likelihood,), coefficients[None]
+    others = [fold != number for number in range(n_folds)]
     fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), start) for own in others]
     return tuple(likelihood for likelihood, _ in fits), np.array([coefficients for _, coefficients in fits])
 

@@ -25,7 +25,6 @@ from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     common_cases,
     informed_by,
-    is_informed,
     run_names,
     why_no_panel,
 )
@@ -149,7 +148,7 @@ class Calibration(Value):
         """Positions of the aggregations that gave everything a chance, the best first; informed ones apart."""
         able = [i for i, row in enumerate(self.score_rows) if math.isfinite(row["score"])]
         return sorted(
-            (i for i in able if not is_informed(self.specs[i])), key=lambda i: -float(self.score_rows[i]["score"])
+            (i for i in able if not self.specs[i].is_informed), key=lambda i: -float(self.score_rows[i]["score"])
         )
 
     @property
@@ -362,7 +361,7 @@ def judged_specs(
                 expected="one that can draw again, from the rankings of the others",
                 got=repr(spec),
             )
-        if is_informed(spec) and not models:
+        if spec.is_informed and not models:
             raise DissensusError(
                 "the prior 'informed' needs models",
                 expected="predictions, so that it can be fitted without the annotators who are held out",
@@ -402,7 +401,7 @@ class Judge:
 
     def _resolved(self, spec: Aggregation, study: Annotations) -> Aggregation:
         """Fit a prior that models inform to what is left in a study, which is one of few."""
-        if not is_informed(spec):
+        if not spec.is_informed:
             return spec
         if id(study) not in self.priors:
             start = next(iter(self.priors.values()), None)
@@ -417,7 +416,7 @@ class Judge:
 
     def refine(self) -> None:
         """Search on around the best."""
-        means = [self.score(spec) if not is_informed(spec) else -math.inf for spec in self.specs]
+        means = [self.score(spec) if not spec.is_informed else -math.inf for spec in self.specs]
         best = int(np.argmax(means))
         if math.isfinite(means[best]):
             refine(self.specs[best], self.score, self.fits[best])
@@ -443,7 +442,7 @@ class Judge:
 
     def _rows(self, bins: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
         """Write the table of scores; the best is the highest of those that are not informed."""
-        means = [-math.inf if is_informed(spec) else self.score(spec) for spec in self.specs]
+        means = [-math.inf if spec.is_informed else self.score(spec) for spec in self.specs]
         best = self.logs[int(np.argmax(means))]
         labels = labels_of(self.specs)
         return tuple(
@@ -462,7 +461,7 @@ class Judge:
             "se": whole.error,
             "difference": gap.mean,
             "difference_se": gap.error,
-            "on_plateau": able and not is_informed(self.specs[place]) and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "on_plateau": able and not self.specs[place].is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
             "first_score": first.mean,
             "first_se": first.error,
             "impossible": int(np.count_nonzero(np.isneginf(log))),
@@ -470,7 +469,7 @@ class Judge:
 
     def _agreements(self, found: Calibration) -> list[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
-        informed = [i for i, spec in enumerate(self.specs) if is_informed(spec)]
+        informed = [i for i, spec in enumerate(self.specs) if spec.is_informed]
         chosen = {ADJUSTED: found.best_place} if found._order else {}
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))

@@ -244,7 +244,7 @@ def with_panel(
     >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
-    if any(is_informed(spec) for spec in chosen):
+    if any(spec.is_informed for spec in chosen):
         return chosen, ""
     reason = "it was not asked for" if wanted is False else why_no_panel(study, models)
     if wanted and reason:
@@ -297,28 +297,29 @@ def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     return ""
 
 
-def is_informed(spec: Aggregation) -> bool:
-    """Tell whether models inform the prior of an aggregation."""
-    return spec.parameters().get("prior") == "informed"
-
-
-def fitted_prior(
-    study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation], start: CasePrior | None = None
-) -> CasePrior | None:
-    """Fit the prior that models inform, if an aggregation asks for it; ``start`` is that of a similar study."""
-    if not any(is_informed(spec) for spec in chosen):
+def fitted_prior(study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]) -> CasePrior | None:
+    """Fit the prior that models inform, if an aggregation asks for it and none was given."""
+    if not any(spec.is_informed for spec in chosen):
         return None
     known = known_prior(chosen)
-    if known is not None and start is None:
+    if known is not None:
         return known
     if not models:
         raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
-    return informed_prior(study, models, start=start)
+    return informed_prior(study, models)
+
+
+def refitted_prior(study: Study, models: Mapping[str, Predictions], known: CasePrior | None) -> CasePrior | None:
+    """Fit a prior again to a study that lacks some opinions or cases, if there is one."""
+    if known is None:
+        return None
+    names = list(study.case_names)
+    return informed_prior(study, {name: model.select(names) for name, model in models.items()}, start=known)
 
 
 def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
     """Give an aggregation the prior that it asks for."""
-    if prior is None or not is_informed(spec):
+    if prior is None or not spec.is_informed:
         return spec
     return type(spec).from_parameters({**spec.parameters(), "prior": prior})
 
@@ -383,8 +384,7 @@ def left_out(
     for group in np.unique(design.group):
         study, cases = design.without(int(group)), design.cases_of(int(group))
         own = replace(job, study=study, draws=LEFT_OUT_DRAWS)
-        models = {name: model.select(list(study.case_names)) for name, model in job.models.items()}
-        prior = fitted_prior(study, models, aggregations, start=known_prior(aggregations))
+        prior = refitted_prior(study, job.models, known_prior(aggregations))
         for means, given in zip(found, aggregations, strict=True):
             spec = informed_by(given, prior)
             if not isinstance(spec, GivenDraws):
@@ -470,10 +470,10 @@ def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
     ('plackett-luce', 'panel')
     """
-    others = iter(distinct_names([spec for spec in specs if not is_informed(spec)]))
-    informed = [spec for spec in specs if is_informed(spec)]
+    others = iter(distinct_names([spec for spec in specs if not spec.is_informed]))
+    informed = [spec for spec in specs if spec.is_informed]
     several = len({spec.id for spec in informed}) > 1
-    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if is_informed(spec) else next(others) for spec in specs)
+    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
 
 
 def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:

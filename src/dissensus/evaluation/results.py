@@ -102,7 +102,7 @@ class Run:
         >>> Run(PlackettLuce(prior="informed"), "plackett-luce", 1000, 4).estimand
         'panel'
         """
-        return PANEL if self.spec.parameters().get("prior") == "informed" else ADJUSTED
+        return PANEL if self.spec.is_informed else ADJUSTED
 
     @property
     def label(self) -> str:

@@ -102,9 +102,7 @@ def agreed(whole: Row) -> str:
 
 def informed(found: Calibration) -> list[str]:
     """Say what predictions add where they inform the prior."""
-    from dissensus.evaluation.evaluator import is_informed
-
-    rows = [row for row, spec in zip(found.score_rows, found.specs, strict=True) if is_informed(spec)]
+    rows = [row for row, spec in zip(found.score_rows, found.specs, strict=True) if spec.is_informed]
     if not rows:
         return []
     top = max(rows, key=lambda row: float(row["score"]))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from command_calls import Outcome, called
 from dissensus import (
     Annotations,
     PlackettLuce,
@@ -22,13 +22,6 @@ from dissensus import (
 from dissensus.cli import main
 
 WORDS = ("opinions.csv", "--aggregation", "plackett-luce:1,10", "--draws", "40", "--out", "trust")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture
@@ -45,15 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     pl.DataFrame(rows, schema=["case", "condition", "score"], orient="row").write_csv("birch.csv")
 
     def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["dissensus", "calibrate", *words])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as leaving:
-            code = leaving.code or 0
-        assert isinstance(code, int)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
+        return called(monkeypatch, capsys, "calibrate", *words)
 
     return call
 

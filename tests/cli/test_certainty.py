@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from command_calls import Outcome, called
 from dissensus import PlackettLuce, read_annotations, simulate_study, write_annotations
-from dissensus.cli import main
 from dissensus.evaluation.categories import Categories, expected_risk
 from dissensus.evaluation.certainty import annotation_certainty, certainty_profile
 
@@ -21,13 +19,6 @@ OPINIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
@@ -35,15 +26,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     Path("opinions.csv").write_text(OPINIONS, encoding="utf-8")
 
     def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["dissensus", "certainty", *words])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as leaving:
-            code = leaving.code or 0
-        assert isinstance(code, int)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
+        return called(monkeypatch, capsys, "certainty", *words)
 
     return call
 

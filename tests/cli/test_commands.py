@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
+from command_calls import Outcome, called, exit_code
 from dissensus import Annotations, read_annotations, write_annotations
-from dissensus.cli import main
 from dissensus.cli.app import app
 from strategies import studies
 
@@ -25,35 +24,15 @@ GOOD = HEADER + (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
     def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["dissensus", *words])
-        code = exit_code()
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
+        return called(monkeypatch, capsys, *words)
 
     return call
-
-
-def exit_code() -> int:
-    code: object = 0
-    try:
-        main()
-    except SystemExit as leaving:
-        code = leaving.code or 0
-    assert isinstance(code, int)
-    return code
 
 
 def put(text: str | bytes, name: str = "opinions.csv") -> str:

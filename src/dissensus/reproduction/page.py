@@ -21,7 +21,7 @@ from dissensus.reproduction import (
     ratings_experiment,
     toy_experiment,
 )
-from dissensus.reproduction.charts_of_paper import charts_of
+from dissensus.reproduction.charts_of_paper import FIGURES, charts_of
 
 if TYPE_CHECKING:
     from dissensus.core.aliases import Path
@@ -110,19 +110,6 @@ TOLD: Mapping[str, str] = {
         "themselves and say nothing about any real model."
     ),
 }
-FIGURES: Mapping[str, tuple[str, ...]] = {
-    toy_experiment.TITLE: ("toy_certainty", "toy_simplex"),
-    cifar10h_experiment.TITLE: ("cifar10h",),
-    ratings_experiment.AVA_TITLE: ("ava",),
-    ratings_experiment.TOXICITY_TITLE: ("wikipedia_toxicity",),
-    dermatology_experiment.TITLE: ("dermatology_certainty", "dermatology_risk"),
-    models_experiment.TITLE: (
-        "certainty_by_reliability",
-        "top3_accuracy",
-        "top3_set_accuracy",
-        "top3_accuracy_over_draws",
-    ),
-}
 
 
 def write_page(reproduction: Reproduction, path: Path) -> tuple[FilePath, ...]:
@@ -173,10 +160,11 @@ def _capital(text: str) -> str:
 
 
 def _images(section: Section, charts: Mapping[str, Chart], known: set[str]) -> list[str]:
-    names = [name for name in FIGURES.get(section.title, ()) if name in known]
+    shown = [figure for figure in FIGURES if figure.section == section.title and figure.name in known]
     return [
-        f"![{charts[name].title}]({FOLDER}/{name}.svg)\n\n*{charts[name].title}.* {charts[name].caption}\n"
-        for name in names
+        f"![{charts[one.name].title}]({FOLDER}/{one.name}.svg)\n\n"
+        f"*Figure {one.number} of the paper: {charts[one.name].title}.* {charts[one.name].caption}\n"
+        for one in shown
     ]
 
 

@@ -6,22 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.exact import Exact, carried
 from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
 from dissensus.evaluation.refits import REFIT_DRAWS, FitSums, Refits, draw_weights, reweighted_means
-from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
+from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+
+Item = TypeVar("Item", bound=np.generic)
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Limits between bins of certainty."""
@@ -76,6 +79,39 @@ class Outcome:
     shares: FloatArray
     findings: Findings | None
     fit: FitSums | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Sum over some cases what one aggregation gives; the fields are those of :class:`Outcome`, before rounding."""
+
+    tally: ExactTally
+    strata: Mapping[tuple[str, str], ExactTally]
+    categories: Mapping[str, ExactTally]
+    category_resamples: Mapping[str, Resamples]
+    bins: Mapping[int, ExactTally]
+    fit: FitSums | None
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.tally + other.tally,
+            _by_key(self.strata, other.strata),
+            _by_key(self.categories, other.categories),
+            _by_key(self.category_resamples, other.category_resamples),
+            _by_key(self.bins, other.bins),
+            None if self.fit is None or other.fit is None else self.fit + other.fit,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one aggregation gives for the cases of a batch: their sums, and what is known about each."""
+
+    totals: Totals
+    means: FloatArray
+    deviations: FloatArray
+    shares: FloatArray
+    findings: Findings | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,28 +171,28 @@ class Job:
         """Evaluate all cases under one aggregation; sums are merged in the order of cases, as soon as they come."""
         size = max(BATCH_CASES, min(BATCH_DRAWS // plausibilities.n_draws, MOST_CASES))
         parts = []
-        total: Outcome | None = None
+        total: Totals | None = None
         for part in plausibilities.map(self.batch, batch_cases=size):
             parts.append(part)
-            total = part if total is None else _summed(total, part)
+            total = part.totals if total is None else total + part.totals
             if advance is not None:
                 advance(part.means.shape[-1])
         return self._complete(total, parts)
 
-    def _complete(self, total: Outcome | None, parts: Sequence[Outcome]) -> Outcome:
+    def _complete(self, total: Totals | None, parts: Sequence[Part]) -> Outcome:
         """Put the cases of all batches side by side, and give every label and bin its sums, if only zero."""
         assert total is not None, "an aggregation without any case is refused before"
-        nothing = Tally.zeros(len(self.models), len(self.metrics), -(-self.draws // step_of(self.draws)))
+        nothing = ExactTally.zeros(len(self.models), len(self.metrics), -(-self.draws // step_of(self.draws)))
         bins = range(len(EDGES) - 1) if len(self.tops) else ()
         findings = [part.findings for part in parts if part.findings is not None]
         n_full = max(part.shares.size // part.shares.shape[-1] for part in parts)
         shares = [part.shares if n_full == 1 else np.broadcast_to(part.shares, part.means.shape) for part in parts]
         return Outcome(
-            total.tally,
-            {key: total.strata.get(key, nothing) for key in self.labels},
-            total.categories,
+            total.tally.rounded(),
+            {key: total.strata.get(key, nothing).rounded() for key in self.labels},
+            {name: tally.rounded() for name, tally in total.categories.items()},
             {name: resamples.rounded() for name, resamples in total.category_resamples.items()},
-            {number: total.bins.get(number, nothing) for number in bins},
+            {number: total.bins.get(number, nothing).rounded() for number in bins},
             np.concatenate([part.means for part in parts], axis=-1),
             np.concatenate([part.deviations for part in parts], axis=-1),
             np.concatenate(shares, axis=-1),
@@ -164,7 +200,7 @@ class Job:
             total.fit,
         )
 
-    def batch(self, batch: Batch) -> Outcome:
+    def batch(self, batch: Batch) -> Part:
         """Evaluate all models and metrics on the draws of some cases."""
         drawn_from, batch = batch, batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
@@ -176,18 +212,15 @@ class Job:
         findings = Findings.of(drawn, self.tops, self.categories, chances) if len(self.tops) else None
         named = dict(zip(self.category_names, chances, strict=True))
         means, deviations, shares = values.moments()
-        return Outcome(
+        totals = Totals(
             tally=whole.tallies()[0],
             strata=self._by_stratum(thinned, batch),
             categories={name: thinned.tallies(chance)[0] for name, chance in named.items()},
             category_resamples={name: self._resampled(values, chance, cases) for name, chance in named.items()},
             bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
-            means=means,
-            deviations=deviations,
-            shares=shares,
-            findings=findings,
             fit=None if self.refits is None else self._refitted(self.refits, drawn_from, values, cases),
         )
+        return Part(totals, means, deviations, shares, findings)
 
     def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> FitSums:
         """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
@@ -218,28 +251,12 @@ class Job:
             self._known[key] = known
         return known
 
-    def _by_stratum(self, adder: Adder, batch: Batch) -> dict[tuple[str, str], Tally]:
+    def _by_stratum(self, adder: Adder, batch: Batch) -> dict[tuple[str, str], ExactTally]:
         return {
             (column, label): tally
             for column, names in self.strata.items()
             for label, tally in adder.by_label(np.array([names[name] for name in batch.case_names])).items()
         }
-
-
-def _summed(one: Outcome, other: Outcome) -> Outcome:
-    """Add up the sums of two batches; what is known about single cases is put together later."""
-    return Outcome(
-        one.tally + other.tally,
-        _by_key(one.strata, other.strata),
-        _by_key(one.categories, other.categories),
-        _by_key(one.category_resamples, other.category_resamples),
-        _by_key(one.bins, other.bins),
-        one.means,
-        one.deviations,
-        one.shares,
-        None,
-        None if one.fit is None or other.fit is None else one.fit + other.fit,
-    )
 
 
 def _by_key(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -330,7 +347,7 @@ class Values:
             np.broadcast_to(share, means.shape), others
         )
 
-    def arranged(self, of_orders: FloatArray, of_draws: FloatArray) -> FloatArray:
+    def arranged(self, of_orders: npt.NDArray[Item], of_draws: npt.NDArray[Item]) -> npt.NDArray[Item]:
         """Put numbers of order metrics (models, metrics, ...) and those of others into the order of all metrics."""
         both = np.concatenate([of_orders, of_draws], axis=1)
         return np.asarray(both[:, np.argsort(self.places)])
@@ -393,7 +410,7 @@ class Adder:
 
     def tallies(
         self, shares: FloatArray | None = None, *, groups: IntArray | None = None, n_groups: int = 1
-    ) -> list[Tally]:
+    ) -> list[ExactTally]:
         """Tally the cases of each group; ``shares`` (n_orders,) say how much each order counts."""
         shares = np.ones(len(self.table)) if shares is None else shares
         groups = np.zeros(len(self.weights), dtype=np.int64) if groups is None else groups
@@ -403,28 +420,53 @@ class Adder:
         others = self._other_tallies(shares, groups, n_groups)
         return [self._arranged(one, other) for one, other in zip(by_order, others, strict=True)]
 
-    def _arranged(self, by_order: Tally, others: Tally) -> Tally:
+    def _arranged(self, by_order: ExactTally, others: ExactTally) -> ExactTally:
         """Put the sums of order metrics and of other ones into the order of all metrics."""
-        weights = np.broadcast_to(by_order.weights, by_order.sums.shape)
-        return Tally(self.values.arranged(by_order.sums, others.sums), self.values.arranged(weights, others.weights))
+        shape = by_order.sums.high.shape
+        weights = by_order.weights.arranged(lambda part: np.broadcast_to(part, shape))
+        return ExactTally(self._joined(by_order.sums, others.sums), self._joined(weights, others.weights))
 
-    def by_label(self, labels: npt.NDArray[Any]) -> dict[Any, Tally]:
+    def _joined(self, one: Exact, other: Exact) -> Exact:
+        put = self.values.arranged
+        return Exact(put(one.high, other.high), put(one.low, other.low), put(one.beyond, other.beyond))
+
+    def by_label(self, labels: npt.NDArray[Any]) -> dict[Any, ExactTally]:
         """Tally the cases of each label (n_cases,) on their own."""
         known, groups = np.unique(labels, return_inverse=True)
         found = self.tallies(groups=groups.astype(np.int64), n_groups=len(known))
         return dict(zip(known.tolist(), found, strict=True))
 
-    def _order_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
-        from dissensus.kernels.tallies import tally_orders
+    def _order_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[ExactTally]:
+        """Weigh every order once, as whole units, and add these up draw by draw; the last column is the weight."""
+        from dissensus.kernels.tallies import add_orders
 
-        shape = (n_groups, *self.values.of_orders.shape[:2], self.of_draw.shape[1])
-        sums, weights = tally_orders(self.of_draw, self.table, shares, self.weights, groups, n_groups)
-        shaped = sums.transpose(0, 2, 1).reshape(shape)
-        return [Tally(*parts) for parts in zip(shaped, weights[:, None, None], strict=True)]
+        weights = np.repeat(self.weights, np.diff(self.values.drawn.orders.offsets)) * shares
+        worth = Exact.of(weights[:, None] * np.column_stack([self.table, np.ones(len(self.table))]))
+        room = (n_groups, self.of_draw.shape[1], worth.high.shape[1])
+        high, low = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
+        for part, units in ((high, worth.high), (low, worth.low)):
+            add_orders(self.of_draw, units, groups, part)
+        total = carried(high, low, self._beyond(worth.beyond, groups, room))
+        shape = (*self.values.of_orders.shape[:2], self.of_draw.shape[1])
+        return [
+            ExactTally(
+                total.arranged(lambda part, group=group: part[group, :, :-1].T.reshape(shape)),
+                total.arranged(lambda part, group=group: part[group, :, -1][None, None]),
+            )
+            for group in range(n_groups)
+        ]
 
-    def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[Tally]:
+    def _beyond(self, worth: FloatArray, groups: IntArray, shape: tuple[int, ...]) -> FloatArray:
+        """Add up what is too large for whole units, or infinite; there rarely is any."""
+        sums = np.zeros(shape)
+        if worth.any():
+            for case, group in enumerate(groups):
+                sums[group] += worth[self.of_draw[case]]
+        return sums
+
+    def _other_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[ExactTally]:
         values = self.values.of_draws
         full = np.broadcast_to(values, (*values.shape[:-1], self.n_draws))[..., :: self.step]
         weights = self.weights[:, None] * shares[self.of_draw]
         masks = [groups == group for group in range(n_groups)]
-        return [Tally.of(full[:, :, mask], weights[mask]) for mask in masks]
+        return [ExactTally.of(full[:, :, mask], weights[mask]) for mask in masks]

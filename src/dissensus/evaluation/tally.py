@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Resampled
@@ -52,17 +53,6 @@ class Tally(Sums):
         """
         return Tally(np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1])))
 
-    @staticmethod
-    def of(values: FloatArray, weights: FloatArray) -> Tally:
-        """Tally values (..., n_cases, n_draws) with weights (n_cases, n_draws); undefined values do not count."""
-        known = ~np.isnan(values)
-        if not known.all():
-            weights = np.where(known, weights, 0.0)
-            values = np.where(known, values, 0.0)
-        shape = (*values.shape[:-2], values.shape[-1])
-        totals = np.broadcast_to(np.einsum("...ij->...j", weights), shape)
-        return Tally(np.einsum("...ij->...j", weights * values), totals)
-
     @property
     def n_draws(self) -> int:
         """Number of draws that were tallied."""
@@ -72,6 +62,43 @@ class Tally(Sums):
     def means(self) -> FloatArray:
         """Mean over cases of every draw, shape (..., n_draws): its spread is the uncertainty of the annotations."""
         return _ratio(self.sums, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTally(Sums):
+    """Tally cases so that their order and their batches do not matter: what a :class:`Tally` is rounded from.
+
+    Attributes
+    ----------
+    sums, weights : (..., n_draws)
+        As in a tally.
+    """
+
+    sums: Exact
+    weights: Exact
+
+    @staticmethod
+    def zeros(*shape: int) -> ExactTally:
+        """Return the tally of no cases.
+
+        >>> ExactTally.zeros(2).rounded().means
+        array([nan, nan])
+        """
+        return ExactTally(Exact.zeros(*shape), Exact.zeros(*(1 for _ in shape[:-1]), shape[-1]))
+
+    @staticmethod
+    def of(values: FloatArray, weights: FloatArray) -> ExactTally:
+        """Tally values (..., n_cases, n_draws) with weights (n_cases, n_draws); undefined values do not count."""
+        known = ~np.isnan(values)
+        weights = np.broadcast_to(weights, values.shape)
+        if not known.all():
+            weights = np.where(known, weights, 0.0)
+            values = np.where(known, values, 0.0)
+        return ExactTally(Exact.of(weights * values).summed(-2), Exact.of(weights).summed(-2))
+
+    def rounded(self) -> Tally:
+        """Return the sums as numbers."""
+        return Tally(self.sums.rounded(), self.weights.rounded())
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,11 @@ from dissensus.datasets.dermatology import Dermatology
 from dissensus.datasets.printed_cases import CASES
 from dissensus.reproduction.cifar10h_experiment import cifar10h_section
 from dissensus.reproduction.dermatology_experiment import dermatology_section
-from dissensus.reproduction.models_experiment import METRICS, models_section, stand_ins
+from dissensus.reproduction.models_experiment import METRICS, models_section
 from dissensus.reproduction.printed_experiment import cases_found, printed_section
 from dissensus.reproduction.ratings_experiment import ava_section
 from dissensus.reproduction.rows import Printed, Row, Section, Settings
+from dissensus.reproduction.stand_ins import stand_ins
 from dissensus.reproduction.toy_experiment import EXAMPLES, RELIABILITIES, toy_section
 from shared_data import SHARED, needs_shared
 

@@ -36,6 +36,7 @@ RISE, HIGHER, MANY, APART = 0.05, 0.05, 0.1, 0.2
 RELEASED = "the release has 1947 cases, the paper's test set 1939; the eight cases are not told apart"
 FEW = "the paper says that every case has at least three annotators; the release has some with one or two"
 READING = "another reading of the category of a draw; it is not the one that gives the printed share"
+ABSTRACT = "condition, claim of the abstract"
 MOST = "the abstract sets no limit, and the answer depends on it: fewer than half of the cases are far below 1"
 WELL_BELOW = f"the paper says that they are well below 1; that is taken as below {FAR_BELOW}"
 SHOWN = "the paper shows it in a figure, without numbers"
@@ -77,11 +78,10 @@ def share_rows(conditions: Certainty, by_risk: Certainty, by_mass: Certainty, to
     """Count the cases that are not certain, by condition and by risk."""
     first = "risk category of the top-1 condition"
     return [
-        _share_row("share of cases", "condition", conditions, CERTAIN, told, Printed(0.59, SHARE)),
-        _share_row("share of cases", first, by_risk, CERTAIN, told, Printed(0.382, SHARE)),
-        _share_row("share of cases", "risk category with the most mass", by_mass, CERTAIN, told, None, READING),
+        _share_row("condition", conditions, CERTAIN, told, Printed(0.59, SHARE)),
+        _share_row(first, by_risk, CERTAIN, told, Printed(0.382, SHARE)),
+        _share_row("risk category with the most mass", by_mass, CERTAIN, told, None, READING),
         _share_row(
-            "share of cases",
             "condition",
             conditions,
             FAR_BELOW,
@@ -90,20 +90,18 @@ def share_rows(conditions: Certainty, by_risk: Certainty, by_mass: Certainty, to
             WELL_BELOW,
         ),
         *(
-            _share_row("most cases?", "condition", conditions, limit, told, AtLeast(0.5, "most data points"), MOST)
+            _share_row(ABSTRACT, conditions, limit, told, AtLeast(0.5, "most data points"), MOST)
             for limit in (CERTAIN, FAR_BELOW)
         ),
     ]
 
 
-def _share_row(
-    who: str, what: str, certainty: Certainty, limit: float, told: str, claim: Claim | None, reason: str = ""
-) -> Row:
+def _share_row(what: str, certainty: Certainty, limit: float, told: str, claim: Claim | None, reason: str = "") -> Row:
     def share(values: FloatArray) -> float:
         return float(is_uncertain(values, limit).mean())
 
     error = shaken_error(share, certainty.values, certainty.errors)
-    quantity = f"{who} with certainty below {limit} ({what})"
+    quantity = f"share of cases with certainty below {limit} ({what})"
     return Row(TITLE, quantity, share(certainty.values), error, told, claim, reason, form=".1%")
 
 
@@ -229,7 +227,7 @@ def risk_rows(conditions: Certainty, by_risk: Certainty, told: str) -> list[Row]
     uncertain = is_uncertain(conditions.values)
     is_higher = (by_risk.values > conditions.values)[uncertain]
     share = float(is_higher.mean()) if len(is_higher) else float("nan")
-    low = _share_row("share of cases", "risk", by_risk, FAR_BELOW, told, AtLeast(MANY, "low for many cases"), REMAINS)
+    low = _share_row("risk", by_risk, FAR_BELOW, told, AtLeast(MANY, "low for many cases"), REMAINS)
     increases, generally = clearly(HIGHER, error, "clearly increases"), AtLeast(GENERALLY, "generally higher")
     of_these = f"share of the cases with certainty below {CERTAIN} whose risk is more certain than their condition"
     return [

@@ -12,7 +12,7 @@ from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.case_charts import risk_ranges
 from dissensus.figures.certainty_charts import certainty_curves
-from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Bars, Chart, Line, Pane, Points, dodged
+from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Band, Bars, Chart, Line, Pane, Points, dodged
 from dissensus.figures.samples import counted, kept_places, quantile_curve
 from dissensus.reproduction.dermatology_experiment import TITLE
 from dissensus.reproduction.paper_figures import Frames, PaperFigure
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEVELS = ((0.0, "low"), (1.0, "medium"), (2.0, "high"))
 MEDIUM = "plackett-luce 3"
-MOST_SHOWN = 300
+MOST_SHOWN = 250
 """Cases drawn as points, evenly spaced over the order; more would hide each other."""
 
 BINS = 20
@@ -72,12 +72,14 @@ def _risk(frames: Frames) -> Chart:
         _sorted_line(cases["risk_certainty"].to_numpy(), "certainty of its risk", 1, dash=1),
     )
     ranges = risk_ranges(frames["dermatology_risks"], run=MEDIUM, levels=LEVELS)
-    marks = tuple(replace(mark, colour=theme.hue(2)) for mark in ranges.panels[0].marks)  # type: ignore[type-var]
+    marks = tuple(
+        replace(mark, colour=theme.hue(2)) for mark in ranges.panels[0].marks if isinstance(mark, Band | Line)
+    )
     expected = replace(ranges.panels[0], title="expected risk", marks=marks)
     caption = (
-        "Left: the certainty of the first condition and of its risk, each sorted by itself; three risks are more certain "
-        "than 419 conditions, and still uncertain for many cases. Right: the expected risk of every case, sorted, as mean "
-        "and as range over draws; many lie between two levels."
+        "Left: the certainty of the first condition and of its risk, each sorted by itself; three risks are more "
+        "certain than 419 conditions, and still uncertain for many cases. Right: the expected risk of every case, "
+        "sorted, as mean and as range over draws; many lie between two levels."
     )
     certain = Pane(lines, SHARE_OF_CASES, CERTAINTY, "risk and condition")
     return Chart("Certainty of risks, and expected risk", (certain, expected), caption, columns=2)
@@ -86,25 +88,28 @@ def _risk(frames: Frames) -> Chart:
 def _annotators(frames: Frames) -> Chart:
     """Figure D.13: how many annotators a case has, and how many conditions they name, for low and high risk."""
     cases = frames["dermatology_cases"]
-    panels = []
-    for place, risk in enumerate(("low", "high")):
-        rows = cases.filter(cases["risk"] == risk)
-        for column, words in (("annotators", "annotators per case"), ("conditions", "different conditions per case")):
-            panels.append(_counts_pane(rows[column].to_numpy(), int(cases[column].max() or 0), words, risk, place))  # type: ignore[arg-type]
+    panels = [
+        _counts_pane(cases, column, words, risk, place)
+        for place, risk in enumerate(("low", "high"))
+        for column, words in (("annotators", "annotators per case"), ("conditions", "different conditions per case"))
+    ]
+    top = 1.1 * max(float(bars.lengths.max()) for pane in panels for bars in pane.marks if isinstance(bars, Bars))
+    levelled = tuple(replace(pane, y=replace(pane.y, span=(0.0, top or 1.0))) for pane in panels)
     caption = (
-        "Risk is that of the first condition by inverse ranks. Cases of high risk have fewer annotators on average, who "
-        "name more different conditions all the same."
+        "Risk is that of the first condition by inverse ranks. Cases of high risk have fewer annotators on average, "
+        "who name more different conditions all the same."
     )
-    return Chart("Annotators and their conditions, by risk", tuple(panels), caption, columns=4, height=240, width=2.6)
+    return Chart("Annotators and their conditions, by risk", levelled, caption, columns=4, height=240, width=2.6)
 
 
-def _counts_pane(counts: FloatArray, most: int, words: str, risk: str, place: int) -> Pane:
-    numbers = np.arange(1.0, most + 1)
-    shares = np.array([float(np.mean(counts == number)) for number in numbers]) if len(counts) else np.zeros(most)
+def _counts_pane(cases: pl.DataFrame, column: str, words: str, risk: str, place: int) -> Pane:
+    counts = cases.filter(cases["risk"] == risk)[column].to_numpy()
+    numbers = np.arange(1.0, cases[column].to_numpy().max(initial=1) + 1)
+    shares = np.array([(counts == number).sum() / max(len(counts), 1) for number in numbers])
     mean = f", mean {counts.mean():.2f}" if len(counts) else ""
     bars = Bars(numbers, shares, 0.85, f"{risk} risk", theme.hue(place), pattern=place)
-    axis = Axis(words, (0.4, most + 0.6), form=",.0f")
-    return Pane((bars,), axis, Axis("share of cases", (0.0, 0.62), form=".1%"), f"{risk} risk{mean}")
+    axis = Axis(words, (0.4, len(numbers) + 0.6), form=",.0f")
+    return Pane((bars,), axis, Axis("share of cases", form=".1%"), f"{risk} risk{mean}")
 
 
 def _agreement(frames: Frames) -> Chart:
@@ -121,8 +126,8 @@ def _agreement(frames: Frames) -> Chart:
         title = f"correlation {np.corrcoef(certainty, agreement)[0, 1]:.2f}, {len(known)} cases"
     marks.append(_sorted_line(certainty, "certainty, PL", 0))
     caption = (
-        "Agreement: leave one annotator out, and ask how often the first condition of the others is among those of the one "
-        "left out. Grey: the agreement that the certainty of a case leads to expect, by least squares. Where "
+        "Agreement: leave one annotator out, and ask how often the first condition of the others is among those of the "
+        "one left out. Grey: the agreement that the certainty of a case leads to expect, by least squares. Where "
         "annotators disagree, certainty is low."
     )
     pane = Pane(tuple(marks), SHARE_OF_CASES, Axis("certainty or agreement", (-0.02, 1.03)), title)
@@ -132,10 +137,21 @@ def _agreement(frames: Frames) -> Chart:
 def _reliabilities(frames: Frames) -> Chart:
     """Figure E.15: the certainty of every case across reliabilities, under PL and PrIRN."""
     chart = certainty_curves(frames["certainty_by_reliability"], top=1)
-    panels = tuple(replace(pane, title=SHORT[pane.title]) for pane in chart.panels)
+    panels = tuple(
+        replace(
+            pane,
+            title=SHORT[pane.title],
+            marks=tuple(
+                replace(mark, name=mark.name.replace(pane.title, SHORT[pane.title]))
+                for mark in pane.marks
+                if isinstance(mark, Line)
+            ),
+        )
+        for pane in chart.panels
+    )
     caption = (
-        "The certainty of the first condition, each curve sorted by itself. Higher reliability lifts the whole curve, but "
-        "at its left end hardly: there annotators name different conditions however far they are trusted."
+        "The certainty of the first condition, each curve sorted by itself. Higher reliability lifts the curves, but "
+        "their left ends stay low: some cases are ambiguous however far their annotators are trusted."
     )
     return replace(chart, title="Certainty across reliabilities", panels=panels, caption=caption)
 

@@ -43,8 +43,8 @@ HIGHER = f"generally is taken as at least {GENERALLY} of all models, set accurac
 VARIATION = f"significantly is taken as at most {LESS} of the standard deviation over draws of any of the others"
 LOWER = f"generally is taken as at least {GENERALLY} of models and metrics"
 MADE = (
-    "it proves nothing: the stand-ins are made from draws of PrIRN of the very annotations, and what they are made from "
-    "judges them kindly; the next row has stand-ins from draws of PL"
+    "it proves nothing: the stand-ins are made from draws of PrIRN of the very annotations, and what they are made "
+    "from judges them kindly; the next row has stand-ins from draws of PL"
 )
 RANGE = "the paper gives an upper bound over models; 4.5 % still rounds to 4 %, and more draws would widen it"
 QUARTER = f"the paper says that they are well below 1; that is taken as below {FAR_BELOW}"

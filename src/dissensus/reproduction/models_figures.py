@@ -24,6 +24,7 @@ TITLES = {TOP3: "top-3 accuracy", SET2: "top-2 set accuracy", SET3: "top-3 set a
 GREYS = ("#222222", "#777777", "#AAAAAA")
 TOPS = (1, 2, 3)
 BINS = 40
+MOST_TICKS = 5
 
 
 def _main(frames: Frames) -> Chart:
@@ -36,15 +37,17 @@ def _main(frames: Frames) -> Chart:
         axis = _reliability_axis(known, POINT_NAMES[SHORT[aggregation]], is_last=row == 1)
         side = SHORT[aggregation]
         tops = _certainty_marks(means.filter(means["aggregation"] == aggregation), frames["certainty_of_points"])
-        panels.append(Pane(tops, axis, Axis(side, (0.3, 1.0)), "" if row else "mean certainty"))
+        panels.append(Pane(tops, axis, _round_axis(side, (0.3, 1.0)), "" if row else "mean certainty"))
         for metric in FIGURE:
             mine = table.filter((table["aggregation"] == aggregation) & (table["metric"] == metric))
-            panels.append(Pane(_metric_marks(mine), axis, Axis(side, spans[metric]), "" if row else TITLES[metric]))
+            panels.append(
+                Pane(_metric_marks(mine), axis, _round_axis(side, spans[metric]), "" if row else TITLES[metric])
+            )
     caption = (
-        "Mean certainty of the first one to three conditions, and four metrics of four models, across reliabilities: PL "
-        "above, PrIRN below. Lines: mean over cases and draws. Bands: one standard deviation, over draws, of the metric "
-        "averaged over cases. Crosses: against the point estimate (ML for PL, IRN for PrIRN). Every column has one "
-        "range. Lower reliability lowers every metric; sets are far harder than single conditions."
+        "Mean certainty of the first one to three conditions, and four metrics of four models, across reliabilities: "
+        "PL above, PrIRN below. Lines: mean over cases and draws. Bands: one standard deviation, over draws, of the "
+        "metric averaged over cases. Crosses: against the point estimate (ML for PL, IRN for PrIRN). Every column has "
+        "one range. Lower reliability lowers every metric; sets are far harder than single conditions."
     )
     return Chart("Certainty and metrics across reliabilities", tuple(panels), caption, columns=5, height=260, width=2.2)
 
@@ -52,6 +55,16 @@ def _main(frames: Frames) -> Chart:
 def _span(rows: pl.DataFrame) -> tuple[float, float] | None:
     mean, sd = (rows[name].to_numpy() for name in ("mean", "sd"))
     return joint_span(mean - sd, mean + sd, rows["point_estimate"].cast(float).fill_null(np.nan).to_numpy())
+
+
+def _round_axis(title: str, span: tuple[float, float] | None) -> Axis:
+    """Return an axis with three to six round numbers."""
+    if span is None:
+        return Axis(title)
+    steps = [step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if (span[1] - span[0]) / step <= MOST_TICKS]
+    step = steps[0] if steps else 0.5
+    places = np.arange(np.ceil(span[0] / step - 1e-9), np.floor(span[1] / step + 1e-9) + 1) * step
+    return Axis(title, span, tuple((float(place), f"{place:.2f}") for place in places))
 
 
 def _reliability_axis(known: list[float], point: str, *, is_last: bool) -> Axis:
@@ -92,8 +105,8 @@ def _per_case(frames: Frames) -> Chart:
     caption = (
         "Medium reliability. Left: the certainty of every case under PL, sorted, and under PrIRN for the same cases: "
         "alike on the whole, but not on every case. Middle: the adjusted top-3 accuracy of one model for every case, "
-        "and the certainty, each sorted by itself; a case between 0 and 1 has first conditions that the model names and "
-        "others that it does not. Right: top-3 accuracy averaged over cases, in every draw."
+        "and the certainty, each sorted by itself; a case between 0 and 1 has first conditions that the model names "
+        "and others that it does not. Right: top-3 accuracy averaged over cases, in every draw."
     )
     return Chart("Cases and draws at medium reliability", panels, caption, columns=3)
 
@@ -119,11 +132,11 @@ def _draws_pane(draws: pl.DataFrame) -> Pane:
     bars = []
     for place, ((model,), rows) in enumerate(draws.group_by("model", maintain_order=True)):
         shares: FloatArray = counted(rows["mean"].to_numpy(), edges)
-        bars.append(Bars(middle, shares, width, f"draws, {model}", theme.hue(place), pattern=place, opacity=0.7))
+        bars.append(Bars(middle, shares, width, f"draws, {model}", theme.hue(place), opacity=0.6))
     return Pane(tuple(bars), Axis("top-3 accuracy"), Axis("share of draws", form=".1%"), "top-3 accuracy over draws")
 
 
 FIGURES = (
-    PaperFigure("main", "6", TITLE, ("models", "certainty_by_reliability", "certainty_of_points"), _main),
+    PaperFigure("main_figure", "6", TITLE, ("models", "certainty_by_reliability", "certainty_of_points"), _main),
     PaperFigure("cases_and_draws", "7", TITLE, ("dermatology_cases", "models_cases", "models_draws"), _per_case),
 )

@@ -287,5 +287,5 @@ def _less(one: Cell, other: Cell, where: str) -> Finding:
 
 
 def _ratio(one: float, other: float) -> float:
-    """Divide, and tell nothing where there is nothing to divide by."""
-    return one / other if other > 0 else float("nan")
+    """Divide; beside what does not vary at all, nothing varies less."""
+    return one / other if other > 0 else float("inf")

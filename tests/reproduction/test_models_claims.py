@@ -43,6 +43,7 @@ def table() -> pl.DataFrame:
             "max": mean + 0.02,
             "mc_error": 0.0002,
             "difference": 0.03,
+            "point_estimate": mean + 0.03,
         }
         for aggregation, gammas in ((RACE, (1.0, 3.0, 10.0)), (INVERSE, (10.0, 30.0, 100.0)))
         for place, gamma in enumerate(gammas)
@@ -124,6 +125,61 @@ def test_the_model_that_a_claim_hangs_on_is_named() -> None:
     assert row.ours == pytest.approx(0.055)
 
 
+# The main figure -------------------------------------------------------------------------------------------
+
+
+def sweep() -> pl.DataFrame:
+    """Make certainties of two cases, rising with reliability and falling with the places."""
+    rows = [
+        (aggregation, gamma, top, certainty, 0.01)
+        for aggregation, gammas in ((RACE, (1.0, 3.0, 10.0)), (INVERSE, (10.0, 30.0, 100.0)))
+        for place, gamma in enumerate(gammas)
+        for top in (1, 2, 3)
+        for certainty in (0.5 + 0.1 * place - 0.1 * top, 0.7 + 0.1 * place - 0.1 * top)
+    ]
+    return pl.DataFrame(rows, schema=["aggregation", "reliability", "top", "certainty", "error"], orient="row")
+
+
+@pytest.fixture
+def main_figure() -> Chart:
+    points = [(name, top, 0.9) for name in (RACE, INVERSE) for top in (1, 2, 3)]
+    frames = {
+        "models": table(),
+        "certainty_by_reliability": sweep(),
+        "certainty_of_points": pl.DataFrame(points, schema=["aggregation", "top", "mean"], orient="row"),
+    }
+    return FIGURES[0].draw(frames)
+
+
+def test_the_main_figure_has_ten_panels_and_one_range_per_column(main_figure: Chart) -> None:
+    assert (len(main_figure.panels), main_figure.columns) == (10, 5)
+    above, below = main_figure.panels[:5], main_figure.panels[5:]
+    assert [pane.y.span for pane in above] == [pane.y.span for pane in below]
+    assert {pane.y.title for pane in above} == {"PL"}
+    assert {pane.y.title for pane in below} == {"PrIRN"}
+    assert len(main_figure.names()) == 3 + 2
+
+
+def test_bands_are_one_standard_deviation_over_draws(main_figure: Chart) -> None:
+    for pane, metric in zip(main_figure.panels[1:5], FIGURE, strict=True):
+        band = next(mark for mark in pane.marks if isinstance(mark, Band))
+        line = next(mark for mark in pane.marks if isinstance(mark, Line))
+        cross = next(mark for mark in pane.marks if isinstance(mark, Points))
+        assert line.y == pytest.approx(MEANS[metric] + np.array([0.0, 0.01, 0.02]))
+        assert band.low == pytest.approx(line.y - SDS[metric])
+        assert band.high == pytest.approx(line.y + SDS[metric])
+        assert cross.y == pytest.approx([MEANS[metric] + 0.03])
+        assert cross.x > line.x.max()
+
+
+def test_the_first_column_is_the_mean_certainty(main_figure: Chart) -> None:
+    for pane in (main_figure.panels[0], main_figure.panels[5]):
+        lines = [mark for mark in pane.marks if isinstance(mark, Line)]
+        assert len(lines) == 3
+        for top, line in enumerate(lines, start=1):
+            assert line.y == pytest.approx(np.array([0.6, 0.7, 0.8]) - 0.1 * top)
+
+
 # Stand-ins -------------------------------------------------------------------------------------------------
 
 
@@ -164,43 +220,6 @@ def test_what_stand_ins_say_of_inverse_ranks_follows_from_their_making(sections:
 def charts(sections: tuple[Section, Section]) -> dict[str, Chart]:
     frames = {**sections[0].frames, **sections[1].frames}
     return {figure.number: figure.draw(frames) for figure in FIGURES}
-
-
-@needs_shared
-def test_the_main_figure_has_ten_panels_and_one_range_per_column(charts: dict[str, Chart]) -> None:
-    chart = charts["6"]
-    assert (len(chart.panels), chart.columns) == (10, 5)
-    above, below = chart.panels[:5], chart.panels[5:]
-    assert [pane.y.span for pane in above] == [pane.y.span for pane in below]
-    assert {pane.y.title for pane in above} == {"PL"}
-    assert {pane.y.title for pane in below} == {"PrIRN"}
-    assert len(chart.names()) == 7
-
-
-@needs_shared
-def test_bands_are_one_standard_deviation_over_draws(
-    charts: dict[str, Chart], sections: tuple[Section, Section]
-) -> None:
-    results = sections[1].frames["models"]
-    for pane, metric in zip(charts["6"].panels[1:5], FIGURE, strict=True):
-        rows = results.filter(aggregation=RACE, metric=metric, model="stand-in A").sort("reliability")
-        band = next(mark for mark in pane.marks if isinstance(mark, Band))
-        line = next(mark for mark in pane.marks if isinstance(mark, Line))
-        cross = next(mark for mark in pane.marks if isinstance(mark, Points))
-        assert line.y == pytest.approx(rows["mean"].to_numpy())
-        assert (band.high - band.low) / 2 == pytest.approx(rows["sd"].to_numpy())
-        assert cross.y == pytest.approx(rows["point_estimate"][0])
-        assert cross.x > line.x.max()
-
-
-@needs_shared
-def test_the_mean_certainty_is_that_of_the_sweep(charts: dict[str, Chart], sections: tuple[Section, Section]) -> None:
-    sweep = sections[0].frames["certainty_by_reliability"]
-    lines = [mark for mark in charts["6"].panels[5].marks if isinstance(mark, Line)]
-    for top, line in enumerate(lines, start=1):
-        mine = sweep.filter(aggregation=INVERSE, top=top)
-        known = [mine.filter(reliability=gamma)["certainty"].mean() for gamma in (10.0, 20.0, 30.0, 50.0, 100.0)]
-        assert line.y == pytest.approx(known)
 
 
 @needs_shared

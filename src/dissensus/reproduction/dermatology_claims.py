@@ -43,7 +43,8 @@ SHOWN = "the paper shows it in a figure, without numbers"
 TIES = "both tie rules of inverse ranks are within the tolerance here"
 EACH = "the tie rule that gives the paper's printed cases"
 SHARED = (
-    "the tie rule of the paper's equation; its printed numbers come from giving each tied condition the full weight"
+    "this is with the tie rule of the paper's equation; its printed numbers come from giving each tied condition the "
+    "full weight"
 )
 INDIVIDUAL = f"a largest difference of less than {APART} would not be significant on any case"
 SORTED = "the paper reads it off curves that are each sorted by themselves; case by case, most certainties still rise"
@@ -124,7 +125,7 @@ def correlation_rows(race: Certainty, inverses: Mapping[str, Certainty], setting
     apart = np.abs(race.values - inverse.values)
     place = int(apart.argmax())
     error = float(np.hypot(race.errors[place], inverse.errors[place]))
-    claim = clearly(APART, error, "significant difference on individual examples")
+    claim = clearly(APART, error, "a significant difference")
     quantity = f"largest difference of certainty on one case, PL and PrIRN (case {race.case_names[place]})"
     return [*rows, Row(TITLE, quantity, float(apart[place]), error, _both("each", settings), claim, INDIVIDUAL)]
 
@@ -214,7 +215,11 @@ def annotator_rows(cases: pl.DataFrame) -> list[Row]:
             gap = float(numbers["high"].mean() - numbers["low"].mean())
             error = float(np.sqrt(sum(values.var() / len(values) for values in numbers.values())))
             more = column == "conditions"
-            claim = AtLeast(2 * error, "clearly more unique conditions") if more else AtMost(0.0, "less annotators")
+            claim = (
+                AtLeast(2 * error, "clearly yielding more unique conditions")
+                if more
+                else AtMost(0.0, "less annotators")
+            )
             reason = CLEARLY if more else FEWER
             rows.append(Row(TITLE, f"{what} per case, high less low risk", gap, None, told, claim, reason))
     return rows

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 TITLES = {TOP3: "top-3 accuracy", SET2: "top-2 set accuracy", SET3: "top-3 set accuracy", OVERLAP: "average overlap"}
-GREYS = ("#222222", "#777777", "#AAAAAA")
 TOPS = (1, 2, 3)
 BINS = 40
 MOST_TICKS = 5
@@ -78,9 +77,9 @@ def _certainty_marks(means: pl.DataFrame, points: pl.DataFrame) -> tuple[Mark, .
     aggregation = means["aggregation"][0]
     for place, top in enumerate(TOPS):
         y = means.filter(means["top"] == top).sort("reliability")["mean"].to_numpy()
-        marks.append(Line(np.arange(float(len(y))), y, f"certainty of the top {top}", GREYS[place], place))
+        marks.append(Line(np.arange(float(len(y))), y, f"certainty of the top {top}", dash=place))
         point = points.filter((points["aggregation"] == aggregation) & (points["top"] == top))["mean"].to_numpy()
-        marks.append(Points(np.full(len(point), float(len(y))), point, "", GREYS[place], symbol=-1, size=8))
+        marks.append(Points(np.full(len(point), float(len(y))), point, "", symbol=-1, size=8))
     return tuple(marks)
 
 

@@ -126,7 +126,7 @@ def limits(values: FloatArray, population: Population, seed: int, *, low: float,
     (resamples,) = weights.resamples(values, ones, n_resamples=RESAMPLES)
     tally = Tally(values.sum(axis=-1, keepdims=True), np.full((1, 1, 1), float(len(groups))))
     found = spread(
-        resamples.resampled(tally, design_effects(values, ones, groups)),
+        resamples.rounded().resampled(tally, design_effects(values, ones, groups)),
         np.full(shape, low),
         np.ones(shape),
         ends=end_weights(seed, RESAMPLES),

@@ -79,6 +79,9 @@ class Exact(Value):
             total = total + self.arranged(partial(_sum_of, some=some, axis=axis))
         return total
 
+    def __getitem__(self, places: Any) -> Exact:
+        return Exact(self.high[places], self.low[places], self.beyond[places])
+
     def arranged(self, change: Callable[..., Any]) -> Exact:
         """Change the shape of all parts alike, or sum over some of their axes."""
         return carried(*(np.asarray(change(part)) for part in (self.high, self.low, self.beyond)))

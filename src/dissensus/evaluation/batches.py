@@ -18,8 +18,8 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
-from dissensus.evaluation.refits import REFIT_DRAWS, FitSums, Refits, draw_weights, reweighted_means
-from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
+from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, FitSums, Refits, draw_weights, reweighted_means
+from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally, Resamples, Tally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -88,9 +88,9 @@ class Totals:
     tally: ExactTally
     strata: Mapping[tuple[str, str], ExactTally]
     categories: Mapping[str, ExactTally]
-    category_resamples: Mapping[str, Resamples]
+    category_resamples: Mapping[str, ExactResamples]
     bins: Mapping[int, ExactTally]
-    fit: FitSums | None
+    fit: ExactFit | None
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -191,13 +191,13 @@ class Job:
             total.tally.rounded(),
             {key: total.strata.get(key, nothing).rounded() for key in self.labels},
             {name: tally.rounded() for name, tally in total.categories.items()},
-            {name: resamples.rounded() for name, resamples in total.category_resamples.items()},
+            {name: one.rounded().in_single_precision() for name, one in total.category_resamples.items()},
             {number: total.bins.get(number, nothing).rounded() for number in bins},
             np.concatenate([part.means for part in parts], axis=-1),
             np.concatenate([part.deviations for part in parts], axis=-1),
             np.concatenate(shares, axis=-1),
             Findings.concatenate(findings) if findings else None,
-            total.fit,
+            None if total.fit is None else total.fit.rounded(),
         )
 
     def batch(self, batch: Batch) -> Part:
@@ -222,18 +222,21 @@ class Job:
         )
         return Part(totals, means, deviations, shares, findings)
 
-    def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> FitSums:
+    def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> ExactFit:
         """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
         shifts, step = refits.shifts(batch.case_names), -(-batch.n_draws // REFIT_DRAWS)
         bootstrap = self.weights.bootstrap(cases, len(shifts)) * self.weights.weights[cases][:, None]
-        sums = np.zeros((3, len(shifts), len(self.models), len(self.metrics)))
+        found = np.empty((batch.n_cases, 3, len(shifts), len(self.models), len(self.metrics)))
         for case, (start, stop) in enumerate(pairwise(batch.columns)):
             weights = draw_weights(batch, case, shifts[:, start:stop], step)
             still, moved, is_known = reweighted_means(values.of_case(case)[..., ::step], weights)
-            sums += bootstrap[case][:, None, None] * np.stack([np.broadcast_to(still, moved.shape), moved, is_known])
-        return FitSums(*sums)
+            found[case] = bootstrap[case][:, None, None] * np.stack(
+                [np.broadcast_to(still, moved.shape), moved, is_known]
+            )
+        sums = Exact.of(found).summed(0)
+        return ExactFit(sums[0], sums[1], sums[2])
 
-    def _resampled(self, values: Values, chance: FloatArray, cases: IntArray) -> Resamples:
+    def _resampled(self, values: Values, chance: FloatArray, cases: IntArray) -> ExactResamples:
         """Resample the cases, each as far as its draws count."""
         means, shares = values.counted(chance)
         return self.weights.resamples(means, shares, n_resamples=GROUP_RESAMPLES, cases=cases)[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from dissensus.aggregation.case_prior import REFITS, CasePrior
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.exact import Exact
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.tally import CaseWeights, Sums
@@ -53,6 +54,19 @@ class FitSums(Sums):
         """Compare the variances of resampled means with and without refits."""
         gained = moved.var(axis=0, ddof=1) - still.var(axis=0, ddof=1)
         return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFit(Sums):
+    """Sum so that the order of cases does not matter: what :class:`FitSums` are rounded from."""
+
+    still: Exact
+    moved: Exact
+    weights: Exact
+
+    def rounded(self) -> FitSums:
+        """Return the sums as numbers."""
+        return FitSums(self.still.rounded(), self.moved.rounded(), self.weights.rounded())
 
 
 @dataclass(frozen=True, eq=False)

@@ -630,7 +630,8 @@ class Evaluation(Value):
 
     def _resamples(self, place: int, n_resamples: int, **grouped: Any) -> list[Resamples]:
         one = self.estimates[place]
-        return self.case_weights.resamples(one.means, one.shares, n_resamples=n_resamples, **grouped)
+        found = self.case_weights.resamples(one.means, one.shares, n_resamples=n_resamples, **grouped)
+        return [resamples.rounded() for resamples in found]
 
     def _spreads_by_label(
         self, run: int, labels: Sequence[Any], known: Sequence[Any], tallies: Sequence[Tally]

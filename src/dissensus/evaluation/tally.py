@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Self
 
@@ -18,6 +18,9 @@ from dissensus.study.panel import Panel
 
 CASES_AT_ONCE = 1024
 """How many cases are resampled at a time."""
+
+MOST_RESAMPLED = 512.0
+"""Larger means of cases are not rounded before they are summed over resamples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class Resamples(Sums):
     weights: FloatArray
     squares: FloatArray
 
-    def rounded(self) -> Resamples:
+    def in_single_precision(self) -> Resamples:
         """Round to single precision: intervals need no more, and files are half as large."""
         return Resamples(
             *(part.astype(np.float32).astype(np.float64) for part in (self.sums, self.weights, self.squares))
@@ -151,6 +154,19 @@ class Resamples(Sums):
             designs * _ratio(self.squares, totals)[..., 0],
             gaps[..., again],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ExactResamples(Sums):
+    """Sum over resamples so that the order of cases does not matter: what :class:`Resamples` are rounded from."""
+
+    sums: Exact
+    weights: Exact
+    squares: Exact
+
+    def rounded(self) -> Resamples:
+        """Return the sums as numbers."""
+        return Resamples(self.sums.rounded(), self.weights.rounded(), self.squares.rounded())
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +212,7 @@ class CaseWeights:
         cases: IntArray | None = None,
         groups: IntArray | None = None,
         n_groups: int = 1,
-    ) -> list[Resamples]:
+    ) -> list[ExactResamples]:
         """Sum the means of cases over resamples of the cases, separately for groups of cases.
 
         Parameters
@@ -212,21 +228,26 @@ class CaseWeights:
         groups : (n_cases,)
             Group of each case, from 0 to ``n_groups - 1``.
         """
-        from dissensus.kernels.tallies import add_resampled
-
         everyone = np.arange(len(self.weights), dtype=np.int64) if cases is None else cases
         own = np.zeros(len(everyone), dtype=np.int64) if groups is None else groups
         masses = shares * self.weights[everyone]
         products = np.multiply(masses, means, out=np.zeros_like(means), where=np.broadcast_to(masses > 0, means.shape))
         parts = _columns(products), _columns(masses)
-        totals = [np.zeros((n_groups, n_resamples, part.shape[1])) for part in parts]
+        totals = [Exact.zeros(n_groups, n_resamples, part.shape[1]) for part in parts]
         for chunk in _chunks(len(everyone)):
             bootstrap = self.bootstrap(everyone[chunk], n_resamples)
-            for part, total in zip(parts, totals, strict=True):
-                add_resampled(part[chunk], bootstrap, np.ascontiguousarray(own[chunk]), total)
-        squares = [np.square(masses[..., own == group]).sum(axis=-1, keepdims=True) for group in range(n_groups)]
+            for place, part in enumerate(parts):
+                totals[place] = totals[place] + resampled_sums(part[chunk], bootstrap, own[chunk], n_groups)
+        squares = Exact.of(np.square(masses))
         shaped = [_shaped(total, part) for total, part in zip(totals, (products, masses), strict=True)]
-        return [Resamples(*sums) for sums in zip(*shaped, squares, strict=True)]
+        return [
+            ExactResamples(
+                shaped[0][group],
+                shaped[1][group],
+                squares[..., own == group].summed(-1)[..., None],
+            )
+            for group in range(n_groups)
+        ]
 
     def bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
         """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
@@ -240,9 +261,28 @@ def _columns(values: FloatArray) -> FloatArray:
     return np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
 
 
-def _shaped(total: FloatArray, like: FloatArray) -> FloatArray:
+def _shaped(total: Exact, like: FloatArray) -> Exact:
     """Lay (n_groups, n_resamples, models * metrics) out as (n_groups, models, metrics, n_resamples)."""
-    return total.transpose(0, 2, 1).reshape(len(total), *like.shape[:-1], total.shape[1])
+    return total.arranged(lambda part: part.transpose(0, 2, 1).reshape(len(part), *like.shape[:-1], part.shape[1]))
+
+
+def resampled_sums(values: FloatArray, bootstrap: FloatArray, groups: IntArray, n_groups: int) -> Exact:
+    """Sum values (n_cases, n_columns) of at most a thousand cases times their bootstrap weights (n_cases, n_resamples).
+
+    The result has the shape (n_groups, n_resamples, n_columns). Products are rounded to multiples of 2^-34, whose sums
+    are exact; values too large for that are added as they are.
+    """
+    from dissensus.kernels.tallies import add_resampled
+
+    fits = np.abs(values) < MOST_RESAMPLED
+    sums = np.zeros((n_groups, bootstrap.shape[1], values.shape[1]))
+    add_resampled(np.where(fits, values, 0.0), bootstrap, np.ascontiguousarray(groups), sums)
+    found = Exact.of(sums)
+    if fits.all():
+        return found
+    large = np.where(fits, 0.0, values)
+    beyond = np.stack([bootstrap[groups == group].T @ large[groups == group] for group in range(n_groups)])
+    return replace(found, beyond=found.beyond + beyond)
 
 
 def _chunks(n_cases: int) -> Iterator[slice]:

@@ -79,7 +79,7 @@ def _check_alike(setting: str, one: object, other: object) -> None:
 
 
 def _rounded(resamples: Mapping[str, tuple[Resamples, ...]]) -> dict[str, tuple[Resamples, ...]]:
-    return {name: tuple(one.rounded() for one in of_runs) for name, of_runs in resamples.items()}
+    return {name: tuple(one.in_single_precision() for one in of_runs) for name, of_runs in resamples.items()}
 
 
 def _joined_shares(one: Evaluation, other: Evaluation) -> FloatArray:

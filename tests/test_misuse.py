@@ -191,8 +191,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
         | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
         | {"advance": None},
-        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
-        | {"advance": None},
+        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "rank": None}
+        | {"unranked": "identify", "advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
         "diagnose": {"study": said},
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
@@ -211,6 +211,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
+        "rank_certainty": {"plausibilities": drawn, "rank": 2, "unranked": "identify", "categories": None}
+        | {"advance": None},
+        "rank_shares": {"plausibilities": drawn, "rank": 2, "categories": None, "advance": None},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},

@@ -175,7 +175,8 @@ def test_no_cases_have_no_certainty() -> None:
 
 
 def test_progress_is_told() -> None:
-    draws, done = PlackettLuce().sample(simulate_study(n_cases=9).annotations, draws=20), []
+    done: list[int] = []
+    draws = PlackettLuce().sample(simulate_study(n_cases=9).annotations, draws=20)
     rank_certainty(draws, rank=2, advance=done.append)
     rank_shares(draws, rank=2, advance=done.append)
     assert sum(done) == 2 * draws.n_cases

@@ -60,7 +60,7 @@ class PlausibilityRegions:
     def guarantee(self) -> float:
         """The probability that is proven: the coverage with one draw per case, otherwise 1 - 2 (1 - coverage)."""
         missed = 1 - Fraction(str(self.coverage))
-        return float(1 - missed) if self.n_draws == 1 else float(max(0, 1 - 2 * missed))
+        return float(1 - missed) if self.n_draws == 1 else float(max(Fraction(0), 1 - 2 * missed))
 
     def contains(
         self,

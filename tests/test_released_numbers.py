@@ -84,7 +84,7 @@ def test_a_draw_without_any_mass_is_no_distribution() -> None:
     with pytest.raises(DissensusError, match="must sum to one"):
         Plausibilities.from_draws([[[0.0, 0.0, 0.0, 0.0]]])
     drawn = Plausibilities.from_draws(normalised([[[1, 5, 3, 1]], [[0, 0, 0, 1]]]))
-    np.testing.assert_allclose(drawn.dense()[:, 0], [[0.1, 0.5, 0.3, 0.1], [0, 0, 0, 1]])
+    np.testing.assert_allclose(drawn.dense()[:, 0], [[0.1, 0.5, 0.3, 0.1], [0.0, 0.0, 0.0, 1.0]])
 
 
 def test_bootstrapped_panels_give_as_many_draws_as_trials() -> None:
@@ -150,13 +150,14 @@ def test_an_overlap_over_no_places_is_refused() -> None:
 
 def test_the_matrix_of_a_partial_ranking() -> None:
     half, third = 1 / 2, 1 / 3
-    expected = [
-        [0, 0, half, 0, half, 0, 0, 0],
-        [0, 0, half, 0, half, 0, 0, 0],
-        [1, 0, 0, 0, 0, 0, 0, 0],
-        *[[0, third, 0, third, 0, third, 0, 0]] * 3,
-        *[[0, 0, 0, 0, 0, 0, half, half]] * 2,
-    ]
+    expected = np.array(
+        [
+            *[[0, 0, half, 0, half, 0, 0, 0]] * 2,
+            [1, 0, 0, 0, 0, 0, 0, 0],
+            *[[0, third, 0, third, 0, third, 0, 0]] * 3,
+            *[[0, 0, 0, 0, 0, 0, half, half]] * 2,
+        ]
+    )
     blocks = ranking([4, 2, 0, 1, 3, 5, 7, 6], [0, 0, 1, 2, 2, 2, -1, -1])
     np.testing.assert_allclose(naive_agreement.soft_permutation(blocks, 8), expected)
 
@@ -281,7 +282,7 @@ def test_coverage_of_a_distribution_and_sizes_of_sets() -> None:
 
 
 def test_accuracy_of_the_first_four_against_a_distribution() -> None:
-    logits = [[5, 4, 3, 2, 1], [0, 0.5, 0.1, 0.3, 0.2], [1, -2, -0.1, -1, -3], [0.5, 0.9, -0.1, -1, 0]]
+    logits = np.array([[5, 4, 3, 2, 1], [0, 0.5, 0.1, 0.3, 0.2], [1, -2, -0.1, -1, -3], [0.5, 0.9, -0.1, -1, 0]])
     found = against_distribution(ExpectedAccuracy(4), Predictions.from_scores(logits))
     np.testing.assert_allclose(found * 1.05, [0.75, 0.95, 0.75, 0.65])
 
@@ -367,8 +368,9 @@ def test_regions_on_a_grid(threshold: float, expected: list[set[tuple[float, ...
 )
 def test_regions_become_sets_of_first_conditions(top: int, expected: list[list[str]]) -> None:
     """The scores put the first two draws, the second, and the last two into the regions."""
-    draws = [[1, 0, 0], [0, 0.2, 0.8], [0.2, 0.7, 0.1]]
-    drawn, model = Plausibilities.from_draws([draws] * 3), Predictions.from_scores([[1, 0, 1], [0, 0, 1], [0, 1, 0.6]])
+    draws = np.array([[1, 0, 0], [0, 0.2, 0.8], [0.2, 0.7, 0.1]])
+    drawn = Plausibilities.from_draws(np.tile(draws, (3, 1, 1)))
+    model = Predictions.from_scores(np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0.6]]))
     regions = PlausibilityRegions(0.5, 0.9, 10, 1)
     np.testing.assert_allclose(regions.contains(drawn, model), [2 / 3, 1 / 3, 2 / 3])
     assert [sorted(case[0]) for case in regions.top_sets(drawn, model, top=top).to_lists()] == expected

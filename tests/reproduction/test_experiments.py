@@ -63,7 +63,7 @@ def test_printed_values_come_out(printed: Section, which: tuple[str, str], place
     row = found(printed, f"case {case},", f"model {model} ", aggregation)
     assert isinstance(row.paper, Printed)
     assert row.paper.value == PRINTED[which][place]
-    assert row.ours == pytest.approx(PRINTED[which][place], abs=0.06)
+    assert row.ours == pytest.approx(PRINTED[which][place], abs=0.06 if place == 0 else 0.03)
     assert row.verdict == "agrees"
     assert row.error is not None
     assert row.error < 0.01
@@ -154,7 +154,7 @@ def test_what_differs_in_the_release_is_said(dermatology: Section) -> None:
     assert {cases.verdict, few.verdict} == {"differs"}
     assert "1939" in cases.explanation
     assert found(dermatology, "conditions; the release").verdict == "agrees"
-    assert found(dermatology, "printed cases").ours == 3
+    assert found(dermatology, "printed cases").ours == 7
 
 
 @needs_shared

@@ -20,7 +20,7 @@ from datasets.published_files import (
 from dissensus.core.errors import DissensusError
 from dissensus.reproduction import Reproduction, reproduce
 from dissensus.reproduction.__main__ import main
-from dissensus.reproduction.charts_of_paper import charts_of, write_figures
+from dissensus.reproduction.charts_of_paper import FIGURES, charts_of, write_figures
 from dissensus.reproduction.page import HEAVY, lightened, page_text, write_page
 
 quickly = partial(reproduce, draws=60, sweep_draws=10)
@@ -66,8 +66,9 @@ def test_every_data_set_is_found_in_its_folder(full: Reproduction) -> None:
     titles = [section.title for section in full.sections]
     assert len(titles) == len(set(titles)) == 7
     assert full.missing == ()
-    assert len(full.notes) == 3
-    assert all("other contents than the published ones" in note for note in full.notes)
+    assert len(full.notes) == 4
+    assert sum("other contents than the published ones" in note for note in full.notes) == 3
+    assert sum("not those that the paper prints" in note for note in full.notes) == 1
 
 
 def test_data_may_lie_in_the_directory_itself(tmp_path: Path) -> None:
@@ -152,10 +153,13 @@ def test_half_a_data_set_is_an_error_and_not_passed_over(tmp_path: Path) -> None
 
 
 def test_figures_are_written_for_what_there_is(bare: Reproduction, full: Reproduction, tmp_path: Path) -> None:
-    assert set(charts_of(bare.frames)) == {"toy_certainty", "toy_simplex"}
-    assert len(charts_of(full.frames)) == 11
+    titles = {section.title for section in bare.sections}
+    possible = {figure.name for figure in FIGURES if figure.section in titles}
+    assert {"toy", "case_1026", "case_153"} <= possible
+    assert set(charts_of(bare.frames)) == possible
+    assert set(charts_of(full.frames)) == {figure.name for figure in FIGURES}
     written = write_figures(bare.frames, tmp_path / "figures")
-    assert {place.stem for place in written} == {"toy_certainty", "toy_simplex"}
+    assert {place.stem for place in written} == possible
     assert all(place.read_text(encoding="utf-8").lstrip().startswith("<?xml") for place in written)
     with pytest.raises(DissensusError, match="exists already"):
         write_figures(bare.frames, tmp_path / "figures")

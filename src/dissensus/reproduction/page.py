@@ -35,6 +35,8 @@ MOST_POINTS = 150
 """Points of a line in a figure of the page."""
 
 FOLDER = "images/reproduction"
+CLOUD = re.compile(r'(?P<group><g clip-path="[^"]*")>(?P<points>(?:\s*<use [^>]*? style="(?P<look>[^"]*)"/>){2,})')
+"""The points of one mark in a drawing by matplotlib, which repeats their look at each of them."""
 
 OPENING = """# Reproducing the paper
 
@@ -205,10 +207,17 @@ def _thinned_mark(mark: Mark) -> Mark:
 
 
 def lightened(svg: str) -> str:
-    r"""Round the coordinates of a drawing to a hundredth of a point, and drop the line ends within paths.
+    r"""Round coordinates to a hundredth of a point, drop line ends within paths, and give points their look together.
 
     >>> lightened('<path d="M 1.234567 2 \nL 3.999999 4"/>')
     '<path d="M 1.23 2 L 4 4"/>'
+    >>> lightened('<g clip-path="url(#p)"> <use x="1" style="fill: red"/> <use x="2" style="fill: red"/> </g>')
+    '<g clip-path="url(#p)" style="fill: red"><use x="1"/><use x="2"/> </g>'
     """
     rounded = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
-    return re.sub(r" ?\n(?=[MLCQz])", " ", rounded)
+    return CLOUD.sub(_with_one_look, re.sub(r" ?\n(?=[MLCQz])", " ", rounded))
+
+
+def _with_one_look(cloud: re.Match[str]) -> str:
+    points = re.sub(r'\s*<use (?:xlink:)?([^>]*?) style="[^"]*"/>', r"<use \1/>", cloud["points"])
+    return f'{cloud["group"]} style="{cloud["look"]}">{points}'

@@ -194,6 +194,28 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
 
 
 @inner
+def fill(row: FloatArray, value: float) -> None:
+    """Set all numbers of a row; a loop is compiled much faster than an assignment to a slice."""
+    for k in range(len(row)):
+        row[k] = value
+
+
+@inner
+def copy(row: FloatArray, other: FloatArray) -> None:
+    """Copy a row."""
+    for k in range(len(row)):
+        row[k] = other[k]
+
+
+@inner
+def fill_table(table: FloatArray, value: float) -> None:
+    """Set all numbers of a table."""
+    for i in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            table[i, k] = value
+
+
+@inner
 def softplus(x: float) -> float:
     """Return log(1 + exp(x)) for any x."""
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
@@ -238,10 +260,10 @@ def add_case(votes: Votes, state: State, case: int, sign: float, alpha: float) -
 @inner
 def count_votes(votes: Votes, state: State, alpha: float) -> None:
     """Count the cases of each true condition, and the votes of each column and annotator on them."""
-    state.counts[:] = 0.0
-    state.rows[:] = 0.0
-    state.sizes[:] = 0.0
-    state.log_pi[:] = math.log(alpha)
+    fill_table(state.counts, 0.0)
+    fill_table(state.rows, 0.0)
+    fill(state.sizes, 0.0)
+    fill(state.log_pi, math.log(alpha))
     for case in range(len(state.truths)):
         add_case(votes, state, case, 1.0, alpha)
 
@@ -264,7 +286,7 @@ def add_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None
 @inner
 def add_anonymous_rows(stream: Stream, votes: Votes, state: State) -> None:
     """Add what anonymous votes, which follow the pooled rows, say about s."""
-    state.work[:] = 0.0
+    fill(state.work, 0.0)
     for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
         for k in range(len(state.work)):
             state.wins[votes.labels[column], k] += state.counts[column, k]
@@ -276,14 +298,15 @@ def add_anonymous_rows(stream: Stream, votes: Votes, state: State) -> None:
 @inner
 def draw_shapes(stream: Stream, votes: Votes, state: State) -> None:
     """Draw s given z, then b given s; ``totals`` are those of the new s."""
-    state.wins[:] = state.priors
-    state.rates[:] = 0.0
-    state.common[:] = state.scales
+    for label in range(len(state.wins)):
+        copy(state.wins[label], state.priors[label])
+    fill_table(state.rates, 0.0)
+    copy(state.common, state.scales)
     for annotator in range(len(state.rows)):
         add_rows(stream, votes, state, annotator)
     add_anonymous_rows(stream, votes, state)
-    state.totals[:] = 0.0
-    state.work[:] = SCALE_SHAPE
+    fill(state.totals, 0.0)
+    fill(state.work, SCALE_SHAPE)
     for label in range(len(state.shapes)):
         for k in range(len(state.totals)):
             drawn = gamma(stream, state.wins[label, k]) / (state.common[k] + state.rates[label, k])
@@ -298,8 +321,8 @@ def draw_shapes(stream: Stream, votes: Votes, state: State) -> None:
 def draw_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None:
     """Draw the rows of one annotator given s and z, as logarithms; ``other`` holds their greatest before division."""
     first, last = votes.column_offsets[annotator], votes.column_offsets[annotator + 1] - 1
-    state.other[:] = -np.inf
-    state.work[:] = state.totals
+    fill(state.other, -np.inf)
+    copy(state.work, state.totals)
     for column in range(first, last + 1):
         label = votes.labels[column]
         for k in range(len(state.work)):
@@ -308,7 +331,7 @@ def draw_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> Non
             drawn = log_gamma(stream, shape + state.counts[column, k])
             state.log_theta[column, k] = drawn
             state.other[k] = max(state.other[k], drawn)
-    state.work[:] = 0.0
+    fill(state.work, 0.0)
     for column in range(first, last + 1):
         for k in range(len(state.work)):
             state.work[k] += math.exp(state.log_theta[column, k] - state.other[k])
@@ -389,8 +412,8 @@ def fill_predictive(votes: Votes, state: State, case: int) -> None:
     taken.
     """
     counts, rows, log, product = state.counts, state.rows, state.other, state.work
-    log[:] = 0.0
-    product[:] = 1.0
+    fill(log, 0.0)
+    fill(product, 1.0)
     last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
     for vote in range(votes.case_offsets[case], last):
         column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
@@ -413,7 +436,7 @@ def fill_predictive(votes: Votes, state: State, case: int) -> None:
 @inner
 def fill_likelihood(votes: Votes, state: State, case: int) -> None:
     """Put the log-likelihood of every condition, given what was said about a case and Theta, into ``other``."""
-    state.other[:] = 0.0
+    fill(state.other, 0.0)
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
         power, row = votes.powers[vote], state.log_theta[votes.columns[vote]]
         for k in range(len(row)):
@@ -424,7 +447,7 @@ def fill_likelihood(votes: Votes, state: State, case: int) -> None:
 def fill_plausibilities(state: State, power: float, known: int) -> float:
     """Put probabilities of the truth of a case, times a factor that is returned, into ``work``."""
     if known >= 0:
-        state.work[:] = 0.0
+        fill(state.work, 0.0)
         state.work[known] = 1.0
         return 1.0
     greatest, total = -np.inf, 0.0
@@ -478,8 +501,8 @@ def draw_truths(stream: Stream, votes: Votes, state: State, alpha: float) -> Non
 def fill_crowd(votes: Votes, state: State) -> None:
     """Average the rows of all annotators, given z and s, each as often as they vote."""
     crowd, rows, counts, common = state.crowd, state.rows, state.counts, state.common
-    common[:] = 0.0  # of each condition, the part of the average that is in proportion to s
-    crowd[:] = 0.0
+    fill(common, 0.0)  # of each condition, the part of the average that is in proportion to s
+    fill_table(crowd, 0.0)
     for annotator in range(len(rows)):
         n_votes = rows[annotator].sum()
         for k in range(len(common)):

@@ -43,3 +43,18 @@ class PaperFigure:
     def is_possible(self, frames: Frames) -> bool:
         """Tell whether the frames that it needs are there."""
         return all(name in frames for name in self.needs)
+
+    @property
+    def label(self) -> str:
+        """What it is called on the page."""
+        return f"Figure {self.number} of the paper" if self.number else "Not in the paper"
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Where it stands among the others: by the number in the paper, those of ours last.
+
+        >>> PaperFigure("main", "6", "Models", (), Chart).place < PaperFigure("ratings", "A.11", "AVA", (), Chart).place
+        True
+        """
+        number = self.number.rpartition(".")[2]
+        return (int(number) if number else 1000), self.name

@@ -40,6 +40,10 @@ class Printed:
 
     def text(self, form: str) -> str:
         """Write the number as rows do, with its tolerance."""
+        return self.limit(form)
+
+    def limit(self, form: str) -> str:
+        """Write the same; a printed number needs no reading."""
         return written(self.value, form) + (f" (± {written(self.tolerance, form)})" if self.tolerance else "")
 
     def refutation(self, form: str) -> str:
@@ -61,7 +65,11 @@ class AtLeast:
 
     def text(self, form: str) -> str:
         """Write the limit as rows do."""
-        return _claimed(self.words, f"at least {written(self.value, form)}")
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"at least {written(self.value, form)}"
 
     def refutation(self, form: str) -> str:
         """Say what would have been "differs"."""
@@ -81,7 +89,11 @@ class AtMost:
 
     def text(self, form: str) -> str:
         """Write the limit as rows do."""
-        return _claimed(self.words, f"at most {written(self.value, form)}")
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"at most {written(self.value, form)}"
 
     def refutation(self, form: str) -> str:
         """Say what would have been "differs"."""
@@ -107,7 +119,11 @@ class Between:
 
     def text(self, form: str) -> str:
         """Write the range as rows do."""
-        return _claimed(self.words, f"{written(self.low, form)} to {written(self.high, form)}")
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"{written(self.low, form)} to {written(self.high, form)}"
 
     def refutation(self, form: str) -> str:
         """Say what would have been "differs"."""
@@ -193,6 +209,11 @@ class Row:
     def words(self) -> str:
         """What the paper says in words instead of a number, if it does."""
         return "" if self.paper is None or isinstance(self.paper, Printed) else self.paper.words
+
+    @property
+    def limit_text(self) -> str:
+        """What the paper's words are taken to mean, as text."""
+        return "" if self.paper is None else self.paper.limit(self.form)
 
     @property
     def tolerance(self) -> float | None:

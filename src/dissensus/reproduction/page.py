@@ -278,7 +278,7 @@ def _thinned_mark(mark: Mark) -> Mark:
 
 
 def lightened(svg: str) -> str:
-    r"""Round coordinates to a hundredth of a point, drop line ends within paths, and give points their look together.
+    r"""Round coordinates to a hundredth of a point, drop line ends within paths, and say once how points look.
 
     >>> lightened('<path d="M 1.234567 2 \nL 3.999999 4"/>')
     '<path d="M 1.23 2 L 4 4"/>'
@@ -286,7 +286,9 @@ def lightened(svg: str) -> str:
     '<g clip-path="url(#p)" style="fill: red"><use x="1"/><use x="2"/> </g>'
     """
     rounded = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
-    return CLOUD.sub(_with_one_look, re.sub(r" ?\n(?=[MLCQz])", " ", rounded))
+    joined = CLOUD.sub(_with_one_look, re.sub(r" ?\n(?=[MLCQz])", " ", rounded))
+    names: dict[str, str] = {}
+    return re.sub(r'(?<=["#])m[0-9a-f]{10}(?=")', lambda found: names.setdefault(found[0], f"m{len(names)}"), joined)
 
 
 def _with_one_look(cloud: re.Match[str]) -> str:

@@ -10,14 +10,14 @@ import numpy as np
 from dissensus.datasets.printed_cases import CASES, PrintedCase
 from dissensus.figures import theme
 from dissensus.figures.case_charts import OTHERS
-from dissensus.figures.charts import Axis, Bars, Chart, Pane, Points, named_places, shortened
+from dissensus.figures.charts import Axis, Bars, Chart, Pane, named_places, shortened
+from dissensus.reproduction.dots import dots
 from dissensus.reproduction.paper_figures import Frames, PaperFigure
 from dissensus.reproduction.printed_experiment import SHOWN, TITLE
 
 if TYPE_CHECKING:
     import polars as pl
 
-GOLDEN = 0.618034
 SHOWN_HERE = (
     "What case {} may be at medium reliability. Bars: point estimate, which is maximum likelihood for PL and inverse "
     "rank normalisation, with full weight for tied conditions, for PrIRN. Dots: single draws."
@@ -49,19 +49,11 @@ def _panel(rows: pl.DataFrame, aggregation: str) -> Pane:
     names = [OTHERS if name is None else shortened(name, 26) for name in ordered["condition"]]
     bars = Bars(places, ordered["point"].to_numpy(), 0.7, "point estimate", theme.hue(4), across=True)
     return Pane(
-        (bars, _dots(ordered["draws"].to_list())),
+        (bars, dots(ordered["draws"].to_list())),
         Axis("plausibility", (0.0, 0.7)),
         named_places(names),
         aggregation,
     )
-
-
-def _dots(draws: list[list[float]]) -> Points:
-    """Spread the draws of each condition over the height of its bar."""
-    shift = ((np.arange(len(draws[0])) * GOLDEN) % 1 - 0.5) * 0.55
-    x = np.concatenate([np.array(each) for each in draws])
-    y = np.add.outer(np.arange(len(draws), dtype=np.float64), shift).ravel()
-    return Points(x, y, "single draws", theme.hue(2), size=4, opacity=0.6)
 
 
 def _caption(case: PrintedCase, values: pl.DataFrame) -> str:

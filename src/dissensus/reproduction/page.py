@@ -98,9 +98,9 @@ TOLD: Mapping[str, str] = {
         "example (i) one class is clear, in (ii) all three compete, in (iii) two do."
     ),
     printed_experiment.TITLE: (
-        "Three cases are printed in full, with the prediction sets of two models each: how often is the most "
+        "Seven cases are printed, three of them with the prediction sets of two models each: how often is the most "
         "plausible condition of a draw in the set? No data is needed. First with the tie rule of the paper's numbers, "
-        "then with that of its equation."
+        "then with that of its equation; then what the paper says of cases in words, and how far PL and PrIRN differ."
     ),
     cifar10h_experiment.TITLE: (
         "About fifty single labels for each of 10 000 images; Dirichlet posterior with one pseudo-vote per class."

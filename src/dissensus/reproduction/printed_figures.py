@@ -42,15 +42,15 @@ def _drawing(case: PrintedCase) -> Callable[[Frames], Chart]:
 
 
 def _panel(rows: pl.DataFrame, aggregation: str) -> Pane:
-    """Put the conditions in the order of their bars, and all that nobody mentioned last."""
-    others = rows["condition"].is_null()
-    ordered = rows.filter(~others).sort("point", "mean", descending=True).vstack(rows.filter(others))
+    """Put the conditions in the order of their bars, equal ones by name, and all that nobody mentioned last."""
+    by_bar = -rows["point"].round(6)
+    ordered = rows.sort(rows["condition"].is_null(), by_bar, "condition")
     places = np.arange(len(ordered), dtype=np.float64)
     names = [OTHERS if name is None else shortened(name, 26) for name in ordered["condition"]]
     bars = Bars(places, ordered["point"].to_numpy(), 0.7, "point estimate", theme.hue(4), across=True)
     return Pane(
         (bars, dots(ordered["draws"].to_list())),
-        Axis("plausibility", (0.0, 0.7)),
+        Axis("plausibility", (0.0, 0.65)),
         named_places(names),
         aggregation,
     )

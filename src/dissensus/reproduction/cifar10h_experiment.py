@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TITLE = "CIFAR-10H"
 LEAST_CERTAIN = 1000
 AGGREGATION = Dirichlet(reliability=1.0, alpha=1.0)
-SHOWN_DRAWS = 20
+SHOWN_DRAWS = 30
 """Draws of an example that the figure shows."""
 
 POORLY, OFTEN = 0.5, 0.2

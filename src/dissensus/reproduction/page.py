@@ -278,17 +278,27 @@ def _thinned_mark(mark: Mark) -> Mark:
 
 
 def lightened(svg: str) -> str:
-    r"""Round coordinates to a hundredth of a point, drop line ends within paths, and say once how points look.
+    r"""Round the coordinates of a drawing to a hundredth of a point, and drop what does not show.
+
+    Line ends within paths, indents, rotations by nothing, and groups of one; numbers that are text stay as they are.
+    The look of points is said once for all that share it.
 
     >>> lightened('<path d="M 1.234567 2 \nL 3.999999 4"/>')
     '<path d="M 1.23 2 L 4 4"/>'
+    >>> lightened('<g id="text_3">\n  <text transform="rotate(-0 1 2)" x="1.234567">0.625</text>\n </g>')
+    '<text x="1.23">0.625</text>'
     >>> lightened('<g clip-path="url(#p)"> <use x="1" style="fill: red"/> <use x="2" style="fill: red"/> </g>')
     '<g clip-path="url(#p)" style="fill: red"><use x="1"/><use x="2"/> </g>'
     """
-    rounded = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
-    joined = CLOUD.sub(_with_one_look, re.sub(r" ?\n(?=[MLCQz])", " ", rounded))
+    rounded = re.sub(r"\d+\.\d{3,}(?!\d*<)", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    found = re.sub(r' ?\n(?=[MLCQz"])', " ", rounded)
+    for unseen in (r"(?<=\n) +", r' transform="rotate\(-0 [^"]*"', r'(?<=<g) id="[^"]*_\d+"'):
+        found = re.sub(unseen, "", found)
+    for _ in range(2):  # groups of one within groups of one
+        found = re.sub(r"<g>\n(<(?:use|path|text)\b.*)\n</g>", r"\1", found)
     names: dict[str, str] = {}
-    return re.sub(r'(?<=["#])m[0-9a-f]{10}(?=")', lambda found: names.setdefault(found[0], f"m{len(names)}"), joined)
+    short = re.sub(r'(?<=["#])m[0-9a-f]{10}(?=")', lambda one: names.setdefault(one[0], f"m{len(names)}"), found)
+    return CLOUD.sub(_with_one_look, short)
 
 
 def _with_one_look(cloud: re.Match[str]) -> str:

@@ -41,7 +41,7 @@ SHOWN: Mapping[str, tuple[Aggregation, PointAggregation]] = {
 TIMES = 20
 """How many times the usual draws: one case costs nothing."""
 
-SHOWN_DRAWS = 40
+SHOWN_DRAWS = 55
 """Draws of a case that its figure shows."""
 
 CORRELATED = (

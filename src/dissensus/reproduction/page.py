@@ -74,7 +74,7 @@ default, and this page uses `ties="each"` where it follows the paper's numbers.
 adjusted accuracy as overestimation. Where 50 or 100 people labelled every case, one can look: small studies of three
 labels a case are drawn, and every number is held against what all labels say. The paper's adjusted accuracy is too
 *low*, because draws from a posterior of three labels put plausible mass on conditions that a larger panel would rule
-out; even the majority vote of three is too low, not too high. [Which number should I report?](which-number.md) says
+out; even the majority vote of three is below it. [Which number should I report?](which-number.md) says
 what to report instead, [Do panel estimates hold?](panel.md) has the whole experiment.
 """
 

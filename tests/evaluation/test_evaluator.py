@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from dissensus import (
@@ -473,3 +476,27 @@ def test_the_repr_tells_the_story(result: Evaluation) -> None:
     assert "The agreement of good with single annotators is" in text
     assert "adjusted" in text
     assert "the probability that" in text
+
+
+@given(order=st.permutations(range(12)))
+@settings(max_examples=5, deadline=None)
+def test_the_order_of_cases_changes_no_bit(order: list[int]) -> None:
+    study = simulate_study(n_cases=12, seed=3)
+    chosen: dict[str, Any] = {
+        "aggregations": ["plackett-luce:3:prior=observed:alpha=1", "probabilistic-inverse-rank:30"],
+        "metrics": ["top-k-accuracy:1", "average-overlap:3", "log-score:1e-6"],
+        "draws": 60,
+        "categories": study.categories,
+        "panel": False,
+        "annotators": "fixed",
+    }
+    names = [study.annotations.case_names[i] for i in order]
+    strata = {"site": ["N", "S", "S", "W"] * 3}
+    moved = {"site": [strata["site"][i] for i in order]}
+    models = {name: said.select(names) for name, said in study.predictions.items()}
+    one = evaluate(study.annotations, study.predictions, strata=strata, **chosen)
+    other = evaluate(study.annotations.select(names), models, strata=moved, **chosen)
+    for table in ("to_frame", "by_category", "by_certainty", "per_draw", "point_estimates"):
+        assert getattr(one, table)().equals(getattr(other, table)())
+    assert one.by_group("site").equals(other.by_group("site"))
+    assert one.compare().to_frame().equals(other.compare().to_frame())

@@ -36,7 +36,7 @@ from dissensus.evaluation.intervals import (
 )
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.refits import FitSums
-from dissensus.evaluation.tally import CaseWeights, Resamples, Tally
+from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -503,8 +503,7 @@ class Evaluation(Value):
     def _agreement(self, shared: Shared) -> Estimate:
         """Treat the shares of annotators like a run with a single draw."""
         is_known = ~np.isnan(shared.means)
-        weights = is_known * self.study.case_weights
-        tally = Tally((weights * np.nan_to_num(shared.means)).sum(-1, keepdims=True), weights.sum(-1, keepdims=True))
+        tally = ExactTally.of(shared.means[..., None], self.study.case_weights[:, None]).rounded()
         return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
 
     # Intervals --------------------------------------------------------------------------------------------

@@ -146,6 +146,12 @@ SPEC: dict[str, Any] = {
     ],
     "chains": Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)],
     "warmup": Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)],
+    "tempered": Annotated[
+        bool | None,
+        typer.Option(
+            "--tempered", help="Race at plausibilities to the power of the reliability.", rich_help_panel=MODEL
+        ),
+    ],
     "thresholds": Annotated[
         str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
     ],

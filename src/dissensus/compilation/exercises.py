@@ -63,6 +63,11 @@ def sample_plackett_luce() -> None:
     draw(PlackettLuce(reliability=1.3))
 
 
+def sample_tempered() -> None:
+    """Draw from races at plausibilities to a power."""
+    draw(PlackettLuce(reliability=2, tempered=True))
+
+
 def learn_annotators() -> None:
     """Draw from what learns how annotators err."""
     draw(DawidSkene(warmup=1), DawidSkene(target="votes", warmup=1))
@@ -120,6 +125,7 @@ EXERCISES = {
     "certainty": ask_for_certainty,
     "maximum likelihood": maximise_likelihood,
     "plackett-luce": sample_plackett_luce,
+    "tempered plackett-luce": sample_tempered,
     "dawid-skene": learn_annotators,
     "evaluation": judge,
     "counts": count_opinions,

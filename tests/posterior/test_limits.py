@@ -27,7 +27,7 @@ from dissensus.aggregation.normal_inverse_gamma import posterior_parameters
 from dissensus.core.aliases import FloatArray
 from dissensus.datasets.dermatology import load_dermatology
 from dissensus.datasets.simulation import simulate_study
-from dissensus.reproduction.models_experiment import stand_ins
+from dissensus.reproduction.stand_ins import stand_ins
 from dissensus.study.rankings import Annotations
 from shared_data import SHARED, needs_shared
 

@@ -20,7 +20,7 @@ from datasets.published_files import (
 from dissensus.core.errors import DissensusError
 from dissensus.reproduction import Reproduction, reproduce
 from dissensus.reproduction.__main__ import main
-from dissensus.reproduction.charts_of_paper import charts_of, write_figures
+from dissensus.reproduction.charts_of_paper import FIGURES, charts_of, write_figures
 from dissensus.reproduction.page import HEAVY, lightened, page_text, write_page
 
 quickly = partial(reproduce, draws=60, sweep_draws=10)
@@ -58,6 +58,7 @@ def test_without_data_the_toy_problem_and_the_printed_cases_run(bare: Reproducti
         "AVA ratings",
         "Wikipedia toxicity annotations",
         "dermatology data",
+        "large panels beyond the paper",
     ]
     assert all("get it from" in str(each) for each in bare.missing)
 
@@ -65,7 +66,7 @@ def test_without_data_the_toy_problem_and_the_printed_cases_run(bare: Reproducti
 def test_every_data_set_is_found_in_its_folder(full: Reproduction) -> None:
     titles = [section.title for section in full.sections]
     assert len(titles) == len(set(titles)) == 7
-    assert full.missing == ()
+    assert [each.title for each in full.missing] == ["large panels beyond the paper"]
     assert len(full.notes) == 3
     assert all("other contents than the published ones" in note for note in full.notes)
 
@@ -153,7 +154,7 @@ def test_half_a_data_set_is_an_error_and_not_passed_over(tmp_path: Path) -> None
 
 def test_figures_are_written_for_what_there_is(bare: Reproduction, full: Reproduction, tmp_path: Path) -> None:
     assert set(charts_of(bare.frames)) == {"toy_certainty", "toy_simplex"}
-    assert len(charts_of(full.frames)) == 11
+    assert set(charts_of(full.frames)) == {figure.name for figure in FIGURES}
     written = write_figures(bare.frames, tmp_path / "figures")
     assert {place.stem for place in written} == {"toy_certainty", "toy_simplex"}
     assert all(place.read_text(encoding="utf-8").lstrip().startswith("<?xml") for place in written)
@@ -182,10 +183,27 @@ def test_the_page_holds_every_number_and_its_figures(full: Reproduction, tmp_pat
     assert "Two rules for ties" in text
 
 
-def test_tables_of_the_page_have_five_cells_a_row(full: Reproduction) -> None:
-    lines = [line for line in page_text(full).splitlines() if line.startswith("| ")]
-    assert len(lines) == len(full.rows) + len(full.sections)
-    assert {len(re.split(r"(?<!\\)\|", line)) for line in lines} == {7}
+def test_tables_of_the_page_are_whole(full: Reproduction) -> None:
+    text = page_text(full)
+    first, folded = text.split("## All numbers")
+    rows = [re.split(r"(?<!\\)\|", line) for line in folded.splitlines() if line.startswith("| ")]
+    assert len(rows) == len(full.rows) + len(full.sections)
+    assert {len(cells) for cells in rows} == {8}
+    assert folded.count("<details") == folded.count("</details>") == len(full.sections)
+    claims = [line for line in first.splitlines() if line.startswith('| "')]
+    assert len(claims) == sum(bool(row.words) for row in full.rows)
+
+
+def test_a_printed_number_stands_in_the_first_table_once(full: Reproduction) -> None:
+    (table,) = re.findall(r"## What it prints\n(.+?)\n## ", page_text(full), flags=re.DOTALL)
+    lines = [line for line in table.splitlines() if line.startswith("| case 1026, model A")]
+    assert [("PL" in line, 'ties="each"' in line) for line in lines] == [(True, False), (False, True)]
+
+
+def test_differences_are_explained_before_the_figures(full: Reproduction) -> None:
+    (told,) = re.findall(r"## Where it differs, and why\n(.+?)\n## ", page_text(full), flags=re.DOTALL)
+    reasons = {row.explanation for row in full.rows if row.verdict == "differs"}
+    assert len(re.findall(r"^- ", told, flags=re.MULTILINE)) == len(reasons)
 
 
 def test_drawings_are_lightened_without_change() -> None:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dissensus.reproduction import AtLeast, AtMost, Printed, Row, Section
+from dissensus.reproduction import AtLeast, AtMost, Between, Printed, Row, Section
 from dissensus.reproduction.rows import Claim, shaken_error, small
 
 
@@ -26,6 +26,9 @@ def row(ours: float, paper: Claim | None = None, *, reason: str = "", is_compara
         (0.20, AtMost(0.25), "agrees"),
         (0.30, AtMost(0.25), "differs"),
         (float("nan"), AtMost(0.25), "differs"),
+        (0.012, Between(0.005, 0.015, "roughly 1 %"), "agrees"),
+        (0.016, Between(0.005, 0.015, "roughly 1 %"), "differs"),
+        (0.004, Between(0.005, 0.015, "roughly 1 %"), "differs"),
         (0.30, None, "not in the paper"),
     ],
 )
@@ -56,6 +59,22 @@ def test_numbers_are_written_with_tolerance_and_error() -> None:
 def test_what_the_paper_says_and_what_it_is_taken_for_are_kept_apart() -> None:
     assert row(0.3, AtMost(0.75, "consistently low")).paper_text == '"consistently low", taken as at most 0.75'
     assert row(0.3, AtLeast(0.25)).paper_text == "at least 0.25"
+
+
+@pytest.mark.parametrize(
+    ("paper", "text"),
+    [
+        (Printed(0.58, 0.02), "outside 0.56 to 0.60"),
+        (Printed(3, 0), "any other number than 3.00"),
+        (AtLeast(0.25), "below 0.25"),
+        (AtMost(0.25), "above 0.25"),
+        (Between(0.1, 0.3, "a fifth"), "outside 0.10 to 0.30"),
+        (None, ""),
+    ],
+)
+def test_a_row_says_what_would_have_been_judged_as_different(paper: Claim | None, text: str) -> None:
+    assert row(0.3, paper).refutation == text
+    assert row(0.3, paper).to_dict()["differs_if"] == text
 
 
 def test_errors_show_at_least_a_digit() -> None:

@@ -137,6 +137,8 @@ class Chart:
         The panels, and how many stand side by side.
     height, gap
         Height of a row of panels, and the room between two rows, in pixels.
+    width
+        Width of a panel on paper, in inches.
     """
 
     title: str
@@ -145,6 +147,7 @@ class Chart:
     columns: int = 1
     height: int = 320
     gap: int = 96
+    width: float = 3.4
 
     @property
     def rows(self) -> int:

@@ -116,7 +116,7 @@ def drawn(chart: Chart) -> Figure:
     """Draw a chart with matplotlib. Titles and captions of whole figures are left to the paper."""
     from matplotlib.figure import Figure
 
-    size = (3.4 * chart.columns + 0.2, chart.rows * (chart.height / INCH * 0.66 + 0.45) + 0.2)
+    size = (chart.width * chart.columns + 0.2, chart.rows * (chart.height / INCH * 0.66 + 0.45) + 0.2)
     figure = Figure(figsize=(max(size[0], 4.2), size[1]), layout="constrained")
     grid = figure.subplots(chart.rows, chart.columns, squeeze=False)
     handles: dict[str, Any] = {}

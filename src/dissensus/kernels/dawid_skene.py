@@ -96,8 +96,28 @@ class Votes(NamedTuple):
     are_alike: bool
 
 
-class State(NamedTuple):
-    """Hold where a chain is, and room to work in; K conditions, L pooled columns of which the last is of the unnamed.
+class Pool(NamedTuple):
+    """Hold what annotators have in common; K conditions, L pooled columns of which the last is of the unnamed.
+
+    Attributes
+    ----------
+    shapes, priors, wins, rates : (L, K)
+        s, a, and shapes and rates of the gamma variates that s is drawn from.
+    scales, totals, common : (K,)
+        b, kappa, and the part of the rates that a row shares.
+    """
+
+    shapes: FloatArray
+    priors: FloatArray
+    wins: FloatArray
+    rates: FloatArray
+    scales: FloatArray
+    totals: FloatArray
+    common: FloatArray
+
+
+class Tallied(NamedTuple):
+    """Hold the truths of a chain, and what is counted by them.
 
     Attributes
     ----------
@@ -105,36 +125,50 @@ class State(NamedTuple):
         z.
     log_pi : (K,)
         Logarithms of the frequencies of conditions.
-    log_theta, counts : (n_columns, K)
-        Logarithms of Theta, and votes of each column on cases of each true condition.
-    shapes, priors, wins, rates : (L, K)
-        s, a, and shapes and rates of the gamma variates that s is drawn from.
-    crowd : (L, K)
-        r, in the order of pooled columns.
+    sizes : (K,)
+        Number of cases of each true condition.
+    counts : (n_columns, K)
+        Votes of each column on cases of each true condition.
     rows : (n_annotators, K)
-        Votes of each annotator on cases of each true condition.
-    sizes, scales, totals, common, work, other : (K,)
-        Number of cases of each true condition, b, kappa, the part of the rates that a row shares, and room.
-    concentration : (1,)
-        c.
+        Votes of each annotator on them.
     """
 
     truths: IntArray
     log_pi: FloatArray
-    log_theta: FloatArray
-    counts: FloatArray
-    shapes: FloatArray
-    priors: FloatArray
-    wins: FloatArray
-    rates: FloatArray
-    crowd: FloatArray
-    rows: FloatArray
     sizes: FloatArray
-    scales: FloatArray
-    totals: FloatArray
-    common: FloatArray
+    counts: FloatArray
+    rows: FloatArray
+
+
+class Room(NamedTuple):
+    """Hold room to work in, one number per condition each."""
+
     work: FloatArray
     other: FloatArray
+
+
+class State(NamedTuple):
+    """Hold where a chain is, and room to work in. Steps are given the parts that they need: they compile faster.
+
+    Attributes
+    ----------
+    pool, tallied
+        Pooled rows; truths and counts.
+    log_theta : (n_columns, K)
+        Logarithms of Theta.
+    crowd : (L, K)
+        r, in the order of pooled columns.
+    room
+        To work in.
+    concentration : (1,)
+        c.
+    """
+
+    pool: Pool
+    tallied: Tallied
+    log_theta: FloatArray
+    crowd: FloatArray
+    room: Room
     concentration: FloatArray
 
 
@@ -172,25 +206,62 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
     """Make room for a chain, which begins where every annotator follows the prior."""
     n_labels, n_conditions = priors.shape
     cells, pooled = (len(votes.labels), n_conditions), (n_labels, n_conditions)
-    return State(
-        np.maximum(votes.known, 0),
-        np.full(n_conditions, -math.log(n_conditions)),
-        np.log(np.maximum(priors / priors.sum(axis=0), FLOOR))[votes.labels],
-        np.zeros(cells),
+    pool = Pool(
         np.maximum(priors, FLOOR),
         priors,
         np.zeros(pooled),
         np.zeros(pooled),
-        np.zeros(pooled),
-        np.zeros((len(votes.column_offsets) - 2, n_conditions)),
-        np.zeros(n_conditions),
         np.ones(n_conditions),
         np.maximum(priors, FLOOR).sum(axis=0),
         np.zeros(n_conditions),
+    )
+    tallied = Tallied(
+        np.maximum(votes.known, 0),
+        np.full(n_conditions, -math.log(n_conditions)),
         np.zeros(n_conditions),
-        np.zeros(n_conditions),
+        np.zeros(cells),
+        np.zeros((len(votes.column_offsets) - 2, n_conditions)),
+    )
+    return State(
+        pool,
+        tallied,
+        np.log(np.maximum(priors / priors.sum(axis=0), FLOOR))[votes.labels],
+        np.zeros(pooled),
+        Room(np.zeros(n_conditions), np.zeros(n_conditions)),
         np.array([CONCENTRATION]),
     )
+
+
+@inner
+def fill(row: FloatArray, value: float) -> None:
+    """Set all numbers of a row; a loop is compiled much faster than an assignment to a slice."""
+    for k in range(len(row)):
+        row[k] = value
+
+
+@inner
+def copy(row: FloatArray, other: FloatArray) -> None:
+    """Copy a row."""
+    for k in range(len(row)):
+        row[k] = other[k]
+
+
+@inner
+def fill_table(table: FloatArray, value: float) -> None:
+    """Set all numbers of a table."""
+    for i in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            table[i, k] = value
+
+
+@inner
+def most(row: FloatArray) -> int:
+    """Return the place of the greatest number of a row, the first if there are several."""
+    best = 0
+    for k in range(1, len(row)):
+        if row[k] > row[best]:
+            best = k
+    return best
 
 
 @inner
@@ -220,14 +291,14 @@ def augmented(stream: Stream, shape: float, votes: float) -> tuple[float, float]
 
 
 @inner
-def add_case(votes: Votes, state: State, case: int, sign: float, alpha: float) -> None:
+def add_case(votes: Votes, tallied: Tallied, case: int, sign: float, alpha: float) -> None:
     """Add a case, and the votes on it, to those of its true condition, or take them away again.
 
     ``log_pi`` is then the logarithm of the number of cases, plus ``alpha``.
     """
-    truth, counts, rows = state.truths[case], state.counts, state.rows
-    state.sizes[truth] += sign
-    state.log_pi[truth] = math.log(alpha + max(state.sizes[truth], 0.0))
+    truth, counts, rows = tallied.truths[case], tallied.counts, tallied.rows
+    tallied.sizes[truth] += sign
+    tallied.log_pi[truth] = math.log(alpha + max(tallied.sizes[truth], 0.0))
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
         column, row, power = votes.columns[vote], votes.annotators[vote], sign * votes.powers[vote]
         counts[column, truth] = max(counts[column, truth] + power, 0.0)
@@ -236,115 +307,119 @@ def add_case(votes: Votes, state: State, case: int, sign: float, alpha: float) -
 
 
 @inner
-def count_votes(votes: Votes, state: State, alpha: float) -> None:
+def count_votes(votes: Votes, tallied: Tallied, alpha: float) -> None:
     """Count the cases of each true condition, and the votes of each column and annotator on them."""
-    state.counts[:] = 0.0
-    state.rows[:] = 0.0
-    state.sizes[:] = 0.0
-    state.log_pi[:] = math.log(alpha)
-    for case in range(len(state.truths)):
-        add_case(votes, state, case, 1.0, alpha)
+    fill_table(tallied.counts, 0.0)
+    fill_table(tallied.rows, 0.0)
+    fill(tallied.sizes, 0.0)
+    fill(tallied.log_pi, math.log(alpha))
+    for case in range(len(tallied.truths)):
+        add_case(votes, tallied, case, 1.0, alpha)
 
 
 @inner
-def add_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None:
+def add_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, annotator: int) -> None:
     """Add what the rows of one annotator, integrated out, say about s."""
     for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
         label = votes.labels[column]
-        for k in range(len(state.totals)):
-            if state.counts[column, k] > 0.0:
-                wins, rate = augmented(stream, state.shapes[label, k], state.counts[column, k])
-                state.wins[label, k] += wins
-                state.rates[label, k] += rate
-    for k in range(len(state.totals)):
-        if state.rows[annotator, k] > 0.0:
-            state.common[k] += minus_log_beta(stream, state.totals[k], state.rows[annotator, k])
+        for k in range(len(pool.totals)):
+            if tallied.counts[column, k] > 0.0:
+                wins, rate = augmented(stream, pool.shapes[label, k], tallied.counts[column, k])
+                pool.wins[label, k] += wins
+                pool.rates[label, k] += rate
+    for k in range(len(pool.totals)):
+        if tallied.rows[annotator, k] > 0.0:
+            pool.common[k] += minus_log_beta(stream, pool.totals[k], tallied.rows[annotator, k])
 
 
 @inner
-def add_anonymous_rows(stream: Stream, votes: Votes, state: State) -> None:
+def add_anonymous_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
     """Add what anonymous votes, which follow the pooled rows, say about s."""
-    state.work[:] = 0.0
+    fill(work, 0.0)
     for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
-        for k in range(len(state.work)):
-            state.wins[votes.labels[column], k] += state.counts[column, k]
-            state.work[k] += state.counts[column, k]
-    for k in range(len(state.work)):
-        state.common[k] += gamma(stream, state.work[k]) / state.totals[k]
+        for k in range(len(work)):
+            pool.wins[votes.labels[column], k] += tallied.counts[column, k]
+            work[k] += tallied.counts[column, k]
+    for k in range(len(work)):
+        pool.common[k] += gamma(stream, work[k]) / pool.totals[k]
 
 
 @inner
-def draw_shapes(stream: Stream, votes: Votes, state: State) -> None:
+def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
     """Draw s given z, then b given s; ``totals`` are those of the new s."""
-    state.wins[:] = state.priors
-    state.rates[:] = 0.0
-    state.common[:] = state.scales
-    for annotator in range(len(state.rows)):
-        add_rows(stream, votes, state, annotator)
-    add_anonymous_rows(stream, votes, state)
-    state.totals[:] = 0.0
-    state.work[:] = SCALE_SHAPE
-    for label in range(len(state.shapes)):
-        for k in range(len(state.totals)):
-            drawn = gamma(stream, state.wins[label, k]) / (state.common[k] + state.rates[label, k])
-            state.shapes[label, k] = max(drawn, FLOOR)
-            state.totals[k] += state.shapes[label, k]
-            state.work[k] += state.priors[label, k]
-    for k in range(len(state.totals)):
-        state.scales[k] = gamma(stream, state.work[k]) / (SCALE_RATE + state.totals[k])
+    for label in range(len(pool.wins)):
+        copy(pool.wins[label], pool.priors[label])
+    fill_table(pool.rates, 0.0)
+    copy(pool.common, pool.scales)
+    for annotator in range(len(tallied.rows)):
+        add_rows(stream, votes, pool, tallied, annotator)
+    add_anonymous_rows(stream, votes, pool, tallied, work)
+    fill(pool.totals, 0.0)
+    fill(work, SCALE_SHAPE)
+    for label in range(len(pool.shapes)):
+        for k in range(len(pool.totals)):
+            drawn = gamma(stream, pool.wins[label, k]) / (pool.common[k] + pool.rates[label, k])
+            pool.shapes[label, k] = max(drawn, FLOOR)
+            pool.totals[k] += pool.shapes[label, k]
+            work[k] += pool.priors[label, k]
+    for k in range(len(pool.totals)):
+        pool.scales[k] = gamma(stream, work[k]) / (SCALE_RATE + pool.totals[k])
 
 
 @inner
-def draw_rows(stream: Stream, votes: Votes, state: State, annotator: int) -> None:
+def draw_rows(
+    stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, annotator: int
+) -> None:
     """Draw the rows of one annotator given s and z, as logarithms; ``other`` holds their greatest before division."""
+    work, other = room
     first, last = votes.column_offsets[annotator], votes.column_offsets[annotator + 1] - 1
-    state.other[:] = -np.inf
-    state.work[:] = state.totals
+    fill(other, -np.inf)
+    copy(work, pool.totals)
     for column in range(first, last + 1):
         label = votes.labels[column]
-        for k in range(len(state.work)):
-            shape = state.shapes[label, k] if column < last else max(state.work[k], state.shapes[label, k])
-            state.work[k] -= state.shapes[label, k]
-            drawn = log_gamma(stream, shape + state.counts[column, k])
-            state.log_theta[column, k] = drawn
-            state.other[k] = max(state.other[k], drawn)
-    state.work[:] = 0.0
+        for k in range(len(work)):
+            shape = pool.shapes[label, k] if column < last else max(work[k], pool.shapes[label, k])
+            work[k] -= pool.shapes[label, k]
+            drawn = log_gamma(stream, shape + tallied.counts[column, k])
+            log_theta[column, k] = drawn
+            other[k] = max(other[k], drawn)
+    fill(work, 0.0)
     for column in range(first, last + 1):
-        for k in range(len(state.work)):
-            state.work[k] += math.exp(state.log_theta[column, k] - state.other[k])
-    for k in range(len(state.work)):
-        state.work[k] = math.log(state.work[k]) + state.other[k]
+        for k in range(len(work)):
+            work[k] += math.exp(log_theta[column, k] - other[k])
+    for k in range(len(work)):
+        work[k] = math.log(work[k]) + other[k]
     for column in range(first, last + 1):
-        for k in range(len(state.work)):
-            state.log_theta[column, k] -= state.work[k]
+        for k in range(len(work)):
+            log_theta[column, k] -= work[k]
 
 
 @inner
-def draw_theta(stream: Stream, votes: Votes, state: State) -> None:
+def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
     """Draw the rows of all named annotators."""
-    for annotator in range(len(state.rows)):
-        draw_rows(stream, votes, state, annotator)
+    for annotator in range(len(tallied.rows)):
+        draw_rows(stream, votes, pool, tallied, log_theta, room, annotator)
 
 
 @inner
-def fill_pooled(votes: Votes, state: State) -> None:
+def fill_pooled(votes: Votes, pool: Pool, log_theta: FloatArray) -> None:
     """Give anonymous annotators the pooled rows."""
     for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
-        for k in range(len(state.totals)):
-            state.log_theta[column, k] = math.log(state.shapes[votes.labels[column], k] / state.totals[k])
+        for k in range(len(pool.totals)):
+            log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])
 
 
 @inner
-def draw_pi(stream: Stream, state: State, alpha: float) -> None:
+def draw_pi(stream: Stream, tallied: Tallied, alpha: float) -> None:
     """Draw the logarithms of pi given z."""
     greatest, total = -np.inf, 0.0
-    for k in range(len(state.work)):
-        state.log_pi[k] = log_gamma(stream, alpha + state.sizes[k])
-        greatest = max(greatest, state.log_pi[k])
-    for k in range(len(state.work)):
-        total += math.exp(state.log_pi[k] - greatest)
-    for k in range(len(state.work)):
-        state.log_pi[k] -= greatest + math.log(total)
+    for k in range(len(tallied.sizes)):
+        tallied.log_pi[k] = log_gamma(stream, alpha + tallied.sizes[k])
+        greatest = max(greatest, tallied.log_pi[k])
+    for k in range(len(tallied.sizes)):
+        total += math.exp(tallied.log_pi[k] - greatest)
+    for k in range(len(tallied.sizes)):
+        tallied.log_pi[k] -= greatest + math.log(total)
 
 
 @inner
@@ -382,26 +457,26 @@ def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArra
 
 
 @inner
-def fill_predictive(votes: Votes, state: State, case: int) -> None:
+def fill_predictive(votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, case: int) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
     ``counts`` and ``rows`` are those of all other cases. Small factors gather in ``work`` until their logarithms are
     taken.
     """
-    counts, rows, log, product = state.counts, state.rows, state.other, state.work
-    log[:] = 0.0
-    product[:] = 1.0
+    counts, rows, (product, log) = tallied.counts, tallied.rows, room
+    fill(log, 0.0)
+    fill(product, 1.0)
     last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
     for vote in range(votes.case_offsets[case], last):
         column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
         together += power
         if row == len(rows):
             for k in range(len(log)):
-                log[k] += power * state.log_theta[column, k]
+                log[k] += power * log_theta[column, k]
         else:
-            gathered += multiply(state.shapes[votes.labels[column]], counts[column], power, log, product)
+            gathered += multiply(pool.shapes[votes.labels[column]], counts[column], power, log, product)
             if vote + 1 == last or votes.annotators[vote + 1] != row:
-                gathered += multiply(state.totals, rows[row], -together, log, product)
+                gathered += multiply(pool.totals, rows[row], -together, log, product)
                 together = 0.0
         if gathered >= FACTORS or vote + 1 == last:
             gathered = 0.0
@@ -411,97 +486,100 @@ def fill_predictive(votes: Votes, state: State, case: int) -> None:
 
 
 @inner
-def fill_likelihood(votes: Votes, state: State, case: int) -> None:
+def fill_likelihood(votes: Votes, log_theta: FloatArray, other: FloatArray, case: int) -> None:
     """Put the log-likelihood of every condition, given what was said about a case and Theta, into ``other``."""
-    state.other[:] = 0.0
+    fill(other, 0.0)
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
-        power, row = votes.powers[vote], state.log_theta[votes.columns[vote]]
+        power, row = votes.powers[vote], log_theta[votes.columns[vote]]
         for k in range(len(row)):
-            state.other[k] += power * row[k]
+            other[k] += power * row[k]
 
 
 @inner
-def fill_plausibilities(state: State, power: float, known: int) -> float:
+def fill_plausibilities(log_pi: FloatArray, room: Room, power: float, known: int) -> float:
     """Put probabilities of the truth of a case, times a factor that is returned, into ``work``."""
+    work, other = room
     if known >= 0:
-        state.work[:] = 0.0
-        state.work[known] = 1.0
+        fill(work, 0.0)
+        work[known] = 1.0
         return 1.0
     greatest, total = -np.inf, 0.0
-    for k in range(len(state.work)):
-        state.work[k] = state.log_pi[k] + power * state.other[k]
-        greatest = max(greatest, state.work[k])
-    for k in range(len(state.work)):
-        state.work[k] = math.exp(state.work[k] - greatest)
-        total += state.work[k]
+    for k in range(len(work)):
+        work[k] = log_pi[k] + power * other[k]
+        greatest = max(greatest, work[k])
+    for k in range(len(work)):
+        work[k] = math.exp(work[k] - greatest)
+        total += work[k]
     return total
 
 
 @inner
-def draw_truth(stream: Stream, state: State, total: float) -> int:
+def draw_truth(stream: Stream, work: FloatArray, total: float) -> int:
     """Draw a condition in proportion to ``work``."""
     left = uniform(stream) * total
-    for k in range(len(state.work)):
-        left -= state.work[k]
+    for k in range(len(work)):
+        left -= work[k]
         if left < 0.0:
             return k
-    return int(np.argmax(state.work))
+    return most(work)
 
 
 @inner
-def keep_plausibilities(state: State, record: Record, case: int, row: int, total: float) -> None:
+def keep_plausibilities(work: FloatArray, record: Record, case: int, row: int, total: float) -> None:
     """Write ``work``, divided by its sum, down as one draw of a case: its support, and the sum of all others."""
     first, last = record.support_offsets[case], record.support_offsets[case + 1]
     at = len(record.accuracies) * (first + case) + row * (last - first + 1)
     rest = 0.0
     for member in range(first, last):
         code = record.support[member]
-        record.values[at + member - first] = state.work[code] / total
-        state.work[code] = 0.0
-    for k in range(len(state.work)):
-        rest += state.work[k]
+        record.values[at + member - first] = work[code] / total
+        work[code] = 0.0
+    for k in range(len(work)):
+        rest += work[k]
     record.values[at + last - first] = rest / total
 
 
 @inner
-def draw_truths(stream: Stream, votes: Votes, state: State, alpha: float) -> None:
+def draw_truths(
+    stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, alpha: float
+) -> None:
     """Draw z case by case, given that of all others."""
-    for case in range(len(state.truths)):
-        add_case(votes, state, case, -1.0, alpha)
-        fill_predictive(votes, state, case)
-        total = fill_plausibilities(state, 1.0, votes.known[case])
-        state.truths[case] = draw_truth(stream, state, total)
-        add_case(votes, state, case, 1.0, alpha)
+    for case in range(len(tallied.truths)):
+        add_case(votes, tallied, case, -1.0, alpha)
+        fill_predictive(votes, pool, tallied, log_theta, room, case)
+        total = fill_plausibilities(tallied.log_pi, room, 1.0, votes.known[case])
+        tallied.truths[case] = draw_truth(stream, room.work, total)
+        add_case(votes, tallied, case, 1.0, alpha)
 
 
 @inner
-def fill_crowd(votes: Votes, state: State) -> None:
+def fill_crowd(votes: Votes, pool: Pool, tallied: Tallied, crowd: FloatArray) -> None:
     """Average the rows of all annotators, given z and s, each as often as they vote."""
-    crowd, rows, counts, common = state.crowd, state.rows, state.counts, state.common
-    common[:] = 0.0  # of each condition, the part of the average that is in proportion to s
-    crowd[:] = 0.0
+    rows, counts, common = tallied.rows, tallied.counts, pool.common
+    fill(common, 0.0)  # of each condition, the part of the average that is in proportion to s
+    fill_table(crowd, 0.0)
     for annotator in range(len(rows)):
         n_votes = rows[annotator].sum()
         for k in range(len(common)):
-            common[k] += n_votes / (state.totals[k] + rows[annotator, k])
+            common[k] += n_votes / (pool.totals[k] + rows[annotator, k])
         for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
             for k in range(len(common)):
-                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (state.totals[k] + rows[annotator, k])
+                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (pool.totals[k] + rows[annotator, k])
     anonymous = counts[votes.column_offsets[-2] :].sum()
     n_votes = rows.sum() + anonymous
     for label in range(len(crowd)):
         for k in range(len(common)):
-            of_pool = common[k] + anonymous / state.totals[k]
-            crowd[label, k] = (crowd[label, k] + of_pool * state.shapes[label, k]) / n_votes
+            of_pool = common[k] + anonymous / pool.totals[k]
+            crowd[label, k] = (crowd[label, k] + of_pool * pool.shapes[label, k]) / n_votes
 
 
 @inner
-def log_density(state: State, record: Record, c: float) -> float:
+def log_density(truths: IntArray, crowd: FloatArray, record: Record, c: float) -> float:
     """Return the logarithm of the density of log(c), up to a constant, given z, s and the votes on all cases."""
     found = -0.5 * (math.log(c / CONCENTRATION) / CONCENTRATION_SD) ** 2
-    crowd, labels, votes = state.crowd, record.labels, record.votes
-    for case in range(len(state.truths)):
-        truth, n_votes = state.truths[case], 0.0
+    labels, votes = record.labels, record.votes
+    for case in range(len(truths)):
+        truth, n_votes = truths[case], 0.0
         for member in range(record.support_offsets[case], record.support_offsets[case + 1]):
             if votes[member] > 0.0:
                 found += log_rise(c * crowd[labels[member], truth], votes[member])
@@ -511,33 +589,35 @@ def log_density(state: State, record: Record, c: float) -> float:
 
 
 @inner
-def move_concentration(stream: Stream, state: State, record: Record) -> None:
+def move_concentration(
+    stream: Stream, truths: IntArray, crowd: FloatArray, concentration: FloatArray, record: Record
+) -> None:
     """Take a few Metropolis steps with c."""
-    old = state.concentration[0]
-    density = log_density(state, record, old)
+    old = concentration[0]
+    density = log_density(truths, crowd, record, old)
     for _ in range(STEPS):
         new = old * math.exp(STEP * raw_normal(stream))
-        proposed = log_density(state, record, new)
+        proposed = log_density(truths, crowd, record, new)
         if math.log(uniform(stream)) < proposed - density:
             old, density = new, proposed
-    state.concentration[0] = old
+    concentration[0] = old
 
 
 @inner
 def keep_votes(
-    stream: Stream, state: State, record: Record, case: int, row: int, truth: int, reliability: float
+    stream: Stream, crowd: FloatArray, c: float, record: Record, case: int, row: int, truth: int, reliability: float
 ) -> None:
     """Draw the votes of a large panel on a case of a true condition, and write them down."""
     first, last = record.support_offsets[case], record.support_offsets[case + 1]
     at = len(record.accuracies) * (first + case) + row * (last - first + 1)
-    c, rest, values = state.concentration[0], 1.0, record.values
+    rest, values = 1.0, record.values
     greatest, total = -np.inf, 0.0
     for member in range(first, last):
-        share = state.crowd[record.labels[member], truth]
+        share = crowd[record.labels[member], truth]
         values[at + member - first] = log_gamma(stream, c * share + reliability * record.votes[member])
         greatest = max(greatest, values[at + member - first])
         rest -= share
-    values[at + last - first] = -np.inf if last - first == len(state.work) else log_gamma(stream, c * max(rest, FLOOR))
+    values[at + last - first] = -np.inf if last - first == crowd.shape[1] else log_gamma(stream, c * max(rest, FLOOR))
     greatest = max(greatest, values[at + last - first])
     for place in range(at, at + last - first + 1):
         values[place] = math.exp(values[place] - greatest)
@@ -549,28 +629,31 @@ def keep_votes(
 @inner
 def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
     """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``."""
-    for case in range(len(state.truths)):
-        fill_likelihood(votes, state, case)
-        total = fill_plausibilities(state, reliability, votes.known[case])
+    for case in range(len(state.tallied.truths)):
+        fill_likelihood(votes, state.log_theta, state.room.other, case)
+        total = fill_plausibilities(state.tallied.log_pi, state.room, reliability, votes.known[case])
         if len(record.votes):
-            keep_votes(stream, state, record, case, row, draw_truth(stream, state, total), reliability)
+            truth, c = draw_truth(stream, state.room.work, total), state.concentration[0]
+            keep_votes(stream, state.crowd, c, record, case, row, truth, reliability)
         else:
-            keep_plausibilities(state, record, case, row, total)
+            keep_plausibilities(state.room.work, record, case, row, total)
 
 
 @inner
-def keep_annotators(stream: Stream, votes: Votes, state: State, record: Record, row: int) -> None:
+def keep_annotators(
+    stream: Stream, votes: Votes, tallied: Tallied, log_theta: FloatArray, record: Record, row: int
+) -> None:
     """Add up pi and Theta, and draw the accuracies of annotators, given z, from Beta(right + 1/2, wrong + 1/2)."""
-    for k in range(len(state.log_pi)):
-        record.frequencies[k] += math.exp(state.log_pi[k])
+    for k in range(len(tallied.log_pi)):
+        record.frequencies[k] += math.exp(tallied.log_pi[k])
     for column in range(len(record.confusions)):
-        for k in range(len(state.log_pi)):
-            record.confusions[column, k] += math.exp(state.log_theta[column, k])
+        for k in range(len(tallied.log_pi)):
+            record.confusions[column, k] += math.exp(log_theta[column, k])
     for annotator in range(record.accuracies.shape[1]):
         first, right, wrong = votes.column_offsets[annotator], 0.5, 0.5
-        for k in range(len(state.log_pi)):
-            right += state.counts[first + k, k]
-            wrong += max(state.rows[annotator, k] - state.counts[first + k, k], 0.0)
+        for k in range(len(tallied.log_pi)):
+            right += tallied.counts[first + k, k]
+            wrong += max(tallied.rows[annotator, k] - tallied.counts[first + k, k], 0.0)
         odds = log_gamma(stream, wrong) - log_gamma(stream, right)
         record.accuracies[row, annotator] = 1.0 / (1.0 + math.exp(min(odds, 700.0)))
 
@@ -589,24 +672,25 @@ def sweep_chain(
     reliability: float,
 ) -> None:
     """Run one chain from its beginning; see :func:`run_chain`."""
-    stream = streams[0]
+    stream, pool, tallied = streams[0], state.pool, state.tallied
     start(stream, key)
-    for case in range(len(state.truths)):
-        fill_likelihood(votes, state, case)
-        state.truths[case] = draw_truth(stream, state, fill_plausibilities(state, 1.0, votes.known[case]))
+    for case in range(len(tallied.truths)):
+        fill_likelihood(votes, state.log_theta, state.room.other, case)
+        total = fill_plausibilities(tallied.log_pi, state.room, 1.0, votes.known[case])
+        tallied.truths[case] = draw_truth(stream, state.room.work, total)
     for sweep in range(-warmup, last - first):
-        count_votes(votes, state, alpha)
+        count_votes(votes, tallied, alpha)
         if not votes.are_alike:
-            draw_shapes(stream, votes, state)
-        fill_pooled(votes, state)
-        draw_truths(stream, votes, state, alpha)
+            draw_shapes(stream, votes, pool, tallied, state.room.work)
+        fill_pooled(votes, pool, state.log_theta)
+        draw_truths(stream, votes, pool, tallied, state.log_theta, state.room, alpha)
         if len(record.votes):
-            fill_crowd(votes, state)
-            move_concentration(stream, state, record)
+            fill_crowd(votes, pool, tallied, state.crowd)
+            move_concentration(stream, tallied.truths, state.crowd, state.concentration, record)
         if sweep >= 0:
-            draw_pi(stream, state, alpha)
-            draw_theta(stream, votes, state)
-            keep_annotators(stream, votes, state, record, first + sweep)
+            draw_pi(stream, tallied, alpha)
+            draw_theta(stream, votes, pool, tallied, state.log_theta, state.room)
+            keep_annotators(stream, votes, tallied, state.log_theta, record, first + sweep)
             if len(record.values):
                 keep_cases(stream, votes, state, record, first + sweep, reliability)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array

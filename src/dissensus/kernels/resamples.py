@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
@@ -65,25 +66,27 @@ def resample_counts(ranking_offsets: IntArray, votes: IntArray, keys: Keys, draw
         Case after case, draw after draw, one count per ranking.
     """
     counts = np.zeros(draws * ranking_offsets[-1])
-    add_counts(plain(ranking_offsets), plain(votes), plain(keys), draws, size, counts, new_streams())
+    before = offsets_from_lengths(votes)
+    ends = before[1:] - np.repeat(before[ranking_offsets[:-1]], np.diff(ranking_offsets))
+    add_counts(plain(ranking_offsets), plain(ends), plain(keys), draws, size, counts, new_streams())
     return counts
 
 
 @compiled
 def add_counts(
     ranking_offsets: IntArray,
-    votes: IntArray,
+    last: IntArray,
     keys: Keys,
     draws: int,
     size: int,
     counts: FloatArray,
     streams: Streams,
 ) -> None:
-    """Count as :func:`resample_counts` says, from zero."""
+    """Count as :func:`resample_counts` says, from zero; ``last`` counts the votes of a case up to each ranking."""
     stream = streams[0]
     for case in range(len(keys)):
         start(stream, keys[case])
-        ends = np.cumsum(votes[ranking_offsets[case] : ranking_offsets[case + 1]])
+        ends = last[ranking_offsets[case] : ranking_offsets[case + 1]]
         asked = size if size > 0 else ends[-1]
         for draw in range(draws):
             row = draws * ranking_offsets[case] + draw * len(ends)
@@ -99,7 +102,20 @@ def count_annotators(stream: Stream, ends: IntArray, asked: int, counts: FloatAr
     n_annotators = ends[-1]
     for _ in range(asked):
         annotator = min(np.int64(uniform(stream) * n_annotators), n_annotators - 1)
-        counts[np.searchsorted(ends, annotator, side="right")] += 1.0
+        counts[ranking_of(ends, annotator)] += 1.0
+
+
+@inner
+def ranking_of(ends: IntArray, annotator: int) -> int:
+    """Return the first ranking that ends after an annotator."""
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] > annotator:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @inner

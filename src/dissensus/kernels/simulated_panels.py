@@ -125,9 +125,11 @@ def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
 def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom) -> int:
     """Let a panel vote; return how many conditions outside the support it names."""
     size, n_others, n_urn = len(masses) - 1, 0, 0
-    room.votes[:size] = 0.0
+    for j in range(size):
+        room.votes[j] = 0.0
     for seat in range(len(sizes)):
-        room.is_named[:size] = 0
+        for j in range(size):
+            room.is_named[j] = 0
         for _ in range(sizes[seat]):
             chosen = choose(masses, room.is_named, stream)
             if chosen < size:

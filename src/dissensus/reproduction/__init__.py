@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dissensus.reproduction.experiments import Missing, Reproduction, reproduce
-from dissensus.reproduction.rows import AtLeast, AtMost, Printed, Row, Section, Settings
+from dissensus.reproduction.rows import AtLeast, AtMost, Between, Printed, Row, Section, Settings
 
-__all__ = ["AtLeast", "AtMost", "Missing", "Printed", "Reproduction", "Row", "Section", "Settings", "reproduce"]
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Between",
+    "Missing",
+    "Printed",
+    "Reproduction",
+    "Row",
+    "Section",
+    "Settings",
+    "reproduce",
+]

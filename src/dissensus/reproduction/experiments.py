@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, listing
 from dissensus.datasets.ava import AVA, FULL, load_ava
+from dissensus.datasets.chaosnli import CHAOSNLI
 from dissensus.datasets.cifar10h import CIFAR10H, load_cifar10h
 from dissensus.datasets.dermatology import DERMATOLOGY, MODELS, load_dermatology
 from dissensus.datasets.publication import Publication
 from dissensus.datasets.wikipedia_toxicity import WIKIPEDIA_TOXICITY, load_wikipedia_toxicity
 from dissensus.reproduction.cifar10h_experiment import cifar10h_section
 from dissensus.reproduction.dermatology_experiment import dermatology_section
+from dissensus.reproduction.held_out_experiment import TITLE as HELD_OUT_TITLE
+from dissensus.reproduction.held_out_experiment import held_out_section
 from dissensus.reproduction.models_experiment import models_section
 from dissensus.reproduction.printed_experiment import printed_section
 from dissensus.reproduction.ratings_experiment import AVA_CASES, TOXICITY_CASES, ava_section, toxicity_section
 from dissensus.reproduction.rows import VERDICTS, Row, Section, Settings
 from dissensus.reproduction.toy_experiment import toy_section
+from dissensus.trials.plan import crowds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +41,9 @@ ALTERNATIVES = {AVA.folder: (FULL,)}
 """Other names under which a data set is found."""
 
 PREDICTIONS = tuple(f"dermatology_predictions{number}.txt" for number in range(len(MODELS)))
+
+
+CROWD_FILES = tuple(f"{one.folder}/{one.files[0].name} and models" for one in (CHAOSNLI, CIFAR10H))
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,8 @@ def reproduce(
     data_directory
         Where the published data is: each data set in this directory or in a folder of it (``dermatology_ddx``,
         ``cifar10h``, ``ava``, ``wikipedia_toxicity``). Without it, the toy problem and the printed cases still run.
+        With the folders ``chaosnli_snli`` and ``cifar10h`` and models in both, adjusted accuracy is also held against
+        what larger panels say, which is beyond the paper.
     draws, sweep_draws
         Draws per case, and at the reliabilities that only the main figure needs.
     seed, threads
@@ -176,7 +185,19 @@ def _experiments(data_directory: Path | None) -> tuple[dict[str, Experiment], tu
     place = found.get(DERMATOLOGY.folder)
     if place is not None and not any(_has_predictions(place, number) for number in range(len(MODELS))):
         missing.append(Missing("predictions of the four models", PREDICTIONS, DERMATOLOGY.origin))
+    if data_directory is not None and _has_crowds(FilePath(data_directory)):
+        chosen |= _held_out(FilePath(data_directory))
+    else:
+        missing.append(Missing("large panels beyond the paper", CROWD_FILES, f"{CHAOSNLI.origin}; {CIFAR10H.origin}"))
     return chosen, tuple(missing)
+
+
+def _has_crowds(top: FilePath) -> bool:
+    """Tell whether votes and at least two models of both crowds are there."""
+    return all(
+        (top / one.folder / one.files[0].name).is_file() and len(list((top / one.folder).glob(models))) > 1
+        for one, models in ((CHAOSNLI, "pred_*.csv"), (CIFAR10H, "scores_*.npy"))
+    )
 
 
 def _has_predictions(place: FilePath, number: int) -> bool:
@@ -235,6 +256,11 @@ def _dermatology(place: FilePath) -> dict[str, Experiment]:
         "dermatology": lambda settings: (dermatology_section(data, settings), data.notes),
         "models": lambda settings: (models_section(data, settings), ()),
     }
+
+
+def _held_out(top: FilePath) -> dict[str, Experiment]:
+    both = crowds(top)
+    return {HELD_OUT_TITLE: lambda settings: (held_out_section(*both, settings), ())}
 
 
 DATA: Mapping[Publication, Callable[[FilePath], dict[str, Experiment]]] = {

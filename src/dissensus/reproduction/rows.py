@@ -22,7 +22,14 @@ REPEATS = 200
 
 @dataclass(frozen=True)
 class Printed:
-    """A number that the paper prints, and how far ours may be from it."""
+    """A number that the paper prints, and how far ours may be from it.
+
+    Examples
+    --------
+    >>> claim = Printed(0.59, 0.02)
+    >>> claim.holds(0.6), claim.text(".2f"), claim.refutation(".2f")
+    (True, '0.59 (± 0.02)', 'outside 0.57 to 0.61')
+    """
 
     value: float
     tolerance: float
@@ -33,7 +40,16 @@ class Printed:
 
     def text(self, form: str) -> str:
         """Write the number as rows do, with its tolerance."""
+        return self.limit(form)
+
+    def limit(self, form: str) -> str:
+        """Write the same; a printed number needs no reading."""
         return written(self.value, form) + (f" (± {written(self.tolerance, form)})" if self.tolerance else "")
+
+    def refutation(self, form: str) -> str:
+        """Say what would have been "differs"."""
+        low, high = (written(self.value + side * self.tolerance, form) for side in (-1, 1))
+        return f"outside {low} to {high}" if self.tolerance else f"any other number than {low}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +65,15 @@ class AtLeast:
 
     def text(self, form: str) -> str:
         """Write the limit as rows do."""
-        return _claimed(self.words, f"at least {written(self.value, form)}")
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"at least {written(self.value, form)}"
+
+    def refutation(self, form: str) -> str:
+        """Say what would have been "differs"."""
+        return f"below {written(self.value, form)}"
 
 
 @dataclass(frozen=True)
@@ -65,10 +89,48 @@ class AtMost:
 
     def text(self, form: str) -> str:
         """Write the limit as rows do."""
-        return _claimed(self.words, f"at most {written(self.value, form)}")
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"at most {written(self.value, form)}"
+
+    def refutation(self, form: str) -> str:
+        """Say what would have been "differs"."""
+        return f"above {written(self.value, form)}"
 
 
-Claim: TypeAlias = Printed | AtLeast | AtMost
+@dataclass(frozen=True)
+class Between:
+    """A claim of the paper in words that is taken to mean a range, for example "roughly 1 %"."""
+
+    low: float
+    high: float
+    words: str
+
+    @property
+    def value(self) -> float:
+        """The middle of the range."""
+        return (self.low + self.high) / 2
+
+    def holds(self, ours: float) -> bool:
+        """Tell whether our number is in the range."""
+        return self.low <= ours <= self.high
+
+    def text(self, form: str) -> str:
+        """Write the range as rows do."""
+        return _claimed(self.words, self.limit(form))
+
+    def limit(self, form: str) -> str:
+        """Write what the words are taken to mean."""
+        return f"{written(self.low, form)} to {written(self.high, form)}"
+
+    def refutation(self, form: str) -> str:
+        """Say what would have been "differs"."""
+        return f"outside {written(self.low, form)} to {written(self.high, form)}"
+
+
+Claim: TypeAlias = Printed | AtLeast | AtMost | Between
 
 
 def _claimed(words: str, limit: str) -> str:
@@ -139,6 +201,21 @@ class Row:
         return "agrees" if self.paper.holds(self.ours) else "differs"
 
     @property
+    def refutation(self) -> str:
+        """What would have been judged as "differs"; nothing where the paper says nothing."""
+        return "" if self.paper is None else self.paper.refutation(self.form)
+
+    @property
+    def words(self) -> str:
+        """What the paper says in words instead of a number, if it does."""
+        return "" if self.paper is None or isinstance(self.paper, Printed) else self.paper.words
+
+    @property
+    def limit_text(self) -> str:
+        """What the paper's words are taken to mean, as text."""
+        return "" if self.paper is None else self.paper.limit(self.form)
+
+    @property
     def tolerance(self) -> float | None:
         """How far our number may be from a printed one."""
         return self.paper.tolerance if isinstance(self.paper, Printed) else None
@@ -173,6 +250,8 @@ class Row:
             "ours": _finite(self.ours),
             "monte_carlo_error": _finite(self.error),
             "settings": self.settings,
+            "words": self.words,
+            "differs_if": self.refutation,
             "verdict": self.verdict,
             "reason": self.explanation,
         }

@@ -59,13 +59,8 @@ def draw(*aggregations: Aggregation) -> None:
 
 
 def sample_plackett_luce() -> None:
-    """Take the longest way: a reliability that is no whole number."""
-    draw(PlackettLuce(reliability=1.3))
-
-
-def sample_tempered() -> None:
-    """Draw from races at plausibilities to a power."""
-    draw(PlackettLuce(reliability=2, tempered=True))
+    """Take the longest way: a reliability that is no whole number; and races at plausibilities to a power."""
+    draw(PlackettLuce(reliability=1.3), PlackettLuce(reliability=2, tempered=True))
 
 
 def learn_annotators() -> None:
@@ -125,7 +120,6 @@ EXERCISES = {
     "certainty": ask_for_certainty,
     "maximum likelihood": maximise_likelihood,
     "plackett-luce": sample_plackett_luce,
-    "tempered plackett-luce": sample_tempered,
     "dawid-skene": learn_annotators,
     "evaluation": judge,
     "counts": count_opinions,

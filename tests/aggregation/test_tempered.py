@@ -7,6 +7,7 @@ import pytest
 
 from dissensus import Aggregation, Annotations, DissensusError, PlackettLuce, annotation_certainty, evaluate
 from dissensus.core.spec import distinct_names, one_spec
+from naive_plackett_luce import posterior_by_quadrature
 
 SAID = Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["a"], ["c"]]], [[["a"]]]], ["a", "b", "c", "d"])
 
@@ -46,6 +47,14 @@ def test_weights_count_rankings_and_reliability_does_not() -> None:
     written = Annotations.from_rankings([[[["a"], ["b"]], [["a"], ["b"]]]], ["a", "b", "c"])
     one, other = (PlackettLuce(4, tempered=True).sample(said, draws=200).dense() for said in (twice, written))
     np.testing.assert_allclose(one, other)
+
+
+def test_reliability_is_a_power_and_no_number_of_repeats() -> None:
+    """Means of 20 000 draws have errors of 0.003 at most; were the ranking repeated as well, a would have 0.05 more."""
+    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    expected, _ = posterior_by_quadrature([[[0], [1]]], [1.0], [1.0] * 3, step=0.125, reach=20.0, power=2.0)
+    found = PlackettLuce(2, tempered=True).sample(said, draws=20_000).mean()[0]
+    np.testing.assert_allclose(found, expected, atol=0.012)
 
 
 def test_more_reliable_annotators_who_disagree_do_not_settle_it() -> None:

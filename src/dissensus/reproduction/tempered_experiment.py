@@ -200,3 +200,37 @@ def _frame(
             for one in profile
         ]
     )
+
+
+COLUMNS = (
+    "rule",
+    "reliability",
+    "top-1",
+    "top-2",
+    "top-3",
+    f"below {CERTAIN}",
+    "largest plausibility",
+    "held-out score",
+    "own score",
+)
+
+
+def tempering_table(frame: pl.DataFrame) -> str:
+    """Write the frame of the section as a table in Markdown.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> names = ["certainty", "uncertain_share", "largest_plausibility", "held_out_score", "own_score"]
+    >>> rows = [{"rule": "tempering", "reliability": 2.0, "top": top, **dict.fromkeys(names, 0.5)} for top in (1, 2, 3)]
+    >>> print(tempering_table(pl.DataFrame(rows)).splitlines()[-1])
+    | tempering | 2 | 0.500 | 0.500 | 0.500 | 50.0 % | 0.500 | 0.500 | 0.500 |
+    """
+    lines = [COLUMNS, ("---",) * len(COLUMNS)]
+    for first, second, third in zip(*([iter(frame.to_dicts())] * 3), strict=True):
+        share = f"{100 * first['uncertain_share']:.1f} %"
+        certain = (f"{one['certainty']:.3f}" for one in (first, second, third))
+        ends = [first[name] for name in ("largest_plausibility", "held_out_score", "own_score")]
+        told = ("-" if value is None else f"{value:.3f}" for value in ends)
+        lines.append((first["rule"], f"{first['reliability']:g}", *certain, share, *told))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

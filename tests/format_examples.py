@@ -160,6 +160,15 @@ COUNT_RECORDS: list[Any] = [
 COUNTS = np.array([[2, 0, 1], [0, 0, 0]])
 
 
+ORDERS = {
+    "rankings": np.array([[[0, 3, 2, 1], [1, 0, 2, 3]], [[0, 1, 2, 3], [2, 0, 1, 3]], [[0, 1, 2, 3], [0, 1, 2, 3]]]),
+    "groups": np.array([[[0, 0, 1, -1], [0, 1, -1, -1]], [[-1] * 4, [0, 1, 1, -1]], [[-1] * 4, [-1] * 4]]),
+    "conditions": np.array(["ant", "bee", "cat", "dog"]),
+    "case_names": np.array(["den", "hive", "yard"]),
+}
+CONFIDENCES = np.array([[[5, 0, 3, 5], [1, 2, 0, 0]], [[0, 0, 0, 0], [2, 2, 3, 0]], [[0, 0, 0, 0], [0, 0, 0, 0]]])
+
+
 def write_json(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
@@ -191,6 +200,11 @@ def write_text(path: Path, text: str) -> Path:
 
 def write_array(path: Path, array: Any) -> Path:
     np.save(path, array)
+    return path
+
+
+def write_arrays(path: Path, arrays: dict[str, Any]) -> Path:
+    np.savez(path, **arrays)
     return path
 
 
@@ -233,6 +247,11 @@ EXAMPLES = (
     Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
     Example("preflib", "soup.toi", PREFLIB, write_text),
     Example("counts", "votes.npy", COUNTS, write_array),
+    Example("ranking-arrays", "orders.npz", ORDERS, write_arrays),
+    Example("confidences", "confidences.npy", CONFIDENCES, write_array),
+    Example(
+        "confidences", "confidences.npz", {"opinions": CONFIDENCES, "case_names": ORDERS["case_names"]}, write_arrays
+    ),
     Example("hugging-face", "lists.csv", LISTS, write_text),
     Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),

@@ -45,7 +45,9 @@ def unnormalised_overlap(a: Ranking, b: Ranking, depth: int, n_conditions: int) 
 
 
 def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_conditions: int) -> float:
-    """UAO over the geometric mean of each ranking's own."""
+    """UAO over the geometric mean of each ranking's own; 0 if either says nothing."""
+    if not (a and b):
+        return 0.0
     own = unnormalised_overlap(a, a, depth, n_conditions) * unnormalised_overlap(b, b, depth, n_conditions)
     return unnormalised_overlap(a, b, depth, n_conditions) / float(np.sqrt(own))
 

@@ -75,6 +75,32 @@ def certainty_of(draws: FloatArray, support: set[int], members: set[int], *, poo
     return total / len(draws)
 
 
+def place_chances(theta: FloatArray, rank: int) -> dict[int, float]:
+    """Return the probability that each condition has a place: is among so many first ones, but not among one less."""
+    result: dict[int, float] = defaultdict(float)
+    for sign, top in ((1.0, rank), (-1.0, rank - 1)):
+        for members, probability in top_sets(theta, top).items() if top else ():
+            for k in members:
+                result[k] += sign * probability
+    return result
+
+
+def rank_shares(draws: FloatArray, support: set[int], rank: int) -> dict[int | None, float]:
+    """Return how often each mentioned condition of a case has a place, and (None) all the others together."""
+    total: dict[int | None, float] = defaultdict(float)
+    for theta in draws:
+        for k, probability in place_chances(theta, rank).items():
+            total[k if k in support else None] += probability / len(draws)
+    return total
+
+
+def rank_certainty(draws: FloatArray, support: set[int], rank: int, *, pool: bool) -> float:
+    """Return the certainty of a place of a case with draws (n_draws, K)."""
+    shares = rank_shares(draws, support, rank)
+    n_others = 1 if pool else max(1, draws.shape[1] - len(support))
+    return max(share / n_others if k is None else share for k, share in shares.items())
+
+
 def category_certainty(draws: FloatArray, support: set[int], codes: list[int], *, via: str) -> float:
     """Return the certainty of the category of a case with draws (n_draws, K)."""
     total: dict[int, float] = defaultdict(float)

@@ -65,7 +65,7 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 RECORDS = {
     *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
-    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "Predicted", "Run"),
+    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -116,6 +116,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "save": {"directory": folder / "again", "overwrite": True},
         "Calibration.save": {"directory": folder / "trust again", "overwrite": True},
         "Annotations": _parts(said),
+        "Annotations.from_confidences": {"confidences": [[[2, 0, 1]], [[1, 1, 1]]], "conditions": ["a", "b", "c"]}
+        | {**names, "unranked": "below"},
+        "Annotations.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]]}
+        | {"conditions": ["a", "b"], **names, "unranked": "below"},
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
         | {"unranked": "below"},
         "Annotations.from_long": {"frame": long, "conditions": None}
@@ -191,8 +195,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
         | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
         | {"advance": None},
-        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "unranked": "identify"}
-        | {"advance": None},
+        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "top": 1, "rank": None}
+        | {"unranked": "identify", "advance": None},
         "certainty_profile": {"plausibilities": drawn, "tops": (1, 2), "unranked": "identify", "advance": None},
         "diagnose": {"study": said},
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
@@ -211,6 +215,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "depth": 2, "n_conditions": 3},
         "pairwise_agreement": {"annotations": said, "depth": 2},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
+        "plausibility_regions": {"plausibilities": drawn, "predictions": predicted, "coverage": 0.5, "advance": None},
+        "rank_certainty": {"plausibilities": drawn, "rank": 2, "unranked": "identify", "categories": None}
+        | {"advance": None},
+        "rank_shares": {"plausibilities": drawn, "rank": 2, "categories": None, "advance": None},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from dissensus.evaluation.evaluator import evaluate as evaluate
     from dissensus.evaluation.krippendorff import Alpha as Alpha
     from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
+    from dissensus.evaluation.plausibility_regions import PlausibilityRegions as PlausibilityRegions
+    from dissensus.evaluation.plausibility_regions import plausibility_regions as plausibility_regions
+    from dissensus.evaluation.rank_certainty import rank_certainty as rank_certainty
+    from dissensus.evaluation.rank_certainty import rank_shares as rank_shares
     from dissensus.evaluation.ranking_overlap import mean_average_overlap as mean_average_overlap
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
@@ -135,6 +139,7 @@ _HOMES = {
     "CasePrior": "aggregation.case_prior",
     "informed_prior": "aggregation.case_prior",
     "Plausibilities": "draws",
+    "PlausibilityRegions": "evaluation.plausibility_regions",
     "PointAggregation": "aggregation.base",
     "Predicted": "metrics.base",
     "Predictions": "predictions.lists",
@@ -168,6 +173,9 @@ _HOMES = {
     "mean_average_overlap": "evaluation.ranking_overlap",
     "pairwise_agreement": "evaluation.agreement",
     "plackett_luce_log_likelihood": "aggregation.plackett_luce",
+    "plausibility_regions": "evaluation.plausibility_regions",
+    "rank_certainty": "evaluation.rank_certainty",
+    "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",

@@ -386,9 +386,9 @@ class Batch:
         >>> batch.top_shares()
         array([1., 0., 0.])
         """
-        from dissensus.kernels.orders import first_shares
+        from dissensus.kernels.orders import place_shares
 
-        return first_shares(self.layout(), self.first_orders())
+        return place_shares(self.layout(), self.first_orders(), 1)
 
     def first_orders(self) -> Orders:
         """Return which conditions are on top of each draw.

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from command_calls import Outcome, called
-from dissensus import PlackettLuce, read_annotations, simulate_study, write_annotations
+from dissensus import PlackettLuce, rank_certainty, read_annotations, simulate_study, write_annotations
 from dissensus.evaluation.categories import Categories, expected_risk
 from dissensus.evaluation.certainty import annotation_certainty, certainty_profile
 
@@ -78,6 +78,25 @@ def test_categories_add_their_certainty_and_the_risk(run: Any) -> None:
     assert table["risk_max"].to_list() == expected_risk(draws, risks).sort("case")["max"].to_list()
 
 
+def test_one_place_is_compared_by_its_number(run: Any) -> None:
+    study = read_annotations("opinions.csv")
+    labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
+    lines = "".join(f"{name},{label}\n" for name, label in labels.items())
+    Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
+    words = ("--rank", "2", "--unmentioned", "pool", "--categories", "risks.csv", "--draws", "200")
+    outcome = run("opinions.csv", *words, "--out", "table.parquet")
+    assert outcome.code == 0
+    assert "rank 2" in outcome.out
+    assert "top 1" not in outcome.out
+    table, draws = pl.read_parquet("table.parquet").sort("case"), PlackettLuce().sample(study, draws=200)
+    second = rank_certainty(draws, rank=2, unranked="pool").to_frame().sort("case")
+    assert table.columns[:4] == ["case", "certainty_rank2", "error_rank2", "winner_rank2"]
+    assert table["certainty_rank2"].to_list() == second["certainty"].to_list()
+    assert table["winner_rank2"].to_list() == second["winner"].to_list()
+    by_risk = rank_certainty(draws, rank=2, categories=Categories.from_mapping(labels, study.conditions))
+    assert table["category_certainty"].to_list() == by_risk.to_frame().sort("case")["certainty"].to_list()
+
+
 def test_categories_without_levels_have_no_risk(run: Any) -> None:
     Path("groups.txt").write_text("red\nred\nblue\nblue\n", encoding="utf-8")
     outcome = run(
@@ -108,6 +127,10 @@ def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
     [
         (("--top", "0"), ("top must be a whole number, one or more", "0")),
         (("--top", "4"), ("top must be smaller than the number of conditions", "1 to 3")),
+        (("--rank", "0"), ("rank must be a whole number, one or more", "0")),
+        (("--rank", "5"), ("rank must be a place that a condition can have", "1 to 4")),
+        (("--rank", "2", "--top", "2"), ("--rank asks about one place", "no --top", "--rank 2 --top 2")),
+        (("--rank", "2", "--via", "mass"), ("--rank asks about one place", "no --via mass")),
         (("--unmentioned", "drop"), ("--unmentioned is not understood", "'identify' or 'pool'", "'drop'")),
         (("--via", "vote"), ("--via is not understood", "'top' or 'mass'", "'vote'")),
         (("--categories", "absent.txt"), ("there is no such file", "absent.txt")),

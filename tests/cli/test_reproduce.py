@@ -44,7 +44,7 @@ def test_without_data_it_runs_and_says_what_is_missing() -> None:
 def test_reasons_are_printed_below_the_table() -> None:
     printed = run(*FEW)
     assert "(1) the paper averages 1000 successive" in printed
-    assert "(2) the paper's equation shares" in printed
+    assert "(3) the paper's equation shares" in printed
 
 
 def test_json_and_figures_are_written(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_json_and_figures_are_written(tmp_path: Path) -> None:
     printed = run("--data", str(data), "--json", str(target), "--out", str(figures), *FEW)
     told = json.loads(target.read_text(encoding="utf-8"))
     assert {row["section"] for row in told["rows"]} == {"Toy problem", "Printed cases", "Wikipedia toxicity ratings"}
-    assert "toy_certainty.svg" in {path.name for path in figures.iterdir()}
+    assert "toy.svg" in {path.name for path in figures.iterdir()}
     assert str(target) in printed
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from datasets.published_files import CONDITIONS, SCORES, SELECTORS, write_dermatology
 from dissensus.core.errors import DissensusError
 from dissensus.datasets import load_dermatology
+from dissensus.datasets.dermatology import MODELS
+from dissensus.datasets.printed_cases import CASES
 from shared_data import SHARED, needs_shared
 
 
@@ -97,6 +101,101 @@ def test_other_contents_than_published_are_noted(tmp_path: Path) -> None:
     assert note.count == 3
     assert "dermatology_selectors.json" in note.examples
     assert "other contents than the published ones" in str(note)
+
+
+# Are the models the published ones? ------------------------------------------------------------------------
+
+NAMES = sorted(set().union(*(case.named for case in CASES)))
+N_CASES = 1058
+Scores = dict[str, npt.NDArray[np.float64]]
+
+
+def genuine() -> Scores:
+    """Make scores of four models whose first three conditions are those that are printed; the rest is noise."""
+    scores = {name: np.random.default_rng(number).random((N_CASES, len(NAMES))) for number, name in enumerate(MODELS)}
+    for case in CASES:
+        for each in case.predictions:
+            scores[each.model][int(case.name), [NAMES.index(name) for name in each.conditions]] += 1
+    return scores
+
+
+def write_models(directory: Path, scores: Mapping[str, npt.NDArray[np.float64]]) -> Path:
+    (directory / "dermatology_selectors.json").write_text(json.dumps([[[[0]]]] * N_CASES), encoding="utf-8")
+    (directory / "dermatology_conditions.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    (directory / "dermatology_risks.txt").write_text("\n".join("012"[i % 3] for i in range(len(NAMES))))
+    for name, values in scores.items():
+        np.savetxt(directory / f"dermatology_predictions{MODELS.index(name)}.txt", values, fmt="%.6e")
+    return directory
+
+
+def place(case: str, condition: str) -> tuple[int, int]:
+    return int(case), NAMES.index(condition)
+
+
+def test_models_that_predict_what_is_printed_are_the_published_ones(tmp_path: Path) -> None:
+    data = load_dermatology(write_models(tmp_path, genuine()))
+    assert data.unlike == ()
+    assert data.has_published_models
+    assert not any("paper prints" in note.found for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    ("model", "case", "rival"),
+    [("A", "1026", "Melanoma"), ("A", "357", "Tinea"), ("B", "1026", "Tinea"), ("D", "1057", "Calciphylaxis cutis")],
+)
+def test_another_set_at_one_case_is_enough_to_doubt(tmp_path: Path, model: str, case: str, rival: str) -> None:
+    scores = genuine()
+    scores[model][place(case, rival)] = 5.0
+    data = load_dermatology(write_models(tmp_path, scores))
+    (words,) = data.unlike
+    assert words.startswith(f"model {model} has {{{rival}, ")
+    assert f"at case {case}, not {{" in words
+    assert not data.has_published_models
+    (note,) = [note for note in data.notes if "paper prints" in note.found]
+    assert (note.count, note.examples) == (1, (words,))
+
+
+def test_files_in_another_order_are_not_believed(tmp_path: Path) -> None:
+    scores = genuine()
+    scores["A"], scores["B"] = scores["B"], scores["A"]
+    assert {words[:7] for words in load_dermatology(write_models(tmp_path, scores)).unlike} == {"model A", "model B"}
+
+
+def test_a_tie_at_the_third_place_may_fall_either_way(tmp_path: Path) -> None:
+    scores = genuine()
+    row = scores["D"][1057]
+    row[:] = 0.1
+    row[[NAMES.index("Arterial ulcer"), NAMES.index("Cellulitis")]] = 0.6
+    row[[NAMES.index("Pyoderma Gangrenosum"), NAMES.index("Acne")]] = 0.4
+    assert load_dermatology(write_models(tmp_path, scores)).has_published_models
+
+
+def test_a_model_that_says_the_same_of_all_conditions_matches_nothing(tmp_path: Path) -> None:
+    scores = genuine()
+    scores["D"][:] = 1.0
+    (words,) = load_dermatology(write_models(tmp_path, scores)).unlike
+    assert words.startswith("model D")
+
+
+@pytest.mark.parametrize("missing", MODELS)
+def test_without_one_of_the_files_the_models_are_not_complete(tmp_path: Path, missing: str) -> None:
+    scores = {name: values for name, values in genuine().items() if name != missing}
+    data = load_dermatology(write_models(tmp_path, scores))
+    assert data.unlike == ()
+    assert not data.has_published_models
+
+
+def test_nothing_is_printed_for_model_c(tmp_path: Path) -> None:
+    scores = genuine()
+    scores["C"] = scores["C"][::-1]
+    assert load_dermatology(write_models(tmp_path, scores)).has_published_models
+
+
+def test_a_study_without_the_printed_cases_has_no_published_models(tmp_path: Path) -> None:
+    write_dermatology(tmp_path)
+    np.savetxt(tmp_path / "dermatology_predictions0.txt", SCORES, fmt="%.3e")
+    data = load_dermatology(tmp_path)
+    assert data.unlike == tuple(f"model A has no case {case}" for case in ("1026", "1057", "357"))
 
 
 @needs_shared

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError
+from dissensus import Annotations, DissensusError, krippendorff_alpha, pairwise_agreement
 from dissensus.evaluation.ranking_overlap import mean_average_overlap, soft_rankings
 from strategies import rankings
 
@@ -19,10 +19,11 @@ Blocks = list[list[int]]
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[Blocks, Blocks, int, int]:
-    """Draw two rankings of up to 12 conditions, and a depth."""
+    """Draw two rankings of up to 12 conditions that say something, and a depth."""
     n_conditions = draw(st.integers(1, 12))
     depth = draw(st.integers(1, n_conditions))
-    return draw(rankings(n_conditions)), draw(rankings(n_conditions)), depth, n_conditions
+    ranking = rankings(n_conditions).filter(bool)
+    return draw(ranking), draw(ranking), depth, n_conditions
 
 
 @given(problems())
@@ -85,9 +86,25 @@ def test_rankings_that_share_nothing_above_the_depth_have_no_overlap() -> None:
     assert mean_average_overlap([[0], [1]], [[2], [3]], depth=2, n_conditions=10) == 0
 
 
-def test_abstentions_are_ties_of_everything() -> None:
-    assert mean_average_overlap([], [], depth=3, n_conditions=5) == 1
-    assert mean_average_overlap([], [[0, 1, 2, 3, 4]], depth=3, n_conditions=5) == pytest.approx(1)
+@given(problems())
+def test_a_ranking_that_says_nothing_overlaps_with_nothing(problem: tuple[Blocks, Blocks, int, int]) -> None:
+    a, _, depth, n_conditions = problem
+    everything = [list(range(n_conditions))]
+    for other in (a, [], everything):
+        assert mean_average_overlap([], other, depth=depth, n_conditions=n_conditions) == 0
+        assert mean_average_overlap(other, [], depth=depth, n_conditions=n_conditions) == 0
+    assert mean_average_overlap(everything, everything, depth=depth, n_conditions=n_conditions) == 1
+
+
+def test_abstentions_of_a_study_do_not_lower_its_agreement() -> None:
+    rankings_of_cases: list[list[Blocks]] = [[[[0], [1]], [[1], [0]]], [[[2]], [[2]]]]
+    silent: list[list[Blocks]] = [[*case, []] for case in rankings_of_cases]
+    names = ["Ann", "Bo", "Cy"]
+    few = Annotations.from_rankings(rankings_of_cases, 4, annotator_names=names[:2])
+    more = Annotations.from_rankings(silent, 4, annotator_names=names)
+    assert pairwise_agreement(more, depth=2).equals(pairwise_agreement(few, depth=2))
+    alphas = [krippendorff_alpha(said, distance="overlap", depth=2, draws=8).value for said in (few, more)]
+    assert alphas[0] == alphas[1]
 
 
 def test_blocks_may_be_arrays_and_tuples() -> None:

@@ -64,7 +64,7 @@ def test_printed_values_come_out(printed: Section, which: tuple[str, str], place
     row = found(printed, f"case {case},", f"model {model} ", aggregation)
     assert isinstance(row.paper, Printed)
     assert row.paper.value == PRINTED[which][place]
-    assert row.ours == pytest.approx(PRINTED[which][place], abs=0.06)
+    assert row.ours == pytest.approx(PRINTED[which][place], abs=0.06 if place == 0 else 0.03)
     assert row.verdict == "agrees"
     assert row.error is not None
     assert row.error < 0.01
@@ -112,7 +112,7 @@ def test_cifar10h_has_178_uncertain_images() -> None:
     (count,) = [row for row in section.rows if row.quantity == "images with certainty below 0.99"]
     assert count.ours == pytest.approx(178, abs=8)
     assert count.verdict == "agrees"
-    assert found(section, "share of images").verdict == "differs"
+    assert found(section, "share of images with certainty below").verdict == "differs"
     whole = found(section, "adjusted accuracy of the original labels;").ours
     least = found(section, "least certain").ours
     assert found(section, "most frequent vote").ours == pytest.approx(0.992, abs=0.001)
@@ -123,7 +123,7 @@ def test_cifar10h_has_178_uncertain_images() -> None:
 @needs_shared
 def test_most_photographs_are_certain() -> None:
     section = ava_section(load_ava(SHARED / "ava", most=2000).ratings, Settings(draws=500))
-    assert found(section, "at least 0.99").verdict == "agrees"
+    assert found(section, "at least 0.99; ").verdict == "agrees"
     assert found(section, "ratings per photograph").verdict == "differs"
     assert found(section, "ratings per photograph").explanation
 
@@ -155,7 +155,7 @@ def test_what_differs_in_the_release_is_said(dermatology: Section) -> None:
     assert {cases.verdict, few.verdict} == {"differs"}
     assert "1939" in cases.explanation
     assert found(dermatology, "conditions; the release").verdict == "agrees"
-    assert found(dermatology, "printed cases").ours == 3
+    assert found(dermatology, "printed cases").ours == 7
 
 
 @needs_shared

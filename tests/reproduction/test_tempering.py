@@ -54,10 +54,10 @@ def test_tempering_does_not_concentrate_as_repetition_does_and_the_page_says_by_
 
 
 def test_powers_of_plausibilities_sum_to_one_case_by_case() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"]]], [[["c"]]], []], ["a", "b", "c", "d"])
-    batch = PlackettLuce(2, tempered=True).sample(said, draws=30).sampler(np.arange(3))
+    said = Annotations.from_rankings([[[["a"], ["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
+    batch = PlackettLuce(2, tempered=True).sample(said, draws=30).sampler(np.arange(2))
     raised = to_power(batch, 3.0)
-    for case in range(3):
+    for case in range(2):
         cubes = batch.of_case(case) ** 3
         np.testing.assert_allclose(raised.of_case(case), cubes / cubes.sum(axis=1, keepdims=True))
 

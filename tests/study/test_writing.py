@@ -42,6 +42,26 @@ def test_nested_lists_restore_anonymous_rankings_or_refuse(folder: Path, said: A
             write_annotations(said, path, overwrite=True)
 
 
+@given(said=studies())
+def test_arrays_restore_anonymous_rankings_or_refuse(folder: Path, said: Annotations) -> None:
+    path = folder / "study.npz"
+    spoken = [[ranking for ranking in case if ranking] for case in said.to_rankings()]
+    bare = Annotations.from_rankings(spoken, said.conditions, case_names=said.case_names, unranked=said.unranked)
+    if bare.n_rankings:
+        write_annotations(bare, path, overwrite=True)
+        assert read_annotations(path) == bare
+    if said != bare or not bare.n_rankings:
+        with pytest.raises(DissensusError, match="arrays of rankings cannot hold"):
+            write_annotations(said, path, overwrite=True)
+
+
+def test_names_that_arrays_would_cut_short_are_refused(tmp_path: Path) -> None:
+    said = Annotations.from_rankings([[[["a\0"]]]], ["a\0", "b"])
+    with pytest.raises(DissensusError, match="names that end in zero bytes"):
+        write_annotations(said, tmp_path / "a.npz")
+    assert not (tmp_path / "a.npz").exists()
+
+
 def test_nested_lists_keep_what_it_means_not_to_be_mentioned(tmp_path: Path) -> None:
     said = Annotations.from_rankings([[[["a"]]]], ["a", "b"], unranked="unobserved")
     write_annotations(said, tmp_path / "a.json")

@@ -150,12 +150,12 @@ def chained(draws: FloatArray, n_chains: int) -> FloatArray:
 
 def _judged(batch: Batch) -> tuple[FloatArray, ...]:
     """Return rhat, ess, mcse, certainty, top_rhat, top_ess and certainty_mcse of the cases of a batch."""
-    from dissensus.kernels.orders import first_marks, first_shares
+    from dissensus.kernels.orders import place_marks, place_shares
 
     columns, layout, orders = batch.columns[:-1], batch.layout(), batch.first_orders()
-    shares = np.split(first_shares(layout, orders), columns[1:])
+    shares = np.split(place_shares(layout, orders, 1), columns[1:])
     winners = np.array([share.argmax() for share in shares], dtype=np.int64)
-    marks = first_marks(layout, orders, winners)
+    marks = place_marks(layout, orders, winners, 1)
     plausible = [batch.of_case(case).T for case in range(batch.n_cases)]
     rhat, ess, mcse = _judged_series(np.concatenate([*plausible, marks]), batch.n_chains)
     size = len(rhat) - batch.n_cases

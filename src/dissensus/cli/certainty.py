@@ -34,6 +34,10 @@ def certainty(
     top: Annotated[
         int | None, typer.Option(help="Compare the first 1 to this many conditions; 3.", rich_help_panel=WHAT)
     ] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(help="Compare the condition in this place instead, such as the second.", rich_help_panel=WHAT),
+    ] = None,
     unmentioned: Annotated[
         str,
         typer.Option(help="Conditions nobody mentioned: identify each, or pool them.", rich_help_panel=WHAT),
@@ -56,11 +60,13 @@ def certainty(
 
       dissensus certainty opinions.csv --reliability 3 --top 3 --out uncertain.csv
 
+      dissensus certainty opinions.csv --rank 2
+
       dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
     from dissensus.core.output import checked_table_target
 
-    _check(unmentioned, via)
+    _check(unmentioned, via, top, rank)
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=(file, said["conditions"], categories))
     chosen = options.chosen_aggregation(spec)
@@ -72,20 +78,28 @@ def certainty(
         out,
         overwrite=overwrite,
         top=top,
+        rank=rank,
         unmentioned=unmentioned,
         categories=categories,
         via=via,
     )
 
 
-def _check(unmentioned: str, via: str) -> None:
+def _check(unmentioned: str, via: str, top: int | None, rank: int | None) -> None:
     """Refuse what would fail only after all the work."""
     from dissensus.core.checks import check_choice
+    from dissensus.core.errors import DissensusError
     from dissensus.evaluation.categories import VIA
     from dissensus.evaluation.certainty import UNMENTIONED
 
     check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
+    if rank is not None and (top is not None or via != "top"):
+        raise DissensusError(
+            "--rank asks about one place",
+            expected="no --top, which asks about the first places, and no --via mass, which asks about none",
+            got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
+        )
 
 
 def _run(
@@ -95,6 +109,7 @@ def _run(
     *,
     overwrite: bool,
     top: int | None,
+    rank: int | None,
     unmentioned: str,
     categories: Path | None,
     via: str,
@@ -104,13 +119,13 @@ def _run(
     from dissensus.core.output import write_table
 
     groups = options.categories_from(categories, plausibilities.conditions)
-    tops = _tops(top, plausibilities.n_conditions)
+    tops = _tops(top, plausibilities.n_conditions) if rank is None else rank
     compile_on_first_use()
     profile = _profile(plausibilities, tops, unmentioned)  # type: ignore[arg-type]  # checked
-    table = _with_tops(profile)
+    table = _side_by_side(profile)
     by_category = None
     if groups is not None:
-        by_category = _by_category(plausibilities, groups, via)  # type: ignore[arg-type]  # checked
+        by_category = _by_category(plausibilities, groups, via, rank)  # type: ignore[arg-type]  # checked
         table = _with_categories(table, by_category, plausibilities, groups)
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
     if out is not None:
@@ -130,29 +145,36 @@ def _tops(top: int | None, n_conditions: int) -> range:
     return range(1, most + 1)
 
 
-def _profile(plausibilities: Plausibilities, tops: range, unmentioned: Unmentioned) -> tuple[Certainty, ...]:
+def _profile(plausibilities: Plausibilities, places: range | int, unmentioned: Unmentioned) -> tuple[Certainty, ...]:
+    """Find the certainty of several numbers of first places, or of one place."""
     from dissensus.cli.progress import progress_of_cases
     from dissensus.evaluation.certainty import certainty_profile
+    from dissensus.evaluation.rank_certainty import rank_certainty
 
     with progress_of_cases("comparing draws", plausibilities.n_cases) as advance:
-        return certainty_profile(plausibilities, tops=tops, unranked=unmentioned, advance=advance)
+        if isinstance(places, int):
+            return (rank_certainty(plausibilities, rank=places, unranked=unmentioned, advance=advance),)
+        return certainty_profile(plausibilities, tops=places, unranked=unmentioned, advance=advance)
 
 
-def _by_category(plausibilities: Plausibilities, categories: Categories, via: Via) -> Certainty:
+def _by_category(plausibilities: Plausibilities, categories: Categories, via: Via, rank: int | None) -> Certainty:
     from dissensus.cli.progress import progress_of_cases
     from dissensus.evaluation.certainty import annotation_certainty
+    from dissensus.evaluation.rank_certainty import rank_certainty
 
     with progress_of_cases("comparing categories", plausibilities.n_cases) as advance:
+        if rank is not None:
+            return rank_certainty(plausibilities, rank=rank, categories=categories, advance=advance)
         return annotation_certainty(plausibilities, categories=categories, via=via, advance=advance)
 
 
-def _with_tops(profile: tuple[Certainty, ...]) -> pl.DataFrame:
-    """Put the certainties of a case side by side; those of more than one place are called ``certainty_top2`` ..."""
+def _side_by_side(profile: tuple[Certainty, ...]) -> pl.DataFrame:
+    """Put the certainties of a case side by side: ``certainty``, ``certainty_top2`` ..., or ``certainty_rank2``."""
     import polars as pl
 
     columns: dict[str, object] = {"case": profile[0].case_names}
     for one in profile:
-        ending = "" if one.top == 1 else f"_top{one.top}"
+        ending = f"_rank{one.rank}" if one.rank else "" if one.top == 1 else f"_top{one.top}"
         columns[f"certainty{ending}"] = one.values
         columns[f"error{ending}"] = one.errors
         columns[f"winner{ending}"] = [" + ".join(names) for names in one.winners]
@@ -193,7 +215,7 @@ def _show(
     say(f"  {plausibilities}")
     if plausibilities.excluded:
         say(f"  ! without any opinion, left out: {listing(plausibilities.excluded)}", style="yellow")
-    named = {f"top {one.top}": one for one in profile}
+    named = {f"rank {one.rank}" if one.rank else f"top {one.top}": one for one in profile}
     show(_summary(named if by_category is None else {**named, "category": by_category}))
     say(f"the {min(SHOWN, len(table))} most uncertain of {len(table)} cases:")
     show(_uncertain(table))

@@ -17,7 +17,7 @@ def convert(
     file: options.AnnotationFile,
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .parquet, .jsonl or .json.", readable=False),
+        typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .parquet, .jsonl, .json or .npz.", readable=False),
     ],
     overwrite: options.OverwriteOption = False,
     said: Mapping[str, Any],

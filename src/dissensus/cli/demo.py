@@ -202,7 +202,8 @@ def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]
     from dissensus.metrics.sets import Coverage
 
     sets = {str(number): printed.predictions(number) for number in (0, 1)}
-    result = evaluate(printed.annotations, sets, aggregations=[aggregation], metrics=[Coverage()], draws=PRINTED_DRAWS)
+    said = printed.annotations.select(sets["0"].case_names)
+    result = evaluate(said, sets, aggregations=[aggregation], metrics=[Coverage()], draws=PRINTED_DRAWS)
     tops = result.certainties()
     certainties = tops.filter(tops["top"] == 1).select("case", "certainty").rows()
     values = result.per_case().select("case", "model", "mean").rows()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dissensus.core.files import read_text
+from dissensus.core.notes import Note
+from dissensus.datasets.printed_cases import CASES, PredictionSet
 from dissensus.datasets.publication import Publication, PublishedFile
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.reader import read_predictions
@@ -15,8 +19,7 @@ from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
-    from dissensus.core.notes import Note
+    from dissensus.core.aliases import FloatArray, Path
     from dissensus.predictions.lists import Predictions
 
 COMMIT = "98349d8fefc5b45f0a2fa5f28fed98ded4225368"
@@ -51,15 +54,34 @@ class Dermatology:
     categories
         Risk of each condition: low, medium or high, with the levels 0, 1 and 2.
     predictions
-        Scores of the published models "A" to "D", as far as their files are there.
+        Scores of the models "A" to "D", as far as their files are there.
     notes
         What deserves a look, for example files with other contents than the published ones.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, Categories, Predictions
+    >>> said = Annotations.from_counts([[1, 0]], ["a", "b"])
+    >>> risks = Categories.from_mapping({"a": "low", "b": "high"}, said.conditions)
+    >>> Dermatology(said, risks, {"A": Predictions.from_scores([[0.5, 0.5]], ["a", "b"])}).unlike[0]
+    'model A has no case 1026'
     """
 
     annotations: Annotations
     categories: Categories
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+
+    @property
+    def unlike(self) -> tuple[str, ...]:
+        """How the models differ from the prediction sets that [stutz] prints for A, B and D; empty if they do not."""
+        found = (_unlike(self.predictions.get(each.model), case, each) for case, each in _printed_sets())
+        return tuple(words for words in found if words)
+
+    @property
+    def has_published_models(self) -> bool:
+        """Whether all four models are there and predict what is printed; nothing is printed for C, it is believed."""
+        return len(self.predictions) == len(MODELS) and not self.unlike
 
 
 def load_dermatology(path: Path) -> Dermatology:
@@ -70,7 +92,8 @@ def load_dermatology(path: Path) -> Dermatology:
     path
         Directory with ``dermatology_selectors.json`` (case > annotator > block > code), ``dermatology_conditions.txt``
         and ``dermatology_risks.txt``; optionally ``dermatology_predictions0`` to ``3``, as ``.txt`` or ``.json``, with
-        a row of numbers per case.
+        a row of numbers per case. Whether they are the published ones is told by the sets of three conditions that
+        the paper prints: a note says which model has another set at which case.
 
     Raises
     ------
@@ -84,7 +107,8 @@ def load_dermatology(path: Path) -> Dermatology:
     categories = Categories.from_file(directory / RISKS, said.conditions)
     known = {code: name for code, name in RISK_NAMES.items() if code in categories.names}
     notes = DERMATOLOGY.notes(directory / file.name for file in DERMATOLOGY.files)
-    return Dermatology(said, categories.renamed(known), _models(directory, said), (*reading.receipt.notes, *notes))
+    data = Dermatology(said, categories.renamed(known), _models(directory, said))
+    return replace(data, notes=(*reading.receipt.notes, *notes, *_notes_on_models(data)))
 
 
 def _models(directory: FilePath, said: Annotations) -> dict[str, Predictions]:
@@ -97,6 +121,41 @@ def _models(directory: FilePath, said: Annotations) -> dict[str, Predictions]:
                 place, conditions=said.conditions, cases=said.case_names, name=name, format="matrix", kind="scores"
             )
     return found
+
+
+def _printed_sets() -> Iterator[tuple[str, PredictionSet]]:
+    return ((case.name, each) for case in CASES for each in case.predictions)
+
+
+def _unlike(model: Predictions | None, case: str, printed: PredictionSet) -> str:
+    """Say how a model differs from a printed set; nothing if it does not, or if there is no such model."""
+    if model is None:
+        return ""
+    if case not in model.case_names:
+        return f"model {printed.model} has no case {case}"
+    (scores,) = model.select([case]).to_scores()
+    if set(printed.conditions) <= set(model.conditions) and _leads(scores, model, printed.conditions):
+        return ""
+    first = ", ".join(model.conditions[code] for code in np.argsort(-scores, kind="stable")[: len(printed.conditions)])
+    return f"model {printed.model} has {{{first}}} at case {case}, not {{{', '.join(printed.conditions)}}}"
+
+
+def _leads(scores: FloatArray, model: Predictions, printed: tuple[str, ...]) -> bool:
+    """Tell whether these conditions are the first ones; only the last of them may be tied with another condition.
+
+    A file that says the same of all conditions must not pass for any set.
+    """
+    is_printed = np.isin(np.array(model.conditions), printed)
+    *before, last = np.sort(scores[is_printed])[::-1]
+    others = scores[~is_printed].max(initial=-np.inf)
+    return bool(last >= others and min(before, default=np.inf) > others)
+
+
+def _notes_on_models(data: Dermatology) -> tuple[Note, ...]:
+    if not data.unlike:
+        return ()
+    found = "prediction sets that are not those that the paper prints"
+    return (Note(found, len(data.unlike), "the models are not taken for the published ones", data.unlike),)
 
 
 def fetch_dermatology(directory: Path | None = None) -> FilePath:

@@ -1,7 +1,8 @@
-"""The three cases that [stutz] prints in full: what the annotators said, two prediction sets each, and their values.
+"""The seven cases that [stutz] prints: what the annotators said, and for three of them two prediction sets with values.
 
 The first is in the introduction and the results, the others in the appendix "Additional results". They are named by
-their position in the released annotations, from 0.
+their position in the released annotations, from 0. Conditions are spelt as in the release, whose capitals the print
+does not always keep.
 """
 
 from __future__ import annotations
@@ -46,14 +47,20 @@ class PrintedCase:
     name
         Its position in the released annotations.
     rankings
-        What each annotator said: blocks of tied conditions, best first.
+        What each annotator said, as far as it is printed: blocks of tied conditions, best first.
     predictions
-        The prediction sets of two models.
+        The prediction sets of two models; none are printed for the cases of figure E.18.
+    figure
+        The figure of the paper that shows its plausibilities.
+    omitted
+        Position of an annotator whom the release has and the print passes over, from 0.
     """
 
     name: str
     rankings: Rankings
-    predictions: tuple[PredictionSet, PredictionSet]
+    predictions: tuple[PredictionSet, ...] = ()
+    figure: str = "E.18"
+    omitted: int | None = None
 
     @property
     def named(self) -> set[str]:
@@ -74,7 +81,7 @@ class PrintedCases:
     Attributes
     ----------
     cases
-        The cases, with their prediction sets and printed values.
+        The cases, with the prediction sets and values that are printed.
     annotations
         What the annotators said, among as many conditions as the study has.
     """
@@ -83,9 +90,10 @@ class PrintedCases:
     annotations: Annotations
 
     def predictions(self, number: int) -> Predictions:
-        """Return the first (0) or second (1) prediction set of every case; their models differ from case to case."""
-        sets = [case.predictions[number].conditions for case in self.cases]
-        names = [case.name for case in self.cases]
+        """Return the first (0) or second (1) set of every case that has some; their models differ from case to case."""
+        predicted = [case for case in self.cases if case.predictions]
+        sets = [case.predictions[number].conditions for case in predicted]
+        names = [case.name for case in predicted]
         return Predictions.from_sets(sets, self.annotations.conditions, case_names=names, name=f"set {number + 1}")
 
 
@@ -104,6 +112,7 @@ CASES = (
             PredictionSet("A", ("Atypical Nevus", "Hemangioma", "Melanocytic Nevus"), 0.70, 0.52),
             PredictionSet("B", ("Hemangioma", "Melanocytic Nevus", "Melanoma"), 1.00, 0.99),
         ),
+        figure="5",
     ),
     PrintedCase(
         "1057",
@@ -116,6 +125,7 @@ CASES = (
             PredictionSet("A", ("Diabetic ulcer", "Pyoderma Gangrenosum", "Venous Stasis Ulcer"), 0.39, 0.41),
             PredictionSet("D", ("Arterial ulcer", "Cellulitis", "Pyoderma Gangrenosum"), 0.58, 0.61),
         ),
+        figure="E.17",
     ),
     PrintedCase(
         "357",
@@ -128,20 +138,62 @@ CASES = (
             PredictionSet("A", ("Acne", "Folliculitis", "Folliculitis decalvans"), 0.27, 0.40),
             PredictionSet("B", ("Acne keloidalis", "Folliculitis", "Folliculitis decalvans"), 0.42, 0.62),
         ),
+        figure="E.17",
+    ),
+    PrintedCase(
+        "170",
+        (
+            (("SK/ISK",),),
+            (("Actinic Keratosis",),),
+            (("SK/ISK",),),
+            (("Verruca vulgaris",),),
+            (("Lentigo",),),
+            (("Lentigo",),),
+        ),
+    ),
+    PrintedCase(
+        "153",
+        (
+            (("Cylindroma of skin", "SK/ISK"), ("Cyst",)),
+            (("Nevus sebaceous",),),
+            (("Basal Cell Carcinoma",),),
+            (("Nevus sebaceous",),),
+        ),
+        omitted=1,
+    ),
+    PrintedCase(
+        "147",
+        (
+            (("Sweet syndrome",),),
+            (("Drug Rash", "Eczema"),),
+            (("Actinic Keratosis",), ("Cutaneous lupus",)),
+        ),
+    ),
+    PrintedCase(
+        "108",
+        (
+            (("Psoriasis",), ("Drug Rash",)),
+            (("Drug Rash", "Eczema"), ("Psoriasis",)),
+            (("Psoriasis",), ("Cutaneous T Cell Lymphoma", "Eczema")),
+            (("Drug Rash", "Eczema"), ("Cutaneous T Cell Lymphoma",)),
+        ),
     ),
 )
+"""In case 153 the print goes from annotator A0 to A2; in the release A1 said Melanocytic Nevus, then Melanoma."""
 
 
 def printed_cases() -> PrintedCases:
-    """Return the three cases that [stutz] prints, as annotations, with the printed prediction sets and values.
+    """Return the seven cases that [stutz] prints, as annotations, with the prediction sets and values of three of them.
 
     Examples
     --------
     >>> printed = printed_cases()
     >>> printed.annotations.rankings_per_case.tolist(), printed.annotations.n_conditions
-    ([6, 3, 3], 419)
+    ([6, 3, 3, 6, 4, 3, 4], 419)
     >>> printed.cases[0].predictions[1].plackett_luce
     1.0
+    >>> printed.predictions(0).case_names
+    ('1026', '1057', '357')
     """
     return PrintedCases(CASES, _annotations(CASES))
 

@@ -311,15 +311,18 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     return marks.mean(axis=1), errors, winners
 
 
-def category_chances(drawn: Drawn, categories: Categories) -> FloatArray:
-    """Return the probability that each category has the first condition of a draw, (n_categories, n_cases, n_draws)."""
-    return np.stack([drawn.of_draws(chances) for chances in order_chances(drawn, categories)])
+def category_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> FloatArray:
+    """Return the probability that each category has the condition in one place of a draw, by default the first.
+
+    The shape is (n_categories, n_cases, n_draws).
+    """
+    return np.stack([drawn.of_draws(chances) for chances in order_chances(drawn, categories, rank)])
 
 
-def order_chances(drawn: Drawn, categories: Categories) -> list[FloatArray]:
-    """Return, for each category, the probability that it has the first condition of each order, shape (n_orders,)."""
+def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:
+    """Return, for each category, the probability that it has the condition in one place of each order, (n_orders,)."""
     members, rest = shares_of(drawn.batch, categories)
-    return [expected_worth(drawn, members[c], rest[c]) for c in range(categories.n_categories)]
+    return [expected_worth(drawn, members[c], rest[c], rank=rank) for c in range(categories.n_categories)]
 
 
 def leading_chances(drawn: Drawn, categories: Categories) -> FloatArray:

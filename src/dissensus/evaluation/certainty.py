@@ -60,6 +60,8 @@ class Certainty:
         The set of each case, as names; ``"any other"`` stands for a condition that nobody mentioned.
     n_draws
         Draws per case.
+    rank
+        Which single place was compared, if any; there is no ``top`` then.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Certainty:
     errors: FloatArray
     winners: tuple[tuple[str, ...], ...]
     n_draws: int
+    rank: int | None = None
 
     @property
     def mean(self) -> float:
@@ -142,9 +145,9 @@ class Certainty:
         )
 
     def __repr__(self) -> str:
-        top = "" if self.top is None else f" of the top {self.top}"
+        place = f" of rank {self.rank}" if self.rank else "" if self.top is None else f" of the top {self.top}"
         return (
-            f"Certainty{top}: mean {self.mean:.3f}, {self.share_below():.1%} of {len(self.case_names)} cases "
+            f"Certainty{place}: mean {self.mean:.3f}, {self.share_below():.1%} of {len(self.case_names)} cases "
             f"below {CERTAIN}; {self.n_draws} draws"
         )
 
@@ -265,6 +268,17 @@ def check_top(top: int, n_conditions: int) -> None:
         )
 
 
+def check_rank(rank: int, n_conditions: int) -> None:
+    """Refuse places that are not there."""
+    check_count(rank=rank)
+    if rank > n_conditions or n_conditions < 2:
+        raise DissensusError(
+            "rank must be a place that a condition can have",
+            expected=f"1 to {n_conditions}" if n_conditions > 1 else "at least two conditions",
+            got=str(rank),
+        )
+
+
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
     from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
@@ -284,11 +298,33 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
     """Return the certainty of one set per case, and its Monte Carlo standard error."""
-    from dissensus.kernels.winning_sets import set_chances, standard_errors
+    from dissensus.kernels.winning_sets import set_chances
 
     marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
-    errors = np.empty(drawn.batch.n_cases)
-    standard_errors(marks, drawn.batch.n_chains, errors)
+    return _averaged(marks, drawn.batch.n_chains)
+
+
+def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentioned) -> tuple[FloatArray, FloatArray]:
+    """Return how often one condition per case has a place, and the Monte Carlo standard error.
+
+    ``winners`` (n_cases,) are positions in the support of each case, or U for an unmentioned condition, which is any of
+    them if they are pooled.
+    """
+    from dissensus.kernels.orders import place_marks
+
+    marks = place_marks(drawn.layout, drawn.orders, winners, rank)
+    if unranked == "identify":
+        is_other = winners == drawn.batch.support_sizes
+        marks[is_other] /= drawn.batch.rest_sizes[is_other, None]
+    return _averaged(marks, drawn.batch.n_chains)
+
+
+def _averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
+    from dissensus.kernels.winning_sets import standard_errors
+
+    errors = np.empty(len(marks))
+    standard_errors(marks, n_chains, errors)
     return marks.mean(axis=1), errors
 
 
@@ -329,12 +365,12 @@ def _by_category(
         lambda batch: category_certainty(chances(told_apart(batch, 1), aligned), batch.n_chains),
         advance,
     )
-    values, errors, codes = _side_by_side(parts, 3)
+    values, errors, codes = side_by_side(parts, 3)
     winners = tuple((aligned.names[int(code)],) for code in codes)
     return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws)
 
 
-def _side_by_side(parts: Sequence[Sequence[npt.NDArray[Any]]], n_columns: int) -> list[FloatArray]:
+def side_by_side(parts: Sequence[Sequence[npt.NDArray[Any]]], n_columns: int) -> list[FloatArray]:
     """Put the columns of the results of batches one after the other; there may be no batch."""
     return [np.concatenate([np.empty(0), *(part[column] for part in parts)]) for column in range(n_columns)]
 
@@ -345,6 +381,7 @@ def certainty_of(
     sets: Sets,
     *,
     top: int | None = None,
+    rank: int | None = None,
     unranked: Unmentioned = "identify",
     advance: Callable[[int], None] | None = None,
 ) -> Certainty:
@@ -359,6 +396,9 @@ def certainty_of(
         Sets may differ in size.
     top
         How many labels each set must have, if they should not differ.
+    rank
+        Count the draws that have the label in this place, from 1 to the number of conditions; every case then has a
+        single label, and there is no ``top``. See :func:`rank_certainty`.
     unranked
         See :func:`annotation_certainty`; with ``"pool"`` an unmentioned member stands for any other one.
     advance
@@ -373,26 +413,52 @@ def certainty_of(
     array([1. , 0.5])
     >>> certainty_of(draws, {"x": "dog", "y": {"cat", "dog"}}).values
     array([0., 1.])
+    >>> certainty_of(draws, "dog", rank=2).values
+    array([1. , 0.5])
     """
     check_choice("unranked", unranked, UNMENTIONED)
-    given = _codes_of_sets(plausibilities, sets, top)
-    parts = collected(plausibilities, lambda batch: _certainty_of_batch(batch, given, unranked), advance)
-    values, errors = _side_by_side(parts, 2)
+    given = _codes_of_sets(plausibilities, sets, _size_of_sets(plausibilities, top, rank))
+    parts = collected(plausibilities, lambda batch: _certainty_of_batch(batch, given, rank, unranked), advance)
+    values, errors = side_by_side(parts, 2)
     conditions = plausibilities.conditions
     winners = tuple(tuple(conditions[code] for code in given[case]) for case in plausibilities.case_names)
     sizes = {len(members) for members in winners}
-    common = top if top is not None or len(sizes) != 1 else sizes.pop()
-    return Certainty(plausibilities.case_names, common, values, errors, winners, plausibilities.n_draws)
+    common = top if top is not None or len(sizes) != 1 or rank is not None else sizes.pop()
+    return Certainty(plausibilities.case_names, common, values, errors, winners, plausibilities.n_draws, rank)
+
+
+def _size_of_sets(plausibilities: Plausibilities, top: int | None, rank: int | None) -> int | None:
+    """Return how many labels each set must have, if that is known."""
+    if rank is None:
+        return top
+    check_rank(rank, plausibilities.n_conditions)
+    if top is not None:
+        raise DissensusError(
+            "top and rank are two questions",
+            expected="top for sets of first conditions, or rank for the condition in one place",
+            got=f"top={top} and rank={rank}",
+        )
+    return 1
 
 
 def _certainty_of_batch(
-    batch: Batch, given: Mapping[str, IntArray], unranked: Unmentioned
+    batch: Batch, given: Mapping[str, IntArray], rank: int | None, unranked: Unmentioned
 ) -> tuple[FloatArray, FloatArray]:
     sets = [given[case] for case in batch.case_names]
+    if rank is not None:
+        drawn = told_apart(batch, rank, unranked)
+        return rank_judged(drawn, _places_in_support(drawn.batch, sets), rank, unranked)
     sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
     drawn = told_apart(batch, int(sizes.max()), unranked)
     members = [np.isin(drawn.batch.support_of(case), codes) for case, codes in enumerate(sets)]
     return _judged(drawn, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
+
+
+def _places_in_support(batch: Batch, labels: Sequence[IntArray]) -> IntArray:
+    """Return where the only label of each case stands in its support; U if it does not."""
+    supports = (batch.support_of(case) for case in range(batch.n_cases))
+    found = [np.flatnonzero(support == label) for support, label in zip(supports, labels, strict=True)]
+    return np.array([at[0] if len(at) else size for at, size in zip(found, batch.support_sizes, strict=True)])
 
 
 def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) -> dict[str, IntArray]:

@@ -59,14 +59,14 @@ class Findings(Value):
     @staticmethod
     def of(drawn: Drawn, tops: IntArray, categories: Categories | None, chances: Sequence[FloatArray]) -> Findings:
         """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories."""
-        from dissensus.kernels.orders import first_shares
+        from dissensus.kernels.orders import place_shares
 
         batch = drawn.batch
         certain = batch_certainty(drawn, tops)
         by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
         if categories is not None:
             by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
-        tops_of_members, told = first_shares(drawn.layout, drawn.orders), np.arange(len(batch.support))
+        tops_of_members, told = place_shares(drawn.layout, drawn.orders, 1), np.arange(len(batch.support))
         if batch.is_mentioned is not None:
             told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
         return Findings(

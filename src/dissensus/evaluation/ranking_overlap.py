@@ -37,16 +37,19 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     ----------
     a, b
         Blocks of conditions, best first, as codes from 0 or as names. Conditions that are not mentioned form a last
-        block, written out or not. A ranking without blocks is a tie of all conditions.
+        block, written out or not. A ranking without blocks says nothing, and overlaps with nothing: 0, even with
+        itself. Someone who finds all conditions equally likely says so in one block of all of them.
     depth
-        How many places count, L; at most ``n_conditions``.
+        How many places count, L: 1 to ``n_conditions``. An average over no places is refused.
     n_conditions
         Number of conditions in all, K.
 
     Notes
     -----
     Time and memory are proportional to the mentioned conditions times the depth, whatever K is. Two rankings without a
-    common condition still overlap a little when the depth reaches conditions that they do not mention.
+    common condition still overlap a little when the depth reaches conditions that they do not mention. The authors'
+    released code has 0 for an empty ranking too; for a depth of 0 it has 0, where this function asks for a depth.
+    Abstentions of a study never come so far: :func:`pairwise_agreement` and :func:`krippendorff_alpha` leave them out.
 
     Examples
     --------
@@ -58,6 +61,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     check_depth(depth, n_conditions)
     blocks = _blocks(a, "a"), _blocks(b, "b")
     codes = _common_codes(*blocks, n_conditions)
+    if not all(blocks):
+        return 0.0
     one, other = (_soft(*ranking, depth, n_conditions) for ranking in zip(codes, blocks, strict=True))
     self_overlaps = _overlap(one, one, n_conditions) * _overlap(other, other, n_conditions)
     return min(1.0, _overlap(one, other, n_conditions) / float(np.sqrt(self_overlaps)))
@@ -252,7 +257,10 @@ class SoftRankings:
 
 
 def soft_rankings(said: Annotations, depth: int) -> SoftRankings:
-    """Turn every ranking into a vector of length one; their inner products are mean average overlaps at ``depth``."""
+    """Turn every ranking into a vector of length one; their inner products are mean average overlaps at ``depth``.
+
+    No ranking may be empty: abstentions are left out before.
+    """
     places = np.arange(1, depth + 1)
     block, ranking = row_of_each(said.code_offsets), said.ranking_of_mention
     before = said.code_offsets[:-1] - said.code_offsets[said.block_offsets[:-1]][row_of_each(said.block_offsets)]

@@ -380,8 +380,11 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     )
 
 
-def first_shares(layout: Layout, orders: Orders) -> FloatArray:
-    """Count how often each condition is on top, unmentioned ones together; exact ties share the draw.
+def place_shares(layout: Layout, orders: Orders, rank: int) -> FloatArray:
+    """Count how often each condition has a place, the first or any other, unmentioned ones together.
+
+    Exact ties share the draw: each condition of a tie has each of its places equally often. The orders must reach down
+    to the place.
 
     Returns
     -------
@@ -389,13 +392,13 @@ def first_shares(layout: Layout, orders: Orders) -> FloatArray:
         Shares of draws, case after case.
     """
     shares = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
-    add_shares(layout, orders, shares)
+    add_shares(layout, orders, rank, shares)
     return shares
 
 
 @compiled
-def add_shares(layout: Layout, orders: Orders, shares: FloatArray) -> None:
-    """Do what :func:`first_shares` says, from zero."""
+def add_shares(layout: Layout, orders: Orders, rank: int, shares: FloatArray) -> None:
+    """Do what :func:`place_shares` says, from zero."""
     place = 0
     for case in range(len(layout.rest_shapes)):
         column = layout.support_offsets[case] + case
@@ -403,7 +406,7 @@ def add_shares(layout: Layout, orders: Orders, shares: FloatArray) -> None:
         for order in range(orders.offsets[case], orders.offsets[case + 1]):
             left = 1.0
             for k in range(size):
-                if orders.above[place] == 0:
+                if orders.above[place] < rank <= orders.above[place] + orders.tied[place]:
                     share = 1.0 / orders.tied[place]
                     left -= share
                     shares[column + k] += orders.counts[order] * share / layout.n_draws
@@ -412,8 +415,8 @@ def add_shares(layout: Layout, orders: Orders, shares: FloatArray) -> None:
                 shares[column + size] += orders.counts[order] * left / layout.n_draws
 
 
-def first_marks(layout: Layout, orders: Orders, winners: IntArray) -> FloatArray:
-    """Mark the draws in which the winner of each case is on top, shape (n_cases, n_draws); ties count in part.
+def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) -> FloatArray:
+    """Mark the draws in which the winner of each case has a place, shape (n_cases, n_draws); ties count in part.
 
     ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
     """
@@ -421,7 +424,8 @@ def first_marks(layout: Layout, orders: Orders, winners: IntArray) -> FloatArray
     marks = np.empty(len(orders.counts))
     for case, winner in enumerate(winners):
         rows = slice(orders.starts[case], orders.starts[case + 1])
-        shares = ((orders.above[rows] == 0) / orders.tied[rows]).reshape(-1, sizes[case])
+        above, tied = orders.above[rows], orders.tied[rows]
+        shares = (((above < rank) & (rank <= above + tied)) / tied).reshape(-1, sizes[case])
         left = 1.0 - shares.sum(axis=1)
         of_orders = shares[:, winner] if winner < sizes[case] else np.where(left > NOTHING, left, 0.0)
         marks[orders.offsets[case] : orders.offsets[case + 1]] = of_orders

@@ -601,13 +601,17 @@ def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
     return plain(batch.support_offsets), plain(batch.support)
 
 
-def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
-    """Average over the top condition of each order what a condition is worth, shape (n_orders,).
+def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *, rank: int = 1) -> FloatArray:
+    """Average over the condition in one place of each order what it is worth, shape (n_orders,).
 
     ``shares`` (sum of U,) holds the worth of the mentioned conditions and ``rest_shares`` (n_cases,) the mean worth of
     the others.
     """
-    return mean_worth(drawn, np.ones(1), shares[None], rest_shares[None])
+    from dissensus.kernels.gains import expected_gains
+
+    gains = np.zeros((len(shares), rank + 1))
+    gains[:, rank - 1] = shares - rest_shares[drawn.case_of_member]
+    return expected_gains(drawn.layout, drawn.orders, rest_shares, gains)
 
 
 def mean_worth(drawn: Drawn, weights: FloatArray, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:

@@ -121,17 +121,24 @@ def _agreement(frames: Frames) -> Chart:
     marks: list[Line | Points] = [Points(x, y, "agreement among annotators", theme.hue(1), size=4, opacity=0.6)]
     title = f"{len(known)} cases"
     if len(known) > 1 and np.ptp(certainty) > 0 and np.ptp(agreement) > 0:
-        slope, start = np.polyfit(certainty, agreement, 1)
-        marks.append(Line(*in_order(certainty, start + slope * certainty), "agreement by least squares", dash=1))
+        marks.append(_regression(agreement[np.argsort(certainty, kind="stable")]))
         title = f"correlation {np.corrcoef(certainty, agreement)[0, 1]:.2f}, {len(known)} cases"
     marks.append(_sorted_line(certainty, "certainty, PL", 0))
     caption = (
         "Agreement: leave one annotator out, and ask how often the first condition of the others is among those of the "
-        "one left out. Grey: the agreement that the certainty of a case leads to expect, by least squares. Where "
-        "annotators disagree, certainty is low."
+        "one left out. Grey: the straight line nearest to it in the order of certainty. Where annotators disagree, "
+        "certainty is low."
     )
     pane = Pane(tuple(marks), SHARE_OF_CASES, Axis("certainty or agreement", (-0.02, 1.03)), title)
     return Chart("Certainty and agreement among annotators", (pane,), caption, width=5.6)
+
+
+def _regression(ordered: FloatArray) -> Line:
+    """Draw the straight line that is nearest to agreements in the order of certainty, by least squares."""
+    place = (np.arange(len(ordered)) + 0.5) / len(ordered)
+    slope, start = np.polyfit(place, ordered, 1)
+    ends = np.array([0.0, 1.0])
+    return Line(ends, start + slope * ends, "regression line of agreement", dash=1)
 
 
 def _reliabilities(frames: Frames) -> Chart:

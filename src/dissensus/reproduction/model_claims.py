@@ -172,7 +172,7 @@ class ModelClaims:
         return self._row(quantity, least, claim, f"{FALLS} significant", told=told)
 
     def overestimating_row(self) -> Row:
-        """Judge whether point estimates are typically too high."""
+        """Judge whether point estimates are typically above adjusted values."""
         higher = [
             cells[metric]["difference"] > 2 * cells[metric]["mc_error"]
             for cells in self._everywhere()
@@ -186,7 +186,7 @@ class ModelClaims:
         return self._row("share of point estimates that are above the adjusted value", found, claim, TYPICAL, told=told)
 
     def several_points_row(self) -> Row:
-        """Judge by how much a point estimate is too high at most."""
+        """Judge by how much a point estimate is above the adjusted value at most."""
         most = max(
             Finding(cells[metric]["difference"], cells[metric]["mc_error"], f"{model}, {metric}, {short}")
             for short, model, cells in self._medium()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray
-from dissensus.datasets.dermatology import MODELS, Dermatology
+from dissensus.datasets.dermatology import Dermatology
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED
 from dissensus.metrics.accuracy import TopKAccuracy
@@ -34,7 +34,7 @@ METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2),
 
 def are_published(data: Dermatology) -> bool:
     """Tell whether the predictions are those of the paper, so that what it says of them can be judged."""
-    return len(data.predictions) == len(MODELS)
+    return data.has_published_models
 
 
 def models_section(data: Dermatology, settings: Settings) -> Section:

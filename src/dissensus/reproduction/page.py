@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.core.errors import listing
 from dissensus.core.output import written_whole
 from dissensus.figures.charts import Bars, Chart, Line, Mark
 from dissensus.figures.samples import kept_places
@@ -38,6 +37,8 @@ MOST_POINTS = 150
 """Points of a line in a figure of the page."""
 
 FOLDER = "images/reproduction"
+CLOUD = re.compile(r'(?P<group><g clip-path="[^"]*")>(?P<points>(?:\s*<use [^>]*? style="(?P<look>[^"]*)"/>){2,})')
+"""The points of one mark in a drawing by matplotlib, which repeats their look at each of them."""
 
 OPENING = """# Reproducing the paper
 
@@ -72,7 +73,7 @@ default, and this page uses `ties="each"` where it follows the paper's numbers.
 adjusted accuracy as overestimation. Where 50 or 100 people labelled every case, one can look: small studies of three
 labels a case are drawn, and every number is held against what all labels say. The paper's adjusted accuracy is too
 *low*, because draws from a posterior of three labels put plausible mass on conditions that a larger panel would rule
-out; even the majority vote of three is too low, not too high. [Which number should I report?](which-number.md) says
+out; even the majority vote of three is below it. [Which number should I report?](which-number.md) says
 what to report instead, [Do panel estimates hold?](panel.md) has the whole experiment.
 """
 
@@ -96,9 +97,9 @@ TOLD: Mapping[str, str] = {
         "example (i) one class is clear, in (ii) all three compete, in (iii) two do."
     ),
     printed_experiment.TITLE: (
-        "Three cases are printed in full, with the prediction sets of two models each: how often is the most "
+        "Seven cases are printed, three of them with the prediction sets of two models each: how often is the most "
         "plausible condition of a draw in the set? No data is needed. First with the tie rule of the paper's numbers, "
-        "then with that of its equation."
+        "then with that of its equation; then what the paper says of cases in words, and how far PL and PrIRN differ."
     ),
     cifar10h_experiment.TITLE: (
         "About fifty single labels for each of 10 000 images; Dirichlet posterior with one pseudo-vote per class."
@@ -144,7 +145,6 @@ def page_text(reproduction: Reproduction, drawn: Iterable[str] = ()) -> str:
         _summary(reproduction),
         _claims(reproduction),
         _printed(reproduction),
-        _differences(reproduction),
         *_images(figures, charts),
         "## All numbers\n",
         *(_folded(section) for section in reproduction.sections if section not in beyond),
@@ -167,42 +167,72 @@ def _summary(reproduction: Reproduction) -> str:
 
 
 def _claims(reproduction: Reproduction) -> str:
-    """List what the paper says in words, what that is taken to mean, and what came out."""
-    lines = [
-        _cells(f'"{row.words}"', f"{row.quantity}: {row.limit_text}", row.ours_text, row.verdict)
-        for row in reproduction.rows
-        if row.words
-    ]
-    head = "| the paper | taken to mean | ours | verdict |\n|---|---|---|---|"
-    return "\n".join(["## What the paper says in words\n", head, *lines, ""]) if lines else ""
+    """List what the paper says in words: what differs first, with the reason; what cannot be compared folded."""
+    said = [row for row in reproduction.rows if row.words]
+    differs, agrees, others = (
+        [_claim(row, said) for row in said if row.verdict == verdict]
+        for verdict in ("differs", "agrees", "not comparable")
+    )
+    if not said:
+        return ""
+    folded = _details(f"Not comparable, with stand-ins for the models: {len(others)} claims", "\n".join(others))
+    return "\n".join(
+        [
+            "## What the paper says in words\n",
+            f"{len(said)} readings of its claims; in brackets, what is taken to be meant.\n",
+            *_listed("Differs", differs),
+            *_listed("Agrees", agrees),
+            *([folded] if others else []),
+        ]
+    )
+
+
+def _listed(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"**{title}:**\n", *lines, ""] if lines else []
+
+
+def _claim(row: Row, said: Sequence[Row]) -> str:
+    """Write one claim as an item of a list; which aggregation it is about, if several are asked the same."""
+    alike = [one for one in said if (one.words, one.quantity) == (row.words, row.quantity)]
+    under = f" ({row.settings.partition(',')[0]})" if len(alike) > 1 else ""
+    is_refuted = row.paper is not None and not row.paper.holds(row.ours)
+    reason = f" {_capital(row.explanation)}." if is_refuted else ""
+    return f'- "{row.words}": {row.quantity}{under}: {row.ours_text} ({row.limit_text}).{reason}'
 
 
 def _printed(reproduction: Reproduction) -> str:
-    """List the numbers that the paper prints, each once; other readings of the same number are in the tables."""
+    """Count the numbers that the paper prints, each once, say where they differ, and fold their table.
+
+    Other readings of the same number are in the tables of the experiments.
+    """
     rows = [row for row in reproduction.rows if row.paper is not None and not row.words]
     once = {(row.quantity, row.paper_text, row.settings.partition(",")[0]): row for row in reversed(rows)}
-    lines = [
-        _cells(row.quantity, row.settings, row.paper_text, row.ours_text, row.verdict)
-        for row in reversed(once.values())
-    ]
+    chosen = [*reversed(once.values())]
+    lines = [_cells(row.quantity, row.settings, row.paper_text, row.ours_text, row.verdict) for row in chosen]
     head = "| quantity | settings | paper | ours | verdict |\n|---|---|---|---|---|"
-    return "\n".join(["## What it prints\n", head, *lines, ""]) if lines else ""
+    differs = [
+        f"- {row.quantity}: {row.ours_text}, printed {row.paper_text}. {_capital(row.explanation)}."
+        for row in chosen
+        if row.verdict == "differs"
+    ]
+    agreeing = sum(row.verdict == "agrees" for row in chosen)
+    return "\n".join(
+        [
+            "## What it prints\n",
+            f"{len(chosen)} numbers; {agreeing} agree.\n",
+            *_listed("Differs", differs),
+            _details("All printed numbers", "\n".join([head, *lines])),
+        ]
+    )
 
 
-def _differences(reproduction: Reproduction) -> str:
-    """Say why numbers differ, each reason once."""
-    found: dict[str, list[str]] = {}
-    for row in reproduction.rows:
-        if row.verdict == "differs":
-            found.setdefault(row.explanation, []).append(row.quantity)
-    lines = [f"- {_capital(reason)} ({listing(dict.fromkeys(of), most=1)})." for reason, of in found.items()]
-    return "\n".join(["## Where it differs, and why\n", *lines, ""]) if lines else ""
+def _details(title: str, text: str) -> str:
+    """Hide text behind a title, until somebody wants to see it."""
+    return f'<details markdown="1"><summary>{title}</summary>\n\n{text}\n\n</details>\n'
 
 
 def _folded(section: Section) -> str:
-    """Hide the table of an experiment behind its title, until somebody wants to see it."""
-    summary = f"<summary>{section.title}: {len(section.rows)} numbers</summary>"
-    return f'<details markdown="1">{summary}\n\n{_section_text(section, is_titled=False)}\n</details>\n'
+    return _details(f"{section.title}: {len(section.rows)} numbers", _section_text(section, is_titled=False))
 
 
 def _section_text(section: Section, *, is_titled: bool = True) -> str:
@@ -279,11 +309,14 @@ def lightened(svg: str) -> str:
     r"""Round the coordinates of a drawing to a hundredth of a point, and drop what does not show.
 
     Line ends within paths, indents, rotations by nothing, and groups of one; numbers that are text stay as they are.
+    The look of points is said once for all that share it.
 
     >>> lightened('<path d="M 1.234567 2 \nL 3.999999 4"/>')
     '<path d="M 1.23 2 L 4 4"/>'
     >>> lightened('<g id="text_3">\n  <text transform="rotate(-0 1 2)" x="1.234567">0.625</text>\n </g>')
     '<text x="1.23">0.625</text>'
+    >>> lightened('<g clip-path="url(#p)"> <use x="1" style="fill: red"/> <use x="2" style="fill: red"/> </g>')
+    '<g clip-path="url(#p)" style="fill: red"><use x="1"/><use x="2"/> </g>'
     """
     rounded = re.sub(r"\d+\.\d{3,}(?!\d*<)", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
     found = re.sub(r' ?\n(?=[MLCQz"])', " ", rounded)
@@ -291,4 +324,11 @@ def lightened(svg: str) -> str:
         found = re.sub(unseen, "", found)
     for _ in range(2):  # groups of one within groups of one
         found = re.sub(r"<g>\n(<(?:use|path|text)\b.*)\n</g>", r"\1", found)
-    return found
+    names: dict[str, str] = {}
+    short = re.sub(r'(?<=["#])m[0-9a-f]{10}(?=")', lambda one: names.setdefault(one[0], f"m{len(names)}"), found)
+    return CLOUD.sub(_with_one_look, short)
+
+
+def _with_one_look(cloud: re.Match[str]) -> str:
+    points = re.sub(r'\s*<use (?:xlink:)?([^>]*?) style="[^"]*"/>', r"<use \1/>", cloud["points"])
+    return f'{cloud["group"]} style="{cloud["look"]}">{points}'

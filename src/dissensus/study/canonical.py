@@ -109,7 +109,8 @@ def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool =
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
     :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists of
-    anonymous rankings, from which the same is restored; annotators, weights and groups are refused there.
+    anonymous rankings and ``.npz`` arrays of them (:meth:`Annotations.to_ranking_arrays`), from which the same is
+    restored; annotators, weights and groups are refused there, and abstentions in arrays, too.
 
     Parameters
     ----------
@@ -137,39 +138,31 @@ def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool =
     True
     """
     check_annotations_ending(path)
-    if is_nested(path):
+    writer = ANONYMOUS_FORMS.get(FilePath(path).suffix.lower())
+    if writer is not None:
         with written_whole(path, overwrite=overwrite) as temporary:
-            _write_nested(annotations, temporary)
+            writer(annotations, temporary)
     else:
         write_table(long_table(annotations), path, overwrite=overwrite)
 
 
 def check_annotations_ending(path: Path) -> None:
     """Refuse a path whose ending chooses no form."""
-    if not is_nested(path):
+    if FilePath(path).suffix.lower() not in ANONYMOUS_FORMS:
         table_writer(path)
 
 
-def is_nested(path: Path) -> bool:
-    """Tell whether the ending of a path chooses nested lists.
-
-    >>> is_nested("opinions.json")
-    True
-    """
-    return FilePath(path).suffix.lower() == ".json"
+def _check_anonymous(annotations: Annotations, form: str) -> None:
+    """Refuse what lists and arrays of anonymous rankings would lose."""
+    panel, instead = annotations.panel, "write .csv, .parquet or .jsonl instead"
+    if panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights:
+        raise DissensusError(f"{form} cannot hold annotators, weights, votes or groups", advice=instead)
+    if not annotations.n_cases:
+        raise DissensusError(f"{form} cannot hold a study without cases", advice=instead)
 
 
 def _write_nested(annotations: Annotations, place: FilePath) -> None:
-    panel = annotations.panel
-    if panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights:
-        raise DissensusError(
-            "nested lists cannot hold annotators, weights, votes or groups",
-            advice="write .csv, .parquet or .jsonl instead",
-        )
-    if not annotations.n_cases:
-        raise DissensusError(
-            "nested lists cannot hold a study without cases", advice="write .csv, .parquet or .jsonl instead"
-        )
+    _check_anonymous(annotations, "nested lists")
     document: dict[str, object] = {
         "conditions": annotations.conditions,
         "case_names": annotations.case_names,
@@ -178,3 +171,25 @@ def _write_nested(annotations: Annotations, place: FilePath) -> None:
     if annotations.unranked != "below":
         document["unranked"] = annotations.unranked
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+
+
+def _write_arrays(annotations: Annotations, place: FilePath) -> None:
+    """Write orders and groups in the smallest numbers that hold them, beside the names."""
+    _check_anonymous(annotations, "arrays of rankings")
+    names = {"conditions": annotations.conditions, "case_names": annotations.case_names}
+    texts = {key: np.array(known, dtype=np.str_) for key, known in names.items()}
+    is_lost = any(tuple(texts[key].tolist()) != known for key, known in names.items())
+    if annotations.is_abstention.any() or not annotations.n_rankings or not annotations.n_conditions or is_lost:
+        raise DissensusError(
+            "arrays of rankings cannot hold abstentions, no rankings at all, or names that end in zero bytes",
+            advice="write .csv, .parquet, .jsonl or .json instead",
+        )
+    numbers = np.min_scalar_type(-annotations.n_conditions)
+    rankings, groups = (array.astype(numbers) for array in annotations.to_ranking_arrays())
+    arrays = {"rankings": rankings, "groups": groups, "unranked": np.array(annotations.unranked), **texts}
+    with place.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+ANONYMOUS_FORMS = {".json": _write_nested, ".npz": _write_arrays}
+"""Endings that choose a form for rankings of annotators without a name, and what writes it."""

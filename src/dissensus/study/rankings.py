@@ -278,6 +278,74 @@ class Annotations(Study):
 
         return annotations_from_counts(counts, conditions, case_names=case_names, groups=groups, unranked=unranked)
 
+    @classmethod
+    @checked
+    def from_ranking_arrays(
+        cls,
+        rankings: ArrayLike | Sequence[Sequence[ArrayLike]],
+        groups: ArrayLike | Sequence[Sequence[ArrayLike]],
+        *,
+        conditions: Sequence[str] | int | None = None,
+        case_names: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+    ) -> Annotations:
+        """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
+
+        Parameters
+        ----------
+        rankings : (n_cases, n_annotators, K)
+            The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
+            annotators: lists of rows, one list per case.
+        groups
+            Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
+            conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
+        conditions, case_names, unranked
+            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
+
+        Examples
+        --------
+        >>> said = Annotations.from_ranking_arrays(
+        ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
+        >>> said.to_rankings()
+        [[[['a', 'd'], ['c']]]]
+        """
+        from dissensus.study.ranking_arrays import annotations_from_ranking_arrays
+
+        return annotations_from_ranking_arrays(
+            rankings, groups, conditions=conditions, case_names=case_names, unranked=unranked
+        )
+
+    @classmethod
+    @checked
+    def from_confidences(
+        cls,
+        confidences: ArrayLike | Sequence[Sequence[ArrayLike]],
+        conditions: Sequence[str] | int | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+    ) -> Annotations:
+        """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
+
+        Parameters
+        ----------
+        confidences : (n_cases, n_annotators, K)
+            The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
+            who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
+        conditions, case_names, unranked
+            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
+
+        Examples
+        --------
+        >>> Annotations.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
+        [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
+        """
+        from dissensus.study.ranking_arrays import annotations_from_confidences
+
+        return annotations_from_confidences(
+            confidences, conditions=conditions, case_names=case_names, unranked=unranked
+        )
+
     # Quantities ---------------------------------------------------------------------------------------
 
     @property
@@ -470,6 +538,22 @@ class Annotations(Study):
         rankings = _nest(blocks, self.block_offsets)
         repeated = [ranking for ranking, votes in zip(rankings, self.votes, strict=True) for _ in range(votes)]
         return _nest(repeated, offsets_from_lengths(self.votes_per_case))
+
+    def to_ranking_arrays(self) -> tuple[IntArray, IntArray]:
+        """Write out as two arrays (n_cases, n_annotators, K), which :meth:`from_ranking_arrays` reads.
+
+        Orders of all conditions, those that are not ranked last, and the group of each place. Cases with fewer
+        annotators than others end with rows that rank nothing. So does an abstention, which does not come back.
+
+        Examples
+        --------
+        >>> rankings, groups = Annotations.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
+        >>> rankings.tolist(), groups.tolist()
+        ([[[2, 0, 1, 3]]], [[[0, 1, 1, -1]]])
+        """
+        from dissensus.study.ranking_arrays import ranking_arrays
+
+        return ranking_arrays(self)
 
     # Telling ------------------------------------------------------------------------------------------
 

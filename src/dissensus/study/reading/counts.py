@@ -76,14 +76,14 @@ def _counted_votes(rows: pl.DataFrame) -> Note:
 
 def _from_matrix(source: Source, options: Options) -> Parsed:
     votes = checked_counts(source.content)
-    cases, told_cases = _names(source.path, "cases", None, votes.shape[0])
-    conditions, told_conditions = _names(source.path, "conditions", options.conditions, votes.shape[1])
+    cases, told_cases = names_beside(source.path, "cases", None, votes.shape[0])
+    conditions, told_conditions = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
     assumed = (f"rows are cases, {told_cases}", f"columns are conditions, {told_conditions}, and cells are votes")
     rows = _rows(votes, cases, conditions)
     return Parsed(rows, (_counted_votes(rows),), tuple(conditions), assumed=assumed)
 
 
-def _names(path: Path, what: str, given: Sequence[str] | None, count: int) -> tuple[Sequence[str], str]:
+def names_beside(path: Path, what: str, given: Sequence[str] | None, count: int) -> tuple[Sequence[str], str]:
     """Return the names that are given, or stand in a file beside, or are numbers, and say which."""
     beside = path.with_suffix(f".{what}.txt")
     if given is None and not beside.is_file():

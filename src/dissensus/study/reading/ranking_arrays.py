@@ -1,0 +1,105 @@
+"""Arrays of rankings in an npz file: orders of all conditions, and the group of each place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.core.aliases import Unranked
+from dissensus.core.errors import FormatError, listing
+from dissensus.core.files import Source
+from dissensus.core.names import check_names
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Column
+from dissensus.study.canonical import long_table
+from dissensus.study.ranking_arrays import Rows, annotations_from_ranking_arrays, stacked
+from dissensus.study.rankings import Annotations
+from dissensus.study.reading.counts import names_beside
+from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.json_values import wrong_shape
+from dissensus.study.tables import ROW
+
+ARRAYS = ("rankings", "groups")
+NAMES = {"conditions": "conditions", "case_names": "cases"}
+MEANING = "unranked"
+
+
+class RankingArrays(Format):
+    """Two arrays of cases by annotators by places: conditions in order, and which of them are tied."""
+
+    id = "ranking-arrays"
+    title = "npz with the arrays rankings (orders of all conditions) and groups (their ties, -1 for unranked)"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell an npz file with arrays of these names."""
+        return source.kind == "npz" and all(name in source.content for name in ARRAYS)
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
+        rankings, groups = (array_named(source, name) for name in ARRAYS)
+        rows = stacked("groups", groups, "iu")
+        conditions, cases, assumed = names_of(source, options, rows)
+        said = annotations_from_ranking_arrays(
+            rankings, groups, conditions=conditions, case_names=cases, unranked=_meaning(source)
+        )
+        roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
+        return parsed_rows(source, said, rows, roles, assumed)
+
+
+def array_named(source: Source, name: str) -> NDArray[Any]:
+    """Return an array of an npz file, or say that it is not there."""
+    arrays = source.content if source.kind == "npz" else {}
+    if name not in arrays:
+        raise FormatError(
+            f"there is no array {name!r}",
+            expected="an npz file with this array",
+            got=f"arrays {listing(arrays)}" if arrays else f"a file of {source.kind}",
+            where=str(source.path),
+        )
+    return np.asarray(arrays[name])
+
+
+def names_of(source: Source, options: Options, rows: Rows) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Return the names of conditions and cases, given, of the file or of a file beside it, and sentences about them."""
+    counts = {"conditions": rows.cells.shape[1], "case_names": len(rows.offsets) - 1}
+    given = {"conditions": options.conditions, "case_names": None}
+    found, told = {}, []
+    for key, what in NAMES.items():
+        own = given[key] if given[key] is not None else _own_names(source, key)
+        found[key], how = names_beside(source.path, what, own, counts[key])
+        told += [f"the {what} are {how}"] if own is None else []
+        check_names(what.removesuffix("s"), list(found[key]))
+    return list(found["conditions"]), list(found["case_names"]), tuple(told)
+
+
+def _own_names(source: Source, key: str) -> Sequence[str] | None:
+    arrays = source.content if source.kind == "npz" else {}
+    if key not in arrays:
+        return None
+    names = arrays[key]
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise wrong_shape(names.dtype, f"the array {key!r}", "one axis of text", str(source.path))
+    return [str(name) for name in names]
+
+
+def _meaning(source: Source) -> Unranked:
+    meaning = str(source.content[MEANING]) if MEANING in source.content else "below"
+    if meaning not in get_args(Unranked):
+        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", str(source.path))
+    return meaning  # type: ignore[return-value]  # checked
+
+
+def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
+    """Return a study as the long table that readers give, with a note on rows that rank nothing."""
+    n_absent = len(rows.cells) - said.n_rankings
+    notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()
+    known = {**roles, "conditions": "conditions", "case_names": "case", MEANING: "meaning of not being mentioned"}
+    arrays = source.content if source.kind == "npz" else {}
+    frame = long_table(said).with_columns(pl.lit(None, pl.Int64).alias(ROW))
+    columns = tuple(Column(name, known.get(name, "")) for name in arrays)
+    sentence = "every row is the ranking of one annotator without a name"
+    return Parsed(frame, notes, said.conditions, columns=columns, assumed=(sentence, *assumed))

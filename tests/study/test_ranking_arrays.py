@@ -1,0 +1,229 @@
+"""Rankings as arrays: built, written out, and read from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissensus import Annotations, DissensusError, examine_annotations, read_annotations
+from dissensus.core.errors import FormatError
+from format_examples import CONFIDENCES, ORDERS, write_array, write_arrays
+from strategies import rankings
+
+Blocks = list[list[int]]
+NAMES = ["ant", "bee", "cat", "dog"]
+SAID: list[list[Blocks]] = [[[[0, 3], [2]], [[1], [0]]], [[[2], [0, 1]]], []]
+EXPECTED = Annotations.from_rankings(SAID, NAMES, case_names=["den", "hive", "yard"])
+
+
+@st.composite
+def spoken(draw: st.DrawFn) -> tuple[list[list[Blocks]], int]:
+    """Draw cases with some rankings that say something, at least one of them, and the number of conditions."""
+    n_conditions = draw(st.integers(1, 5))
+    case = st.lists(rankings(n_conditions).filter(bool), max_size=3)
+    return draw(st.lists(case, min_size=1, max_size=4).filter(any)), n_conditions
+
+
+def as_rows(ranking: Blocks, n_conditions: int) -> tuple[list[int], list[int], list[int]]:
+    """Write one ranking out as an order, as groups and as confidences, by plain loops."""
+    order = [code for block in ranking for code in block]
+    groups = [number for number, block in enumerate(ranking) for _ in block]
+    confidences = [0] * n_conditions
+    for number, block in enumerate(ranking):
+        for code in block:
+            confidences[code] = 10 - number
+    rest = [code for code in range(n_conditions) if code not in order]
+    return order + rest, groups + [-1] * len(rest), confidences
+
+
+@given(spoken())
+def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]], int]) -> None:
+    cases, n_conditions = problem
+    rows = [[as_rows(ranking, n_conditions) for ranking in case] for case in cases]
+    expected = Annotations.from_rankings(cases, n_conditions)
+    orders, groups, confidences = ([[row[i] for row in case] for case in rows] for i in range(3))
+    assert Annotations.from_ranking_arrays(orders, groups) == expected
+    assert Annotations.from_confidences(confidences) == expected
+    written = expected.to_ranking_arrays()
+    assert Annotations.from_ranking_arrays(*written) == expected
+    most = max(len(case) for case in cases)
+    assert {array.shape for array in written} == {(len(cases), most, n_conditions)}
+    for case, ranked in enumerate(cases):
+        for i in range(most):
+            order, group, _ = as_rows([sorted(block) for block in ranked[i]] if i < len(ranked) else [], n_conditions)
+            assert (written[0][case, i].tolist(), written[1][case, i].tolist()) == (order, group)
+
+
+def test_shared_rankings_are_written_out_for_every_vote() -> None:
+    orders, groups = Annotations.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
+    assert orders.tolist() == [[[0, 1], [0, 1], [1, 0]], [[1, 0], [0, 1], [0, 1]]]
+    assert groups.tolist() == [[[0, -1]] * 3, [[0, -1], [-1, -1], [-1, -1]]]
+
+
+def test_nothing_is_read_of_annotators_who_are_not_there() -> None:
+    said = Annotations.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
+    assert said.to_rankings() == [[[["1"]]]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_numbers_of_any_size_are_read(dtype: Any) -> None:
+    said = Annotations.from_ranking_arrays(
+        ORDERS["rankings"].astype(dtype),
+        ORDERS["groups"].astype(dtype),
+        conditions=NAMES,
+        case_names=["den", "hive", "yard"],
+    )
+    assert said == EXPECTED
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "groups"),
+    [
+        ([0, 1, 2], [1, 2, 3]),
+        ([0, 1, 2], [0, 2, 2]),
+        ([0, 1, 2], [0, 1, 0]),
+        ([0, 1, 2], [0, -1, 1]),
+        ([0, 1, 2], [-1, 0, 1]),
+        ([0, 1, 2], [0, -2, -2]),
+        ([0, 1, 2], [-2, -2, -2]),
+    ],
+)
+def test_groups_that_are_no_groups_are_refused_with_their_place(row: list[int], groups: list[int]) -> None:
+    good = [0, 1, -1]
+    with pytest.raises(DissensusError, match="the groups of a ranking are no groups") as caught:
+        Annotations.from_ranking_arrays([[row], [row, row]], [[good], [good, groups]], case_names=["x", "y"])
+    assert caught.value.where == "case 'y', annotator 2"
+    assert caught.value.got == ", ".join(map(str, groups))
+
+
+@pytest.mark.parametrize("row", [[0, 1, 1], [1, 2, 3], [0, 1, -1]])
+def test_orders_that_lack_a_condition_are_refused_with_their_place(row: list[int]) -> None:
+    with pytest.raises(DissensusError, match=r"a ranking is no order of all conditions\n.*0 to 2 once") as caught:
+        Annotations.from_ranking_arrays([[[0, 1, 2], row]], [[[0, 1, 2]] * 2], case_names=["x"])
+    assert caught.value.where == "case 'x', annotator 2"
+
+
+@pytest.mark.parametrize(
+    ("orders", "groups", "message"),
+    [
+        ([[[0, 1]]], [[[0, 1]], [[0, 1]]], "rankings and groups have different shapes"),
+        ([[[0, 1]], [[0, 1]]], [[[0, 1], [0, 1]]], "rankings and groups have different shapes"),
+        ([[[0, 1]]], [[[0, 1, 2]]], "rankings and groups have different shapes"),
+        ([[[0.0, 1.0]]], [[[0, 1]]], "rankings must be whole numbers"),
+        ([[[0, 1]]], [[[True, False]]], "groups must be whole numbers"),
+        ([[[0, 1]]], [[["0", "1"]]], "groups must be whole numbers"),
+        ([[0, 1]], [[0, 1]], "rankings have the wrong shape"),
+        ([], [], "rankings have the wrong shape"),
+        ([[], []], [[], []], "rankings have the wrong shape"),
+        ([[[0, 1]], [[0, 1, 2]]], [[[0, 1]]] * 2, r"rankings have the wrong shape\n.*\n.*\n.*case 2"),
+        ([[[0, 1], [0]], []], [[[0, 1]]], r"rankings have the wrong shape\n.*\n.*different lengths\n.*case 1"),
+        (None, [[[0, 1]]], "rankings"),
+    ],
+)
+def test_arrays_of_the_wrong_shape_or_kind_are_refused(orders: Any, groups: Any, message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        Annotations.from_ranking_arrays(orders, groups)
+
+
+@pytest.mark.parametrize("value", [-1, np.nan, np.inf])
+def test_confidences_must_be_finite_and_not_negative(value: float) -> None:
+    with pytest.raises(DissensusError, match="finite and not negative") as caught:
+        Annotations.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
+    assert caught.value.where == "case '0', annotator 2, condition 'b'"
+
+
+def test_names_must_fit() -> None:
+    with pytest.raises(DissensusError, match="the number of conditions does not fit"):
+        Annotations.from_ranking_arrays([[[0, 1]]], [[[0, 1]]], conditions=["a"])
+    with pytest.raises(DissensusError, match="the number of case names does not fit"):
+        Annotations.from_confidences([[[0, 1]]], case_names=["a", "b"])
+
+
+# Files ----------------------------------------------------------------------------------------------------
+
+
+def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    reading = examine_annotations(write_arrays(tmp_path / "orders.npz", ORDERS))
+    assert reading.rankings == EXPECTED
+    assert [str(note) for note in reading.receipt.notes] == [
+        "rows that rank nothing: 3, taken as annotators who are not there"
+    ]
+    assert not reading.receipt.lost
+    assert "every row is the ranking of one annotator without a name" in reading.receipt.assumed
+
+
+def test_names_are_given_stand_beside_or_are_numbers(tmp_path: Path) -> None:
+    bare = {key: ORDERS[key] for key in ("rankings", "groups")}
+    path = write_arrays(tmp_path / "orders.npz", bare)
+    reading = examine_annotations(path)
+    assert (reading.rankings.conditions[-1], reading.rankings.case_names[-1]) == ("3", "2")
+    assert "the conditions are numbered from 0" in reading.receipt.assumed
+    assert "the cases are numbered from 0" in reading.receipt.assumed
+    (tmp_path / "orders.conditions.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    (tmp_path / "orders.cases.txt").write_text("den\nhive\nyard\n", encoding="utf-8")
+    assert read_annotations(path) == EXPECTED
+    given_names = read_annotations(path, conditions=["w", "x", "y", "z"])
+    assert given_names.conditions == ("w", "x", "y", "z")
+    assert given_names.to_rankings()[0][0] == [["w", "z"], ["y"]]
+
+
+def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
+    for path in (
+        write_array(tmp_path / "a.npy", CONFIDENCES),
+        write_arrays(tmp_path / "b.npz", {"opinions": CONFIDENCES}),
+        write_arrays(tmp_path / "c.npz", {"confidences": CONFIDENCES / 7.0}),
+    ):
+        assert read_annotations(path, conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+    floats = write_array(tmp_path / "d.npy", CONFIDENCES / 7.0)
+    with pytest.raises(FormatError, match="no known format fits"):
+        read_annotations(floats)
+    assert read_annotations(floats, "confidences", conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"groups": ORDERS["groups"][:, :1]}, "rankings and groups have different shapes"),
+        ({"groups": ORDERS["groups"] + 1}, "the groups of a ranking are no groups"),
+        ({"rankings": ORDERS["rankings"] * 0}, "a ranking is no order of all conditions"),
+        ({"rankings": ORDERS["rankings"].astype(float)}, "rankings must be whole numbers"),
+        ({"conditions": np.array(["a", "b"])}, "the number of conditions does not fit"),
+        ({"conditions": np.array(["a", "a", "b", "c"])}, "twice|several|duplicate|more than once"),
+        ({"case_names": np.arange(3)}, "the array 'case_names'"),
+        ({"unranked": np.array("above")}, "the meaning of 'unranked'"),
+    ],
+)
+def test_files_with_wrong_arrays_are_refused_with_their_name(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = write_arrays(tmp_path / "orders.npz", {**ORDERS, **changes})
+    with pytest.raises(DissensusError, match=message) as caught:
+        read_annotations(path)
+    assert "orders.npz" in caught.value.where
+
+
+def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "orders.npz"
+    np.savez(path, rankings=np.array([[[0]]], dtype=object), groups=np.array([[[0]]]))
+    with pytest.raises(FormatError, match="objects, which only pickle could load"):
+        read_annotations(path)
+
+
+def test_a_file_that_claims_too_much_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "orders.npz", ORDERS)
+    with pytest.raises(FormatError, match="the file unpacks to too much"):
+        read_annotations(path, limits={"memory": 100})
+
+
+def test_a_named_format_that_does_not_fit_says_which_array_is_missing(tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "orders.npz", {"rankings": ORDERS["rankings"]})
+    with pytest.raises(FormatError, match=r"there is no array 'groups'\n.*\n.*arrays 'rankings'"):
+        read_annotations(path, "ranking-arrays")

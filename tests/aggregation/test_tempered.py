@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus import Aggregation, Annotations, DissensusError, PlackettLuce, annotation_certainty, evaluate
+from dissensus.cli.options import SPEC, chosen_aggregation
 from dissensus.core.spec import distinct_names, one_spec
 from naive_plackett_luce import posterior_by_quadrature
 
@@ -73,3 +74,8 @@ def test_more_reliable_annotators_who_agree_settle_the_order_and_not_the_plausib
     assert ((theta[:, 0] > theta[:, 1]) & (theta[:, 1] > theta[:, 2])).mean() > 0.95
     # the order statistics of a flat Dirichlet distribution: 11 / 18, 5 / 18, 2 / 18; 4 errors of 0.004
     np.testing.assert_allclose(theta.mean(axis=0), np.array([11, 5, 2]) / 18, atol=0.016)
+
+
+def test_the_command_line_option_leaves_the_prior_to_the_race() -> None:
+    given = {**dict.fromkeys(SPEC), "aggregation": "plackett-luce:3", "tempered": True}
+    assert chosen_aggregation(given) == PlackettLuce(3, tempered=True)

@@ -9,10 +9,11 @@ which :func:`log_weight` draws exactly. A sweep is made of steps that each leave
   Where a tied block has a multiplicity that is not a whole number, this step is a proposal for the posterior with the
   nearest whole number of repeats; being reversible, it is accepted with the ratio of what the repeats leave out.
 - Jumps. The exposures hold x within about 1 / gamma of where it is, while the posterior of x may be as wide as the
-  prior, so that the steps above alone would need gamma^2 sweeps. Therefore x of one condition after the other, and of
-  all that still run in one race after the other (which keeps what is contested among them), is moved on the posterior
-  without exposures, by a step of a random size between 1 / gamma and the width of the prior: a symmetric proposal, to
-  be accepted with the ratio of posteriors. Nothing has to be tuned: some steps always have the right size.
+  prior, so that the steps above alone would need gamma^2 sweeps. Therefore x is moved on the posterior without
+  exposures: that of one condition after the other; and that of a condition together with all larger ones, which widens
+  or closes the gap below them and keeps what is contested above it. The step has a random size between 2 / gamma and
+  the width of the prior: a symmetric proposal, accepted with the ratio of posteriors (and refused where it would change
+  who the larger ones are, as no such step leads back). Nothing has to be tuned: some steps have the right size.
 
 Rates are taken relative to the largest of the case; those smaller than :data:`TINY` are taken to be this.
 """

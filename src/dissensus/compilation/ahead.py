@@ -25,10 +25,10 @@ SHARES = {
     "maximum likelihood": 0.13,
     "plackett-luce": 0.25,
     "evaluation": 0.09,
+    "dawid-skene": 0.16,
     "counts": 0.03,
     "summaries": 0.03,
     "held out": 0.08,
-    "dawid-skene": 0.16,
 }
 """The exercises, and how much of the whole time compiling what they need takes.
 

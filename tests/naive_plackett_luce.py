@@ -62,13 +62,17 @@ def posterior_by_quadrature(
     below: bool = True,
     step: float = 0.1,
     reach: float = 34.0,
+    power: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Posterior mean of theta, and probability that each condition is on top (ties shared)."""
+    """Posterior mean of theta, and probability that each condition is on top (ties shared).
+
+    Rankings are drawn at the weights theta to a power.
+    """
     theta = simplex_grid(len(shapes), step, reach)
     with np.errstate(divide="ignore"):
         log_density = (np.asarray(shapes) * np.log(theta)).sum(axis=-1)
         for ranking, multiplicity in zip(rankings, multiplicities, strict=True):
-            log_density += multiplicity * np.log(ranking_probability(theta, ranking, below=below))
+            log_density += multiplicity * np.log(ranking_probability(theta**power, ranking, below=below))
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
     is_top = theta == theta.max(axis=-1, keepdims=True)

@@ -154,7 +154,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
-        "PlackettLuce": {"reliability": 1.0, "alpha": 1.0, "prior": "observed", "chains": 4, "warmup": 10}
+        "PlackettLuce": {
+            "reliability": 1.0,
+            "alpha": 1.0,
+            "prior": "observed",
+            "chains": 4,
+            "warmup": 10,
+            "tempered": False,
+        }
         | {"case_prior": None},
         "PlackettLuceML": {},
         "Plausibilities.from_draws": {

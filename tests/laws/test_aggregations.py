@@ -79,7 +79,7 @@ def study_for(aggregation: Aggregation) -> Study:
 
 def every_aggregation() -> list[Aggregation]:
     plain = [kind() for kind in KINDS.values()]
-    races = PlackettLuce(reliability=2.5), PlackettLuce(2.5, alpha=0.5, prior="observed")
+    races = PlackettLuce(2.5), PlackettLuce(2.5, alpha=0.5, prior="observed"), PlackettLuce(2.5, tempered=True)
     learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
     confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
     return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused]

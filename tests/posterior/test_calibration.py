@@ -65,6 +65,21 @@ def test_plackett_luce_draws_are_calibrated() -> None:
     assert_uniform(ranks(theta.max(axis=1), dense.max(axis=2)))
 
 
+@pytest.mark.parametrize("power", [0.5, 3.0])
+def test_tempered_draws_are_calibrated(power: float) -> None:
+    """Every condition is mentioned, last in a ranking that says nothing else, so that all have the same prior."""
+    rng = np.random.default_rng(5)
+    n_cases, n_conditions, alpha = 1200, 5, 0.8
+    lam = rng.gamma(alpha, size=(n_cases, n_conditions))
+    said = [[[list(range(n_conditions))], *(_race(rng, row**power) for _ in range(rng.integers(1, 5)))] for row in lam]
+    aggregation = PlackettLuce(power, alpha=alpha, chains=1, warmup=50, tempered=True)
+    dense = aggregation.sample(Annotations.from_rankings(said, n_conditions), draws=KEPT * 10).dense()
+    theta = lam / lam.sum(axis=1, keepdims=True)
+    for condition in (0, 4):
+        assert_uniform(ranks(theta[:, condition], dense[:, :, condition]))
+    assert_uniform(ranks(theta.max(axis=1), dense.max(axis=2)))
+
+
 def test_unobserved_rankings_follow_the_restricted_race() -> None:
     """With "unobserved", what an annotator compares is chosen beforehand; only the order among it is informative."""
     rng = np.random.default_rng(4)

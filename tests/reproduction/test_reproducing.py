@@ -66,7 +66,7 @@ def test_without_data_the_toy_problem_and_the_printed_cases_run(bare: Reproducti
 
 def test_every_data_set_is_found_in_its_folder(full: Reproduction) -> None:
     titles = [section.title for section in full.sections]
-    assert len(titles) == len(set(titles)) == 7
+    assert len(titles) == len(set(titles)) == 8
     assert [each.title for each in full.missing] == ["large panels beyond the paper"]
     assert len(full.notes) == 4
     assert sum("other contents than the published ones" in note for note in full.notes) == 3

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dissensus.kernels.race_sampler import Posterior
+    from dissensus.kernels.races import Races
+    from dissensus.kernels.tempered_sampler import Tempered
 
 WHOM = {
     "observed": "the mentioned conditions and one for all others",
@@ -44,6 +46,9 @@ PRIORS = ("observed", "symmetric", "frequency", "informed")
 MOST_COUNTED = 4e18
 """How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
 
+MOST_POWER = 100.0
+"""Up to this power of a tempered race no rate of a plausible condition is too small beside the largest for a float."""
+
 
 @dataclass(frozen=True)
 class PlackettLuce(Aggregation):
@@ -55,7 +60,8 @@ class PlackettLuce(Aggregation):
     Parameters
     ----------
     reliability
-        How often each ranking counts; any positive number, whole or not. Weights of rankings multiply it.
+        How often each ranking counts; any positive number, whole or not. Weights of rankings multiply it. With
+        ``tempered``, the power of the weights in a race, up to 100; rankings count as often as their weights say.
     alpha
         Shape of the gamma prior; positive. ``"fitted"``: what makes the first choices of the study most likely
         (empirical Bayes). By default fitted, and 1 under the prior ``"observed"``, where it cannot be.
@@ -64,16 +70,25 @@ class PlackettLuce(Aggregation):
         split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
         ``"frequency"``: all conditions together have shape ``alpha``, each in proportion to the number of other cases
         that mention it, plus a half. ``"informed"``: what the models say about each case, as far as it foretells first
-        choices; inside :func:`evaluate`, or given as what :func:`informed_prior` returns.
+        choices; inside :func:`evaluate`, or given as what :func:`informed_prior` returns. By default ``"frequency"``,
+        and ``"observed"`` if tempered.
     chains, warmup
         The draws come from several chains, each after some sweeps that are thrown away. Cases whose posterior is a
         Dirichlet distribution need neither and have independent draws.
+    tempered
+        Whether annotators race at the plausibilities to the power of the reliability, instead of each ranking
+        counting as often as the reliability says. Needs the prior ``"observed"``.
 
     Notes
     -----
     With ``unranked="below"`` a condition that is not mentioned lost against all that are, so it competes in every
     race; with ``"unobserved"`` only the mentioned conditions of a ranking compete, so an annotator who names a single
     condition says nothing, and unmentioned conditions keep their prior.
+
+    Tempered annotators know the plausibilities and follow them more closely the more reliable they are. With growing
+    reliability this tends to no single answer: conditions that annotators put in one order only keep that order, with
+    plausibilities as the prior has them, and the plausibilities of conditions on which they contradict each other
+    become equal, while which of them is largest stays open.
 
     Examples
     --------
@@ -82,6 +97,8 @@ class PlackettLuce(Aggregation):
     >>> theta = PlackettLuce(reliability=3).sample(said, draws=4000).mean()
     >>> theta.argmax(), theta.sum().round(6)
     (np.int64(0), np.float64(1.0))
+    >>> PlackettLuce(reliability=3, tempered=True).sample(said, draws=4000).mean().argmax()
+    np.int64(0)
     """
 
     id = "plackett-luce"
@@ -92,16 +109,18 @@ class PlackettLuce(Aggregation):
 
     reliability: float = 1.0
     alpha: Alpha | None = None
-    prior: Prior | CasePrior = "frequency"
+    prior: Prior | CasePrior | None = None
     chains: int = 4
     warmup: int = 100
+    tempered: bool = False
     case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
 
     kept_apart = ("case_prior",)
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        for name, value in zip(("prior", "case_prior"), taken_prior(self.prior, self.case_prior), strict=True):
+        prior = self.prior if self.prior is not None else ("observed" if self.tempered else "frequency")
+        for name, value in zip(("prior", "case_prior"), taken_prior(prior, self.case_prior), strict=True):
             object.__setattr__(self, name, value)
         check_choice("prior", self.prior, PRIORS)
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
@@ -109,6 +128,30 @@ class PlackettLuce(Aggregation):
         if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
             raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
         check_most("warmup", self.warmup)
+        self._check_tempered()
+
+    def _check_tempered(self) -> None:
+        """Refuse what cannot be tempered."""
+        if not isinstance(self.tempered, bool):
+            raise DissensusError("tempered must be true or false", got=repr(self.tempered))
+        if self.tempered and self.prior != "observed":
+            raise DissensusError(
+                "a tempered race needs the prior 'observed': only there all unmentioned conditions are one runner, "
+                "whose plausibility can be raised to a power",
+                expected="prior='observed', or left out",
+                got=repr(self.prior),
+            )
+        if self.tempered and self.reliability > MOST_POWER:
+            raise DissensusError(
+                f"a tempered race takes a reliability up to {MOST_POWER:g}",
+                got=f"{self.reliability:g}",
+                advice="use a smaller one: the posterior hardly changes with so large a power",
+            )
+
+    @property
+    def plain_name(self) -> str:
+        """What sentences call it."""
+        return "tempered plackett luce" if self.tempered else super().plain_name
 
     @property
     def methods(self) -> str:
@@ -116,31 +159,43 @@ class PlackettLuce(Aggregation):
         shape = f"Gamma prior of shape {alpha_words(self.alpha)} on {WHOM[str(self.prior)]}"
         if self.prior == "informed":
             shape = "prior informed by the models"
-        return f"a Bayesian Plackett-Luce model of partial rankings with ties ({shape})"
+        kind = "tempered Plackett-Luce model" if self.tempered else "Plackett-Luce model"
+        return f"a Bayesian {kind} of partial rankings with ties ({shape})"
 
     @property
-    def limit(self) -> Aggregation:
-        """The maximum likelihood of the same model."""
-        return PlackettLuceML()
+    def limit(self) -> Aggregation | None:
+        """The maximum likelihood of the same model; none if tempered, see the notes."""
+        return None if self.tempered else PlackettLuceML()
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
+        assert self.prior is not None  # __post_init__ has put the default in its place
         chains = min(self.chains, draws)
         opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
         keys = stream_keys_of(opinions, seed, chains=chains)
-        sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
+        tempered = self._tempered(opinions, prior) if self.tempered else None
+        posterior = self._posterior(opinions, prior) if tempered is None else tempered.posterior
+        sampler = PlackettLuceSampler(opinions, posterior, keys, prior, draws, self.warmup, tempered)
         return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)
 
     def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior:
         from dissensus.kernels.race_sampler import plackett_luce_posterior
+
+        return plackett_luce_posterior(self._races(opinions), shapes_with_rest(opinions, prior))
+
+    def _tempered(self, opinions: Opinions, prior: Shapes) -> Tempered:
+        from dissensus.kernels.tempered_sampler import tempered_posterior
+
+        return tempered_posterior(self._races(opinions), shapes_with_rest(opinions, prior), self.reliability)
+
+    def _races(self, opinions: Opinions) -> Races:
         from dissensus.kernels.races import group_rankings
 
         rankings = kernel_rankings(opinions, self._multiplicities(opinions))
-        races = group_rankings(rankings, below=opinions.unranked == "below")
-        return plackett_luce_posterior(races, np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest))
+        return group_rankings(rankings, below=opinions.unranked == "below")
 
     def _multiplicities(self, opinions: Opinions) -> FloatArray:
         """Return how often each ranking counts, or refuse a case whose opinions count too often to be drawn."""
-        multiplicities = self.reliability * opinions.weights
+        multiplicities = opinions.weights if self.tempered else self.reliability * opinions.weights
         of_case = weighted_counts(opinions.case_of_ranking, multiplicities, opinions.n_cases)
         if of_case.max() > MOST_COUNTED:
             raise DissensusError(
@@ -151,6 +206,11 @@ class PlackettLuce(Aggregation):
                 advice="use a smaller reliability, or PlackettLuceML, which is what so much trust comes to",
             )
         return multiplicities
+
+
+def shapes_with_rest(opinions: Opinions, prior: Shapes) -> FloatArray:
+    """Return the prior shapes of the mentioned conditions of each case and, last, of its rest: (sum of U + 1,)."""
+    return np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +226,10 @@ class PlackettLuceSampler:
     prior: Shapes
     draws: int
     warmup: int
+    tempered: Tempered | None = None
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        from dissensus.kernels.race_sampler import sample_plackett_luce
-
         chains = self.keys.shape[1] - 1
         columns = self.opinions.support_sizes[cases] + 1
         sampled = -(-self.draws // chains)
@@ -180,7 +239,7 @@ class PlackettLuceSampler:
         for first, last in contiguous_runs(cases):
             size = chains * sampled * int(self.opinions.support_sizes[first:last].sum() + last - first)
             out = values[position : position + size]
-            sample_plackett_luce(self.posterior, chain_keys, (first, last), chains, self.warmup, out)
+            self._fill(chain_keys, (first, last), out)
             position += size
         return batch_of(
             self.opinions,
@@ -192,6 +251,16 @@ class PlackettLuceSampler:
             rest_keys=self.keys[:, REST_STREAM],
             rest_sums=self.prior.sums,
         )
+
+    def _fill(self, keys: KeyArray, cases: tuple[int, int], out: FloatArray) -> None:
+        """Run the chains of a range of cases."""
+        from dissensus.kernels.race_sampler import sample_plackett_luce
+        from dissensus.kernels.tempered_sampler import sample_tempered
+
+        if self.tempered is None:
+            sample_plackett_luce(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
+        else:
+            sample_tempered(self.tempered, keys, cases, keys.shape[1], self.warmup, out)
 
 
 def contiguous_runs(cases: IntArray) -> list[tuple[int, int]]:

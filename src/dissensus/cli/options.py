@@ -146,6 +146,12 @@ SPEC: dict[str, Any] = {
     ],
     "chains": Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)],
     "warmup": Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)],
+    "tempered": Annotated[
+        bool | None,
+        typer.Option(
+            "--tempered", help="Race at plausibilities to the power of the reliability.", rich_help_panel=MODEL
+        ),
+    ],
     "thresholds": Annotated[
         str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
     ],
@@ -275,7 +281,9 @@ def chosen_aggregation(given: Mapping[str, Any]) -> Aggregation:
     from dissensus.core.spec import one_spec
 
     spec = one_spec(Aggregation.family, given["aggregation"])
-    own = {part.name: getattr(spec, part.name) for part in spec.parameter_fields()}
+    plain = one_spec(Aggregation.family, spec.id)  # what was left out depends on what is given beside
+    names = (part.name for part in spec.parameter_fields())
+    own = {name: getattr(spec, name) for name in names if getattr(spec, name) != getattr(plain, name)}
     beside = {**given, "thresholds": threshold_list(given["thresholds"]), "alpha": alpha_of(given["alpha"])}
     known = {key: value for key, value in beside.items() if value is not None and key != "aggregation"}
     return type(spec).from_parameters({**own, **known})

@@ -59,8 +59,8 @@ def draw(*aggregations: Aggregation) -> None:
 
 
 def sample_plackett_luce() -> None:
-    """Take the longest way: a reliability that is no whole number."""
-    draw(PlackettLuce(reliability=1.3))
+    """Take the longest way: a reliability that is no whole number; and races at plausibilities to a power."""
+    draw(PlackettLuce(reliability=1.3), PlackettLuce(reliability=2, tempered=True))
 
 
 def learn_annotators() -> None:

@@ -56,7 +56,7 @@ class Spec(Registered):
 
         >>> from dissensus import PlackettLuce
         >>> PlackettLuce.usage()
-        'plackett-luce:RELIABILITY:alpha=ALPHA:prior=PRIOR:chains=CHAINS:warmup=WARMUP'
+        'plackett-luce:RELIABILITY:alpha=ALPHA:prior=PRIOR:chains=CHAINS:warmup=WARMUP:tempered=TEMPERED'
         """
         placed = cls.placed_parameters()
         named = [part.name for part in cls.parameter_fields() if part.name not in (*placed, *cls.given)]

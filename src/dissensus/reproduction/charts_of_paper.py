@@ -14,6 +14,7 @@ from dissensus.reproduction import (
     models_figures,
     printed_figures,
     ratings_figures,
+    tempered_figures,
     toy_figures,
 )
 from dissensus.reproduction.paper_figures import Frames, PaperFigure
@@ -28,8 +29,9 @@ FIGURES: tuple[PaperFigure, ...] = (
     *ratings_figures.FIGURES,
     *dermatology_figures.FIGURES,
     *models_figures.FIGURES,
+    *tempered_figures.FIGURES,
 )
-"""Every figure of the paper that shows data, in the order of the page."""
+"""Every figure of the paper that shows data, and one of ours."""
 
 
 def charts_of(frames: Frames) -> dict[str, Chart]:

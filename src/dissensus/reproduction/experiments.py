@@ -24,6 +24,7 @@ from dissensus.reproduction.models_experiment import models_section
 from dissensus.reproduction.printed_experiment import printed_section
 from dissensus.reproduction.ratings_experiment import AVA_CASES, TOXICITY_CASES, ava_section, toxicity_section
 from dissensus.reproduction.rows import VERDICTS, Row, Section, Settings
+from dissensus.reproduction.tempered_experiment import tempered_section
 from dissensus.reproduction.toy_experiment import toy_section
 from dissensus.trials.plan import crowds
 
@@ -255,6 +256,7 @@ def _dermatology(place: FilePath) -> dict[str, Experiment]:
     return {
         "dermatology": lambda settings: (dermatology_section(data, settings), data.notes),
         "models": lambda settings: (models_section(data, settings), ()),
+        "tempering": lambda settings: (tempered_section(data, settings), ()),
     }
 
 

@@ -20,6 +20,7 @@ from dissensus.reproduction import (
     models_experiment,
     printed_experiment,
     ratings_experiment,
+    tempered_experiment,
     toy_experiment,
 )
 from dissensus.reproduction.charts_of_paper import FIGURES, charts_of
@@ -69,6 +70,10 @@ equation: they come out if *each* tied condition has the full 1/i. The printed c
 compare the rows with `ties="each"` and `ties="shared"`. Dissensus offers both; `ties="shared"`, the equation, is the
 default, and this page uses `ties="each"` where it follows the paper's numbers.
 
+**Tempering is not repeating.** The paper expects the same effect of both. Tempering raises certainty less than half as
+much and makes plausibilities more equal, where repeating makes them more unequal; annotators who were held out like
+neither better than a reliability of 1.
+
 **Adjusted accuracy is not what a larger panel would say.** The paper reads the gap between a point estimate and
 adjusted accuracy as overestimation. Where 50 or 100 people labelled every case, one can look: small studies of three
 labels a case are drawn, and every number is held against what all labels say. The paper's adjusted accuracy is too
@@ -117,6 +122,11 @@ TOLD: Mapping[str, str] = {
         "50, 100. With the files `dermatology_predictions0` to `3` among the data, the published models are "
         "evaluated. Without them, **simulated stand-ins** take their place: they are made from the annotations "
         "themselves and say nothing about any real model."
+    ),
+    tempered_experiment.TITLE: (
+        "The paper names another way to trust annotators more, plausibilities to the power of the reliability, and "
+        "repeats rankings instead, as it expects the same effect. [Aggregations](aggregations.md#tempering) says how "
+        "to sample it."
     ),
     held_out_experiment.TITLE: (
         "Top-1 accuracy of the networks of ChaosNLI (100 labels a pair of sentences) and CIFAR-10H (50 an image; the "

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 from dissensus.reproduction.rows import AtLeast
@@ -25,7 +26,7 @@ FAR: Mapping[str, Aggregation] = {
     "PL": PlackettLuce(reliability=FAR_RELIABILITY, alpha=1.0, prior="observed"),
     "PrIRN": ProbabilisticInverseRank(reliability=FAR_RELIABILITY, ties="each"),
 }
-POINTS: Mapping[str, Aggregation] = {"PL": MEDIUM_PL.limit, "PrIRN": MEDIUM_PRIRN.limit}
+POINTS: Mapping[str, Aggregation] = {"PL": PlackettLuceML(), "PrIRN": MEDIUM_PRIRN.limit}
 """The deterministic aggregations that the runs tend to: maximum likelihood (ML) and inverse ranks (IRN)."""
 
 POINT_NAMES = {"PL": "ML", "PrIRN": "IRN"}

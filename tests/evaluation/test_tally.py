@@ -169,3 +169,11 @@ def test_resamples_do_not_depend_on_the_order_of_cases_or_their_parts(seed: int,
         for some in (np.array(order[:cut]), np.array(order[cut:]))
     ]
     assert parts[0] + parts[1] == whole
+
+
+def test_values_too_large_for_whole_units_are_added_as_they_are() -> None:
+    means = np.array([[[1e9, 0.5, -3e8]]])
+    known = weights_of(3)
+    (found,) = known.resamples(means, np.ones((1, 1, 3)), n_resamples=4)
+    expected = means[0, 0] @ known.bootstrap(np.arange(3), 4)
+    np.testing.assert_allclose(found.rounded().sums[0, 0], expected, rtol=1e-12)

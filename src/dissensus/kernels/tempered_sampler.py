@@ -430,34 +430,10 @@ def run_tempered_chains(
 def sample_tempered(
     tempered: Tempered, keys: Keys, cases: tuple[int, int], chains: int, warmup: int, values: FloatArray
 ) -> Keys:
-    """Draw the plausibilities of a range of cases.
+    """Draw the plausibilities of a range of cases, as :func:`dissensus.kernels.race_sampler.sample_plackett_luce` does.
 
-    Parameters
-    ----------
-    tempered
-        From :func:`tempered_posterior`.
-    keys : (n_cases, at least chains)
-        One stream per case and chain.
-    cases
-        First case, and one past the last.
-    chains
-        Chains per case; each gives the same number of draws.
-    warmup
-        Sweeps of each chain that are thrown away before.
-    values : (chains * draws * columns of these cases,)
-        Receives for each case its (chains * draws, U + 1) draws, row by row, one chain after the other; rows
-        sum to one, rest last.
-
-    Returns
-    -------
-    (3,)
-        How many gamma, exponential and uniform variates were drawn.
-
-    Notes
-    -----
-    The GIL is released while chains run. A sweep costs what the case says, see
-    :func:`dissensus.kernels.race_sampler.sample_plackett_luce`, and up to :data:`MOST_JUMPS` likelihoods of it. Neither
-    the number of conditions K nor the power plays a part.
+    ``tempered`` is from :func:`tempered_posterior`; all else, and what is returned, is the same. A sweep also costs up
+    to :data:`MOST_JUMPS` likelihoods of the case. Neither the number of conditions K nor the power plays a part.
     """
     races = tempered.posterior.races
     columns = int(races.column_offsets[cases[1]] - races.column_offsets[cases[0]])

@@ -41,6 +41,20 @@ def test_without_data_it_runs_and_says_what_is_missing() -> None:
     assert "github.com/google-deepmind/uncertain_ground_truth" in printed
 
 
+def test_what_the_paper_says_nothing_of_is_printed_only_if_asked_for() -> None:
+    few, all_ = run(*FEW), run("--all", *FEW)
+    assert "certainty of example (i) at reliability 1" not in few
+    assert "Toy problem: 3 of 9 numbers" in few
+    assert "certainty of example (i) at reliability 1" in all_
+    assert "Toy problem: 9 of 9 numbers" in all_
+
+
+def test_settings_stand_above_their_rows_once() -> None:
+    printed = run(*FEW)
+    assert printed.count("PL, reliability 3, alpha 1, 1200 draws") == 1
+    assert printed.index("PL, reliability 3, alpha 1") < printed.index("case 1026, model A")
+
+
 def test_reasons_are_printed_below_the_table() -> None:
     printed = run(*FEW)
     assert "(1) the paper averages 1000 successive" in printed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ from dissensus.cli import options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dissensus.reproduction import Reproduction, Section
+    from dissensus.reproduction import Reproduction, Row
 
 COLOURS = {"agrees": "green", "differs": "red", "not comparable": "yellow", "not in the paper": "dim"}
 
@@ -32,6 +32,9 @@ def reproduce(
     sweep_draws: Annotated[
         int, typer.Option("--sweep-draws", help="Draws at the reliabilities that only the main figure needs.")
     ] = 250,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print also what the paper has no number or words for.")
+    ] = False,
     seed: options.SeedOption = 0,
     threads: options.ThreadsOption = None,
     overwrite: Annotated[
@@ -41,7 +44,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of the source paper, and print what it says beside what comes out.
 
-    Without data, the toy problem and the three printed cases still run.
+    Without data, the toy problem and the seven printed cases still run. With --json, everything is in the file.
 
     [bold]Examples[/bold]
 
@@ -62,9 +65,11 @@ def reproduce(
     written = _write(result, as_json, out, overwrite=overwrite)
     console = Console()
     for section in result.sections:
-        say(f"\n{section.title}", style="bold")
-        console.print(_table(section))
-        for number, reason in enumerate(section.reasons, start=1):
+        shown = section if everything or not section.judged.rows else section.judged
+        say(f"\n{section.title}: {len(shown.rows)} of {len(section.rows)} numbers", style="bold")
+        for told in dict.fromkeys(row.settings for row in shown.rows):
+            console.print(_table(told, [row for row in shown.rows if row.settings == told], shown.reasons))
+        for number, reason in enumerate(shown.reasons, start=1):
             say(f"  ({number}) {reason}", style="dim")
     _close(result, written)
 
@@ -116,25 +121,22 @@ def _write(result: Reproduction, as_json: Path | None, out: Path | None, *, over
     return written
 
 
-def _table(section: Section) -> Table:
-    """Show the rows of an experiment below their settings; a verdict has the number of its reason."""
+def _table(settings: str, rows: Sequence[Row], reasons: tuple[str, ...]) -> Table:
+    """Show rows below their settings; a verdict has the number of its reason."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(expand=True, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    title = Text(settings, style="dim italic")
+    table = Table(title=title, title_justify="left", expand=True, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("quantity", ratio=1)
     table.add_column("paper", justify="right", max_width=18)
     table.add_column("ours", justify="right", no_wrap=True)
     table.add_column("verdict", max_width=11)
-    settings = ""
-    for row in section.rows:
-        mark = f" ({section.reasons.index(row.explanation) + 1})" if row.explanation else ""
+    for row in rows:
+        mark = f" ({reasons.index(row.explanation) + 1})" if row.explanation else ""
         verdict = Text(f"{row.verdict}{mark}", style=COLOURS[row.verdict])
-        if row.settings != settings:
-            settings = row.settings
-            table.add_row(Text(settings, style="dim italic"))
-        table.add_row(Text(f"  {row.quantity}"), Text(row.paper_text), Text(row.ours_text), verdict)
+        table.add_row(Text(row.quantity), Text(row.paper_text), Text(row.ours_text), verdict)
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -269,6 +269,11 @@ class Section:
     title: str
     rows: tuple[Row, ...]
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> Section:
+        """The same with the rows that the paper has a number or words for."""
+        return replace(self, rows=tuple(row for row in self.rows if row.paper is not None))
 
     @property
     def reasons(self) -> tuple[str, ...]:

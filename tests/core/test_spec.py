@@ -205,7 +205,7 @@ WRONG: list[tuple[Family[Any], str, str]] = [
     (
         Aggregation.family,
         "plackett-luce:3:proir=observed",
-        r"plackett-luce has no proir\n.*warmup\n.*did you mean 'prior'",
+        r"plackett-luce has no proir\n.*tempered\n.*did you mean 'prior'",
     ),
     (
         Aggregation.family,

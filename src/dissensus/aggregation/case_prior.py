@@ -20,6 +20,7 @@ from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
 from dissensus.study.rankings import Annotations
@@ -430,7 +431,7 @@ def informed_prior(
     if folds > MOST_FOLDS:
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
     _check_prior("start", start)
-    models = _aligned(said, predictions)
+    models = aligned_models(predictions, said.case_names, said.conditions)
     opinions = said.opinions
     leaks = leaking_models(said, models) if start is None else start.left_out
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
@@ -454,13 +455,3 @@ def _by_fold(
     others = [fold != number for number in range(n_folds)]
     fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), start) for own in others]
     return tuple(likelihood for likelihood, _ in fits), np.array([coefficients for _, coefficients in fits])
-
-
-def _aligned(study: Annotations, predictions: Mapping[str, Any]) -> dict[str, Predictions]:
-    models = {}
-    for name, given in predictions.items():
-        said = given
-        if not isinstance(said, Predictions):
-            said = Predictions.from_scores(said, study.conditions, case_names=study.case_names, name=str(name))
-        models[str(name)] = said.align(study.case_names, study.conditions)
-    return models

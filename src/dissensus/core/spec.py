@@ -251,9 +251,9 @@ def _read_parts(kind: type, text: str) -> Any:
 
 
 def _read_truth(text: str) -> bool:
-    if text not in ("true", "false"):
+    if text.lower() not in ("true", "false"):
         raise ValueError("true or false")
-    return text == "true"
+    return text.lower() == "true"
 
 
 def _read_number(kind: type[int] | type[float], text: str) -> float:

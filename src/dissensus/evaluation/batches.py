@@ -441,6 +441,7 @@ class Adder:
 
     def _order_tallies(self, shares: FloatArray, groups: IntArray, n_groups: int) -> list[ExactTally]:
         """Weigh every order once, as whole units, and add these up draw by draw; the last column is the weight."""
+        from dissensus.kernels.jit import plain
         from dissensus.kernels.tallies import add_orders
 
         weights = np.repeat(self.weights, np.diff(self.values.drawn.orders.offsets)) * shares
@@ -448,7 +449,7 @@ class Adder:
         room = (n_groups, self.of_draw.shape[1], worth.high.shape[1])
         high, low = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
         for part, units in ((high, worth.high), (low, worth.low)):
-            add_orders(self.of_draw, units, groups, part)
+            add_orders(plain(self.of_draw), plain(units), plain(groups), part)
         total = carried(high, low, self._beyond(worth.beyond, groups, room))
         shape = (*self.values.of_orders.shape[:2], self.of_draw.shape[1])
         return [

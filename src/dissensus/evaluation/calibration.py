@@ -21,7 +21,6 @@ from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.value import Value
 from dissensus.evaluation.candidates import candidates, refine
 from dissensus.evaluation.evaluator import (
-    aligned_models,
     chosen_aggregations,
     common_cases,
     informed_by,
@@ -38,6 +37,7 @@ from dissensus.evaluation.panel_split import (
     first_votes,
 )
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
+from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
@@ -316,7 +316,7 @@ def calibrate(
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
     said = Annotations.checked(study, "calibrate")
-    models = aligned_models(said, predictions or {}, allow_missing=allow_missing)
+    models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     judge = Judge(

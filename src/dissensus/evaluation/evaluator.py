@@ -37,6 +37,7 @@ from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
+from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
@@ -152,7 +153,7 @@ def evaluate(
     (0.6, 0.75)
     """
     chosen = chosen_aggregations(aggregations)
-    models = aligned_models(annotations, predictions, allow_missing=allow_missing)
+    models = aligned_models(predictions, annotations.case_names, annotations.conditions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
     trust = calibration_of(study, models, reference, seed=seed, threads=threads)
@@ -489,21 +490,6 @@ def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str
 
 
 # Checks and names ---------------------------------------------------------------------------------------
-
-
-def aligned_models(
-    annotations: Study, predictions: Mapping[str, ArrayLike | Predictions], *, allow_missing: bool
-) -> dict[str, Predictions]:
-    """Return every model's predictions aligned to the cases and conditions of the study."""
-    conditions, cases = annotations.conditions, annotations.case_names
-    models = {}
-    for name, given in predictions.items():
-        said = given
-        if not isinstance(said, Predictions):
-            said = Predictions.from_scores(said, conditions or None, case_names=cases, name=str(name))
-        models[str(name)] = said.align(cases, conditions or said.conditions, allow_missing=allow_missing)
-    check_names("model", tuple(models))
-    return models
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:

@@ -272,11 +272,12 @@ def resampled_sums(values: FloatArray, bootstrap: FloatArray, groups: IntArray, 
     The result has the shape (n_groups, n_resamples, n_columns). Products are rounded to multiples of 2^-34, whose sums
     are exact; values too large for that are added as they are.
     """
+    from dissensus.kernels.jit import plain
     from dissensus.kernels.tallies import add_resampled
 
     fits = np.abs(values) < MOST_RESAMPLED
     sums = np.zeros((n_groups, bootstrap.shape[1], values.shape[1]))
-    add_resampled(np.where(fits, values, 0.0), bootstrap, np.ascontiguousarray(groups), sums)
+    add_resampled(np.where(fits, values, 0.0), plain(bootstrap), plain(groups), sums)
     found = Exact.of(sums)
     if fits.all():
         return found

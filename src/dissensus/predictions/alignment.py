@@ -14,7 +14,9 @@ from dissensus.predictions.entries import Entries, Subject, assembled_scores
 from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
 
     from dissensus.core.aliases import IntArray
 
@@ -45,6 +47,31 @@ def aligned(
         own = set(predictions.case_names)
         predictions = predictions.select([name for name in case_names if name in own])
     return Aligned(predictions, notes)
+
+
+def aligned_models(
+    predictions: Mapping[str, ArrayLike | Predictions],
+    case_names: tuple[str, ...],
+    conditions: tuple[str, ...],
+    *,
+    allow_missing: bool = False,
+) -> dict[str, Predictions]:
+    """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
+
+    Examples
+    --------
+    >>> models = aligned_models({"A": [[0.7, 0.3], [0.2, 0.8]]}, ("x", "y"), ("cat", "dog"))
+    >>> models["A"].case_names, models["A"].conditions
+    (('x', 'y'), ('cat', 'dog'))
+    """
+    models = {}
+    for name, given in predictions.items():
+        said = given
+        if not isinstance(said, Predictions):
+            said = Predictions.from_scores(said, conditions or None, case_names=case_names, name=str(name))
+        models[str(name)] = said.align(case_names, conditions or said.conditions, allow_missing=allow_missing)
+    check_names("model", tuple(models))
+    return models
 
 
 # Cases ------------------------------------------------------------------------------------------------

@@ -73,6 +73,20 @@ def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatAr
     return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
 
 
+def first_of_most(values: IntArray, offsets: IntArray) -> IntArray:
+    """Return the place of the largest value of every row that is not empty, the first if there are several.
+
+    >>> first_of_most(np.array([1, 3, 3, 2, 0]), np.array([0, 3, 3, 5]))
+    array([1, 3])
+    """
+    begins = offsets[:-1][np.diff(offsets) > 0]
+    if not len(begins):
+        return np.empty(0, dtype=np.int64)
+    lengths = np.diff(np.append(begins, len(values)))
+    largest = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), lengths))
+    return largest[begins_run(np.repeat(begins, lengths)[largest])]
+
+
 def begins_run(*columns: IntArray | FloatArray) -> BoolArray:
     """Mark every element at which any of the columns changes; the first is always marked."""
     begins = np.zeros(len(columns[0]), dtype=np.bool_)

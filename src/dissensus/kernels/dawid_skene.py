@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inlined, inner
+from dissensus.kernels.jit import compiled, fill, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
 SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
@@ -230,13 +230,6 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
         Room(np.zeros(n_conditions), np.zeros(n_conditions)),
         np.array([CONCENTRATION]),
     )
-
-
-@inner
-def fill(row: FloatArray, value: float) -> None:
-    """Set all numbers of a row; a loop is compiled much faster than an assignment to a slice."""
-    for k in range(len(row)):
-        row[k] = value
 
 
 @inner

@@ -111,6 +111,13 @@ def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
 
 
+@inner
+def fill(row: npt.NDArray[np.float64], value: float) -> None:
+    """Set all numbers of a row within a kernel; a loop is compiled much faster than an assignment to a slice."""
+    for k in range(len(row)):
+        row[k] = value
+
+
 def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
     """Return a contiguous, writable array: others would make a kernel compile once more.
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, fill, inlined, inner, plain
 from dissensus.kernels.likelihood import log_block_probability
 from dissensus.kernels.race_sampler import (
     LATTICE_MOST,
@@ -383,17 +383,18 @@ def run_tempered_chains(
         rates, exposure = room.theta[:columns], room.exposure[:columns]
         masses, pending = room.masses[: n_races + 1], room.pending[: n_races + 1]
         held = x, before, rates, masses
-        pending[:], masses[n_races] = 0.0, TINY
+        fill(pending, 0.0)
+        masses[n_races] = TINY
         for chain in range(keys.shape[1]):
             start(stream, keys[case, chain])
             turn, tilt, highest = 0, -np.inf, 0.0
-            exposure[:] = 0.0
+            fill(exposure, 0.0)
             for sweep in range(-warmup - 1, draws):
                 is_start = sweep < -warmup
                 if not (is_start or is_direct):
                     fill_gammas(stream, demand, spreads, drawn)
                     highest = rescale(x, prior, math.log(max(drawn[0], TINY)), highest)
-                    exposure[:] = 0.0
+                    fill(exposure, 0.0)
                     expose(
                         stream, steps, repeated, drawn, rates, masses, pending, exposure, lattice_most, lam, tie_room
                     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dissensus.reproduction.rows import Row, Section, Settings
 from dissensus.trials.coverage import MODEL, summary
 from dissensus.trials.crowds import Crowd
 from dissensus.trials.plan import Effort, crowd_arms, tried
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TITLE = "Against larger panels"
 STUDIES = 10
@@ -31,7 +34,31 @@ def held_out_section(chaos: Crowd, disputed: Crowd, settings: Settings) -> Secti
     found = tried(arms, effort).filter(kind=MODEL)
     chosen = found.filter(found["number"].is_in(list(NUMBERS)))
     table = summary(chosen, ["experiment", "number"])
-    return Section(TITLE, tuple(row for part in table.iter_rows(named=True) for row in _rows(part)))
+    rows = tuple(row for part in table.iter_rows(named=True) for row in _rows(part))
+    return Section(TITLE, rows, {"held_out": table})
+
+
+def held_out_table(found: pl.DataFrame) -> str:
+    """Write what was found as a table in Markdown: a row per number, two columns per data set.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> row = {"experiment": "crowd", "number": "panel", "bias": 0.014, "holds": 0.9, "error": 0.1}
+    >>> print(held_out_table(pl.DataFrame([row])))
+    | number | crowd | intervals that hold |
+    |---|---:|---:|
+    | panel estimate (prior informed by the models) | +1.4 points | 90 % ± 10 % |
+    """
+    experiments = found["experiment"].unique(maintain_order=True).to_list()
+    cells = {(row["number"], row["experiment"]): row for row in found.iter_rows(named=True)}
+    lines = [["number", *(part for name in experiments for part in (name, "intervals that hold"))]]
+    for number, words in NUMBERS.items():
+        parts = (cells[number, name] for name in experiments if (number, name) in cells)
+        told = [(f"{100 * one['bias']:+.1f} points", f"{one['holds']:.0%} ± {one['error']:.0%}") for one in parts]
+        lines += [[words, *(text.replace("%", " %") for pair in told for text in pair)]] if told else []
+    head, *rest = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, "|---|" + "---:|" * (len(lines[0]) - 1), *rest])
 
 
 def _rows(found: Mapping[str, Any]) -> list[Row]:

@@ -149,7 +149,6 @@ def page_text(reproduction: Reproduction, drawn: Iterable[str] = ()) -> str:
     known = set(drawn)
     figures = [figure for figure in FIGURES if figure.name in known]
     charts = charts_of(reproduction.frames)
-    beyond = [section for section in reproduction.sections if section.title == held_out_experiment.TITLE]
     parts = [
         OPENING,
         _summary(reproduction),
@@ -157,10 +156,10 @@ def page_text(reproduction: Reproduction, drawn: Iterable[str] = ()) -> str:
         _printed(reproduction),
         *_images(figures, charts),
         "## All numbers\n",
-        *(_folded(section) for section in reproduction.sections if section not in beyond),
+        *(_folded(section) for section in reproduction.sections),
         SMALLER,
         CLOSING,
-        *(_section_text(section) for section in beyond),
+        _beyond(reproduction),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -242,15 +241,22 @@ def _details(title: str, text: str) -> str:
 
 
 def _folded(section: Section) -> str:
-    return _details(f"{section.title}: {len(section.rows)} numbers", _section_text(section, is_titled=False))
+    return _details(f"{section.title}: {len(section.rows)} numbers", _section_text(section))
 
 
-def _section_text(section: Section, *, is_titled: bool = True) -> str:
+def _beyond(reproduction: Reproduction) -> str:
+    """Show what larger panels say, if there were any."""
+    if "held_out" not in reproduction.frames:
+        return ""
+    title, table = held_out_experiment.TITLE, held_out_experiment.held_out_table(reproduction.frames["held_out"])
+    return f"### {title}\n\n{TOLD[title]}\n\n{table}\n"
+
+
+def _section_text(section: Section) -> str:
     head = "| quantity | paper | differs if | ours | settings | verdict |\n|---|---|---|---|---|---|"
     lines = [_line(row, section.reasons) for row in section.rows]
     notes = [f"{number}. {_capital(reason)}." for number, reason in enumerate(section.reasons, start=1)]
-    title = [f"### {section.title}\n"] if is_titled else []
-    return "\n".join([*title, f"{TOLD[section.title]}\n", head, *lines, "", *notes, ""])
+    return "\n".join([f"{TOLD[section.title]}\n", head, *lines, "", *notes, ""])
 
 
 def _line(row: Row, reasons: tuple[str, ...]) -> str:

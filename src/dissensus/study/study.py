@@ -15,6 +15,7 @@ from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import Cases, known_name
 from dissensus.core.notes import Note
+from dissensus.core.ragged import first_of_most
 from dissensus.core.receipt import Received, shared_receipt, shortened, spaced
 from dissensus.core.registry import Family, Registered
 from dissensus.study.panel import Panel
@@ -340,8 +341,7 @@ class Study(Received, Registered, ABC):
         ('an annotator on case x said: 1', 'an annotator on case y said: 5')
         """
         said = np.where(self.is_abstention, 0, self.detail)
-        order = np.lexsort((-said, self.panel.case_of_opinion))
-        best = order[np.unique(self.panel.case_of_opinion[order], return_index=True)[1]]
+        best = first_of_most(said, self.panel.opinion_offsets)
         telling, others = best[said[best] > 1], best[said[best] == 1]
         chosen = [*spaced(telling, most), *spaced(others, max(0, most - len(telling)))]
         return tuple(shortened(self._sentence(opinion)) for opinion in sorted(chosen))

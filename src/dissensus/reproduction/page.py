@@ -48,7 +48,7 @@ ground truth* (Medical Image Analysis; arXiv 2307.02191). One command runs its e
 says beside what comes out:
 
 ```sh
-dissensus reproduce --data DIR              # every number of this page
+dissensus reproduce --data DIR              # what the paper says beside ours; --all: every number
 dissensus reproduce --data DIR --json reproduction.json --out figures
 dissensus reproduce                         # without data: the toy problem and the printed cases
 ```

@@ -47,7 +47,7 @@ def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callab
 
     Gammas of shape one are drawn, and counted, as exponentials; the shapes of the others are those of the posterior.
     """
-    from dissensus.kernels.race_sampler import sample_plackett_luce
+    from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
     from dissensus.kernels.randomness import new_streams
     from dissensus.kernels.simplex import sample_dirichlet
     from floor import draw_variates, draw_variates_tightly
@@ -57,6 +57,7 @@ def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callab
     n_cases, keys = sampler.opinions.n_cases, np.ascontiguousarray(sampler.keys[:, 1:])
     values = np.empty(DRAWS * int(sampler.opinions.support_sizes.sum() + n_cases))
     if isinstance(sampler, PlackettLuceSampler):
+        assert isinstance(sampler.posterior, Posterior)
         shapes = sampler.posterior.shapes
         counts = sample_plackett_luce(sampler.posterior, keys, (0, n_cases), 1, WARMUP, values)
     else:

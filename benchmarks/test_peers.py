@@ -19,7 +19,7 @@ from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.datasets.simulation import simulate_study
 from dissensus.kernels.chains import diagnose
-from dissensus.kernels.race_sampler import sample_plackett_luce
+from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
 from measuring import seconds
 from peers.textbook import sample_textbook
 from studies import DATA, published_or_simulated
@@ -91,9 +91,10 @@ def our_sampling(case: Case, *, draws: int = 20_000) -> tuple[Callable[[], objec
     aggregation = PlackettLuce(reliability=RELIABILITY, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
     sampler = aggregation.sample(case.said, draws=draws).sampler
     assert isinstance(sampler, PlackettLuceSampler)
-    keys = np.ascontiguousarray(sampler.keys[:, 1:])
+    posterior, keys = sampler.posterior, np.ascontiguousarray(sampler.keys[:, 1:])
+    assert isinstance(posterior, Posterior)
     values = np.empty((draws, len(case.support) + 1))
-    return lambda: sample_plackett_luce(sampler.posterior, keys, (0, 1), 1, WARMUP, values.reshape(-1)), values
+    return lambda: sample_plackett_luce(posterior, keys, (0, 1), 1, WARMUP, values.reshape(-1)), values
 
 
 def work_seconds(function: Callable[[], object]) -> float:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dissensus.kernels.race_sampler import Posterior
-    from dissensus.kernels.races import Races
     from dissensus.kernels.tempered_sampler import Tempered
 
 WHOM = {
@@ -172,26 +171,20 @@ class PlackettLuce(Aggregation):
         chains = min(self.chains, draws)
         opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
         keys = stream_keys_of(opinions, seed, chains=chains)
-        tempered = self._tempered(opinions, prior) if self.tempered else None
-        posterior = self._posterior(opinions, prior) if tempered is None else tempered.posterior
-        sampler = PlackettLuceSampler(opinions, posterior, keys, prior, draws, self.warmup, tempered)
+        sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
         return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)
 
-    def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior:
+    def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior | Tempered:
         from dissensus.kernels.race_sampler import plackett_luce_posterior
-
-        return plackett_luce_posterior(self._races(opinions), shapes_with_rest(opinions, prior))
-
-    def _tempered(self, opinions: Opinions, prior: Shapes) -> Tempered:
+        from dissensus.kernels.races import group_rankings
         from dissensus.kernels.tempered_sampler import tempered_posterior
 
-        return tempered_posterior(self._races(opinions), shapes_with_rest(opinions, prior), self.reliability)
-
-    def _races(self, opinions: Opinions) -> Races:
-        from dissensus.kernels.races import group_rankings
-
         rankings = kernel_rankings(opinions, self._multiplicities(opinions))
-        return group_rankings(rankings, below=opinions.unranked == "below")
+        races = group_rankings(rankings, below=opinions.unranked == "below")
+        shapes = np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest)
+        if self.tempered:
+            return tempered_posterior(races, shapes, self.reliability)
+        return plackett_luce_posterior(races, shapes)
 
     def _multiplicities(self, opinions: Opinions) -> FloatArray:
         """Return how often each ranking counts, or refuse a case whose opinions count too often to be drawn."""
@@ -208,11 +201,6 @@ class PlackettLuce(Aggregation):
         return multiplicities
 
 
-def shapes_with_rest(opinions: Opinions, prior: Shapes) -> FloatArray:
-    """Return the prior shapes of the mentioned conditions of each case and, last, of its rest: (sum of U + 1,)."""
-    return np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest)
-
-
 @dataclass(frozen=True, eq=False)
 class PlackettLuceSampler:
     """Run the chains of some cases.
@@ -221,12 +209,11 @@ class PlackettLuceSampler:
     """
 
     opinions: Opinions
-    posterior: Posterior
+    posterior: Posterior | Tempered
     keys: KeyArray
     prior: Shapes
     draws: int
     warmup: int
-    tempered: Tempered | None = None
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
@@ -255,12 +242,12 @@ class PlackettLuceSampler:
     def _fill(self, keys: KeyArray, cases: tuple[int, int], out: FloatArray) -> None:
         """Run the chains of a range of cases."""
         from dissensus.kernels.race_sampler import sample_plackett_luce
-        from dissensus.kernels.tempered_sampler import sample_tempered
+        from dissensus.kernels.tempered_sampler import Tempered, sample_tempered
 
-        if self.tempered is None:
-            sample_plackett_luce(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
+        if isinstance(self.posterior, Tempered):
+            sample_tempered(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
         else:
-            sample_tempered(self.tempered, keys, cases, keys.shape[1], self.warmup, out)
+            sample_plackett_luce(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
 
 
 def contiguous_runs(cases: IntArray) -> list[tuple[int, int]]:

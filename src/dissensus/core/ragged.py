@@ -73,7 +73,7 @@ def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatAr
     return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
 
 
-def first_of_most(values: IntArray, offsets: IntArray) -> IntArray:
+def first_of_most(values: IntArray | FloatArray, offsets: IntArray) -> IntArray:
     """Return the place of the largest value of every row that is not empty, the first if there are several.
 
     >>> first_of_most(np.array([1, 3, 3, 2, 0]), np.array([0, 3, 3, 5]))

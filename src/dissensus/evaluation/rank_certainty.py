@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice
-from dissensus.core.ragged import row_of_each
+from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import Categories, category_certainty, category_chances, collected, order_chances
 from dissensus.evaluation.certainty import (
@@ -131,9 +131,7 @@ def _certainty_of_place(batch: Batch, rank: int, unranked: Unmentioned) -> tuple
     columns, rests = drawn.batch.columns, drawn.batch.columns[1:] - 1
     if unranked == "identify":
         shares[rests] /= np.maximum(1, drawn.batch.rest_sizes)
-    is_best = shares == np.maximum.reduceat(shares, columns[:-1])[row_of_each(columns)]
-    best = np.flatnonzero(is_best)
-    chosen = best[np.searchsorted(best, columns[:-1])]
+    chosen = first_of_most(shares, columns)
     return *rank_judged(drawn, chosen - columns[:-1], rank, unranked), codes[chosen]
 
 

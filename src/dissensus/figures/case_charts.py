@@ -78,14 +78,22 @@ def case_plausibilities(plausibilities: pl.DataFrame, case: str, *, run: str) ->
 
 def _dots(draws: list[list[float]], names: list[str]) -> Points:
     """Spread the draws of each condition over the height of its bar, in the same order for all."""
-    number = len(draws[0]) if draws else 0
-    shift = ((np.arange(number) * 0.618034) % 1 - 0.5) * 0.5
     x = np.array([value for each in draws for value in each], dtype=np.float64)
-    y = np.repeat(np.arange(len(draws), dtype=np.float64), number) + np.tile(shift, len(draws))
+    y = dot_heights(len(draws), len(draws[0]) if draws else 0, room=0.5)
     texts = tuple(
         f"{name}\nin one draw: {value:.3f}" for name, each in zip(names, draws, strict=True) for value in each
     )
     return Points(x, y, "single draws", theme.hue(1), size=5, opacity=0.6, texts=texts)
+
+
+def dot_heights(n_bars: int, n_dots: int, *, room: float) -> FloatArray:
+    """Spread as many dots over the height of every bar, in the same order for all; ``room`` is the part they take.
+
+    >>> dot_heights(2, 2, room=0.55).round(2).tolist()
+    [-0.28, 0.06, 0.72, 1.06]
+    """
+    shift = ((np.arange(n_dots) * 0.618034) % 1 - 0.5) * room
+    return np.asarray(np.add.outer(np.arange(n_bars, dtype=np.float64), shift).ravel())
 
 
 def simplex(points: ArrayLike, labels: Sequence[str], *, title: str = "Draws of three conditions") -> Chart:

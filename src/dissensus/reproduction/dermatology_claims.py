@@ -13,7 +13,7 @@ from dissensus.datasets.printed_cases import CASES, N_CONDITIONS
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import Certainty
 from dissensus.reproduction.certainty_claims import TITLE
-from dissensus.reproduction.paper_runs import GENERALLY, clearly
+from dissensus.reproduction.paper_runs import FAR_BELOW, GENERALLY, clearly
 from dissensus.reproduction.printed_experiment import PASSED_OVER, cases_found
 from dissensus.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Settings, shaken_error
 from dissensus.study.rankings import Annotations
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 SHARE, CORRELATION = 0.02, 0.03
 """How far shares and correlations may be from the printed ones."""
-
-FAR_BELOW = 0.9
-"""Certainties below this are taken as low, or well below one."""
 
 CRISP = (0.1, 0.2)
 """Expected risks this near to a level are taken as crisp, by a strict and by a generous reading."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.datasets.dermatology import Dermatology
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.categories import expected_risk
@@ -24,7 +23,7 @@ from dissensus.reproduction.dermatology_claims import (
     share_rows,
     study_rows,
 )
-from dissensus.reproduction.paper_runs import FAR, MEDIUM, POINTS, SHORT, SWEEP
+from dissensus.reproduction.paper_runs import FAR, MEDIUM, POINTS, RACES, SHORT, SWEEP
 from dissensus.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN, SHARED_PRIRN
 from dissensus.reproduction.rows import Row, Section, Settings
 from dissensus.study.rankings import Annotations
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from dissensus.draws import Plausibilities
 
 TITLE = certainty_claims.TITLE
-MORE_RELIABLE = PlackettLuce(reliability=10, alpha=1.0, prior="observed")
 TOPS = (1, 2, 3)
 
 
@@ -48,7 +46,7 @@ def dermatology_section(data: Dermatology, settings: Settings) -> Section:
     profiles = [certainty_profile(race, tops=TOPS), _profile(MEDIUM_PRIRN, said, settings.draws, settings)]
     (conditions, *_), (inverse, *_) = profiles
     shared = annotation_certainty(_sampled(SHARED_PRIRN, said, settings))
-    reliable = annotation_certainty(_sampled(MORE_RELIABLE, said, settings))
+    reliable = annotation_certainty(_sampled(RACES[-1], said, settings))
     risks = expected_risk(race, data.categories)
     cases = _case_frame(data, conditions, inverse, by_risk)
     sweep = certainty_frame((one, _profile(one, said, settings.sweep_draws, settings)) for one in SWEEP)

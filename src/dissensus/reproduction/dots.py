@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dissensus.figures import theme
+from dissensus.figures.case_charts import dot_heights
 from dissensus.figures.charts import Points
 
-GOLDEN = 0.618034
 ROOM = 0.55
 """How much of a bar's height the dots take."""
 
@@ -20,6 +20,5 @@ def dots(draws: Sequence[Sequence[float]]) -> Points:
     >>> dots([[0.1, 0.3], [0.9, 0.7]]).y.round(2).tolist()
     [-0.28, 0.06, 0.72, 1.06]
     """
-    shift = ((np.arange(len(draws[0])) * GOLDEN) % 1 - 0.5) * ROOM
-    y = np.add.outer(np.arange(len(draws), dtype=np.float64), shift).ravel()
-    return Points(np.array(draws, dtype=np.float64).ravel(), y, "single draws", theme.hue(2), size=4, opacity=0.6)
+    x, y = np.array(draws, dtype=np.float64).ravel(), dot_heights(len(draws), len(draws[0]), room=ROOM)
+    return Points(x, y, "single draws", theme.hue(2), size=4, opacity=0.6)

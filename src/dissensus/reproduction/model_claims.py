@@ -10,7 +10,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.reproduction.certainty_claims import Finding
-from dissensus.reproduction.paper_runs import GENERALLY, MEDIUM, SHORT, clearly
+from dissensus.reproduction.paper_runs import FAR_BELOW, GENERALLY, MEDIUM, SHORT, clearly
 from dissensus.reproduction.rows import AtLeast, AtMost, Claim, Row, Settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ SET2, SET3, OVERLAP = "top-2 set accuracy", "top-3 set accuracy", "average overl
 FIGURE = (TOP3, SET2, SET3, OVERLAP)
 """The metrics of the main figure."""
 
-FAR_BELOW = 0.9
 FALL, SEVERAL, THIRD, LARGER, LESS, BEST_TO_WORST = 0.02, 0.02, 1 / 3, 0.05, 0.75, 0.045
 """What is taken as falling, several points, dramatic, significantly larger, less variation, and up to 4 %."""
 

@@ -32,14 +32,9 @@ TITLE = model_claims.TITLE
 METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
 
 
-def are_published(data: Dermatology) -> bool:
-    """Tell whether the predictions are those of the paper, so that what it says of them can be judged."""
-    return data.has_published_models
-
-
 def models_section(data: Dermatology, settings: Settings) -> Section:
     """Evaluate the published models, or stand-ins, over all reliabilities."""
-    said, published = data.annotations, are_published(data)
+    said, published = data.annotations, data.has_published_models
     models = data.predictions if published else stand_ins(said, seed=settings.seed)
     medium = _evaluated(said, models, MEDIUM, settings.draws, settings)
     others = [one for one in SWEEP if one not in MEDIUM]

@@ -36,6 +36,9 @@ SHORT = {MEDIUM_PL.id: "PL", MEDIUM_PRIRN.id: "PrIRN"}
 GENERALLY = 0.75
 """The share of comparisons that is taken as "generally" or "typically"."""
 
+FAR_BELOW = 0.9
+"""Certainties and accuracies below this are taken as low, or well below one."""
+
 CLEAR = 5
 """How many Monte Carlo errors a difference has to have to be more than chance."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
-from dissensus.core.thresholds import CERTAIN
+from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.datasets.dermatology import Dermatology
 from dissensus.evaluation.certainty import Certainty, certainty_profile
 from dissensus.evaluation.held_out import Average, HeldOut, clustered, judged
@@ -162,7 +162,7 @@ def _share_row(run: Run, certainty: Certainty, settings: Settings) -> Row:
 
 
 def _share(values: FloatArray) -> float:
-    return float((values < CERTAIN - 1e-12).mean())
+    return float(is_uncertain(values).mean())
 
 
 def _score_row(rule: str, scores: Mapping[Run, Average], n_cases: int, settings: Settings) -> Row:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import is_uncertain
+from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.evaluation.certainty import Certainty
 from dissensus.reproduction.paper_runs import FAR_RELIABILITY, POINT_NAMES, SHORT, PaperRun, clearly
-from dissensus.reproduction.rows import AtLeast, Row
+from dissensus.reproduction.rows import AtLeast, Row, shaken_error
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +42,15 @@ class Finding(NamedTuple):
     value: float
     error: float
     where: str
+
+
+def uncertain_share(certainty: Certainty, limit: float = CERTAIN) -> tuple[float, float]:
+    """Return the share of cases whose certainty is below a limit, and its Monte Carlo error."""
+
+    def share(values: FloatArray) -> float:
+        return float(is_uncertain(values, limit).mean())
+
+    return share(certainty.values), shaken_error(share, certainty.values, certainty.errors)
 
 
 def certainty_frame(found: Iterable[tuple[PaperRun, Sequence[Certainty]]]) -> pl.DataFrame:

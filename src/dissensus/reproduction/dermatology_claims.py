@@ -12,7 +12,7 @@ from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.datasets.printed_cases import CASES, N_CONDITIONS
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import Certainty
-from dissensus.reproduction.certainty_claims import TITLE
+from dissensus.reproduction.certainty_claims import TITLE, uncertain_share
 from dissensus.reproduction.paper_runs import FAR_BELOW, GENERALLY, clearly
 from dissensus.reproduction.printed_experiment import PASSED_OVER, cases_found
 from dissensus.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Settings, shaken_error
@@ -95,12 +95,8 @@ def share_rows(conditions: Certainty, by_risk: Certainty, by_mass: Certainty, to
 
 
 def _share_row(what: str, certainty: Certainty, limit: float, told: str, claim: Claim | None, reason: str = "") -> Row:
-    def share(values: FloatArray) -> float:
-        return float(is_uncertain(values, limit).mean())
-
-    error = shaken_error(share, certainty.values, certainty.errors)
     quantity = f"share of cases with certainty below {limit} ({what})"
-    return Row(TITLE, quantity, share(certainty.values), error, told, claim, reason, form=".1%")
+    return Row(TITLE, quantity, *uncertain_share(certainty, limit), told, claim, reason, form=".1%")
 
 
 def mean_rows(profile: Iterable[Certainty], told: str) -> list[Row]:

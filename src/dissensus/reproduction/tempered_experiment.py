@@ -12,10 +12,11 @@ import numpy as np
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.thresholds import CERTAIN
 from dissensus.datasets.dermatology import Dermatology
 from dissensus.evaluation.certainty import Certainty, certainty_profile
 from dissensus.evaluation.held_out import Average, HeldOut, clustered, judged
+from dissensus.reproduction.certainty_claims import uncertain_share
 from dissensus.reproduction.rows import AtLeast, Row, Section, Settings, shaken_error
 from dissensus.study.rankings import Annotations
 
@@ -156,13 +157,8 @@ def _mean_row(run: Run, profile: tuple[Certainty, ...], settings: Settings) -> R
 
 
 def _share_row(run: Run, certainty: Certainty, settings: Settings) -> Row:
-    error = shaken_error(_share, certainty.values, certainty.errors)
     quantity = f"share of cases with certainty below {CERTAIN} at reliability {run[1]}, {run[0]}"
-    return Row(TITLE, quantity, _share(certainty.values), error, _told(settings), form=".1%")
-
-
-def _share(values: FloatArray) -> float:
-    return float(is_uncertain(values).mean())
+    return Row(TITLE, quantity, *uncertain_share(certainty), _told(settings), form=".1%")
 
 
 def _score_row(rule: str, scores: Mapping[Run, Average], n_cases: int, settings: Settings) -> Row:
@@ -190,7 +186,7 @@ def _frame(
                 "top": one.top,
                 "certainty": one.mean,
                 "certainty_error": one.mean_error,
-                "uncertain_share": _share(one.values),
+                "uncertain_share": one.share_below(),
                 "largest_plausibility": largest[run],
                 "held_out_score": scores[run].mean,
                 "held_out_error": scores[run].error,

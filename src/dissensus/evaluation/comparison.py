@@ -307,7 +307,7 @@ def pair_differences(
     """Compare model ``a`` with model ``b`` by every metric under one estimate, each on its own."""
     one, same = evaluation.estimates[place], are_same(evaluation, a, b)
     apart = np.where(same, 0.0, evaluation.spread_of_difference(place, a, b).values)
-    groups = evaluation.basis(place).n_groups or 0
+    groups = evaluation.n_groups
     found = []
     for k, metric in enumerate(evaluation.metrics):
         chance = _chance(apart[k], metric.higher_is_better)

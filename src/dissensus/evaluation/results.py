@@ -351,6 +351,13 @@ class Evaluation(Value):
         """Number of cases without any opinion."""
         return len(self.excluded) if self.whole is None else self.whole.n_excluded
 
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of cases, 0 if cases stand alone."""
+        if self.whole is not None:
+            return self.whole.bases["all", 0].n_groups or 0
+        return len(set(self.study.groups))
+
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
         """For every run, in how many cases the annotations leave the answer open; none without certainties.
@@ -631,7 +638,7 @@ class Evaluation(Value):
         (2, array([[1.]]))
         """
         if place not in self._bases:
-            self._bases[place] = self._summed(place) if self.whole is None else self.whole.bases[place]
+            self._bases[place] = self._summed(place) if self.whole is None else self.whole.bases["all", place]
         return self._bases[place]
 
     @cached_property
@@ -716,7 +723,7 @@ class Evaluation(Value):
     def _stratum_bases(self, column: str) -> dict[str, tuple[Basis, ...]]:
         """Sum over the cases of each label of a column, for every run."""
         if self.whole is not None:
-            return {label: of_runs for (own, label), of_runs in self.whole.stratum_bases.items() if own == column}
+            return self.whole.strata(column)
         known, codes = np.unique(np.array(self.strata[column], dtype=object).astype(str), return_inverse=True)
         by_run = [self._bases_by_label(run, codes.astype(np.int64), len(known)) for run in range(len(self.runs))]
         return {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(known.tolist())}
@@ -780,7 +787,7 @@ class Evaluation(Value):
 
     def _bin_bases(self, run: int) -> Sequence[Basis]:
         if self.whole is not None:
-            return [of_runs[run] for of_runs in self.whole.bin_bases]
+            return self.whole.bins(run)
         return self._bases_by_label(run, bin_of(self.findings[run].certainties[0]), len(EDGES) - 1)
 
     def _grouped(

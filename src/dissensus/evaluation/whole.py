@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from dissensus.evaluation.tally import Tally
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
+
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Which cases, and by which estimate (the runs, and then the agreement with single annotators): ``("all", estimate)``,
+``("stratum", column, label, run)`` or ``("bin", number, run)``."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,7 @@ class Whole(Value):
     n_votes, n_annotators
         How many opinions there are on them, and how many annotators with a name.
     bases
-        For every run, and then for the agreement with single annotators, what intervals are found from.
-    stratum_bases, bin_bases
-        The same for the cases of every (column, label), and of every bin of certainty, run by run.
+        What intervals are found from, by :data:`Place`.
     shared
         Sums of the agreement with single annotators, if it is known.
     certainties
@@ -93,10 +96,20 @@ class Whole(Value):
     n_excluded: int
     n_votes: int
     n_annotators: int
-    bases: tuple[Basis, ...]
-    stratum_bases: Mapping[tuple[str, str], tuple[Basis, ...]]
-    bin_bases: tuple[tuple[Basis, ...], ...]
+    bases: Mapping[Place, Basis]
     shared: Tally | None
     certainties: tuple[Certainties, ...]
     are_same: BoolArray
-    disputed: Evaluation | None = field(default=None)
+    disputed: Evaluation | None = None
+
+    def strata(self, column: str) -> dict[str, tuple[Basis, ...]]:
+        """Return what intervals are found from for every label of a column, run by run."""
+        found: dict[str, list[Basis]] = {}
+        for place in sorted(place for place in self.bases if place[:2] == ("stratum", column)):
+            found.setdefault(str(place[2]), []).append(self.bases[place])
+        return {label: tuple(of_runs) for label, of_runs in found.items()}
+
+    def bins(self, run: int) -> list[Basis]:
+        """Return what intervals are found from for every bin of certainty."""
+        numbers = sorted(int(place[1]) for place in self.bases if place[0] == "bin" and place[2] == run)
+        return [self.bases["bin", number, run] for number in numbers]

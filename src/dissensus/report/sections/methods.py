@@ -197,8 +197,9 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 
 
 def _who(evaluation: Evaluation) -> str:
-    panel = evaluation.study.panel
-    people = counted(len(panel.annotator_names), "named annotator") if panel.annotator_names else "Anonymous annotators"
+    panel, whole = evaluation.study.panel, evaluation.whole
+    n_named = len(panel.annotator_names) if whole is None else whole.n_annotators
+    people = counted(n_named, "named annotator") if n_named else "Anonymous annotators"
     return f"{people}, {spread(panel.votes_per_case)} per case. Qualifications and training: {AUTHORS}"
 
 

@@ -109,15 +109,12 @@ def workers_of(executor: object | None) -> Workers:
 
 
 class Place(Protocol):
-    """Where work is done: what differs between a process, executors and clusters.
+    """Where work is done: what differs between a process, executors and clusters."""
 
-    Attributes
-    ----------
-    deaths
-        Exceptions that say that a worker died, and that another one can be tried.
-    """
-
-    deaths: tuple[type[BaseException], ...]
+    @property
+    def deaths(self) -> tuple[type[BaseException], ...]:
+        """Exceptions that say that a worker died, and that another one can be tried."""
+        ...
 
     @property
     def n_workers(self) -> int:
@@ -274,7 +271,7 @@ def _told(error: Exception) -> str:
 
 
 class Here:
-    """This process: one task after the other."""
+    """The process itself: one task after the other."""
 
     deaths: tuple[type[BaseException], ...] = ()
     n_workers = 1

@@ -13,7 +13,7 @@ import numpy as np
 from dissensus.aggregation._evidence import SAYINGS, Evidence
 from dissensus.aggregation._leaks import leaking_models
 from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
-from dissensus.aggregation._priors import Alpha, Prior, Shapes, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, learned_shapes
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
@@ -308,9 +308,13 @@ class CasePrior:
         return rows
 
 
-def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
+def taken_prior(
+    prior: str | CasePrior, known: CasePrior | None, learned: LearnedPrior | None
+) -> tuple[str, CasePrior | None]:
     """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
     _check_prior("case_prior", known)
+    if learned is not None and not isinstance(learned, LearnedPrior):
+        raise DissensusError("learned is not of the right kind", expected="what taught gives", got=f"{learned!r:.60}")
     return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
 
 
@@ -324,12 +328,15 @@ def _check_prior(name: str, given: object) -> None:
 
 
 def prepared_prior(
-    opinions: Opinions, prior: Prior | CasePrior, alpha: Alpha | None, known: CasePrior | None
+    opinions: Opinions,
+    prior: Prior | CasePrior,
+    alpha: Alpha | None,
+    known: CasePrior | None,
+    learned: LearnedPrior | None,
 ) -> tuple[Opinions, Shapes, dict[str, float]]:
     """Return the opinions with the support that a prior gives them, its shapes, and which numbers were fitted."""
     if not isinstance(prior, CasePrior) and prior != "informed":
-        number, fitted = resolved_alpha(opinions, alpha, prior)
-        return opinions, prior_shapes(opinions, prior, number), fitted
+        return opinions, *learned_shapes(opinions, prior, alpha, learned)
     if known is None:
         raise DissensusError(
             "the prior 'informed' needs to know what the models say",

@@ -171,8 +171,8 @@ class ChoiceCounts(Value):
             raise DissensusError("a mentioned condition is not among the conditions", got=listing(lost))
         mentions = np.zeros(len(conditions))
         mentions[codes[codes >= 0]] = self.mentions[codes >= 0]
-        kinds: Any = _distinct(self.numbers, codes[self.codes], self.sizes, self.votes)
-        return ChoiceCounts(tuple(conditions), mentions, *kinds, totals=self.totals, cases=self.cases)
+        kinds = _distinct(self.numbers, codes[self.codes], self.sizes, self.votes)
+        return ChoiceCounts(tuple(conditions), mentions, *(*kinds, self.totals, self.cases))
 
     def fitted_alpha(self, prior: Prior) -> float:
         """Find the alpha under which these first choices are most likely, case by case.

@@ -85,7 +85,14 @@ class Aggregation(Spec, ABC):
         return ("prior", "informed") in _words(self.parameters())
 
     def with_learned(self, learned: Any) -> Aggregation:  # noqa: ARG002
-        """Fix what it learns from all cases; by default that is nothing."""
+        """Fix what it learns from all cases; by default that is nothing.
+
+        Examples
+        --------
+        >>> from dissensus import MajorityVote
+        >>> MajorityVote().with_learned(None)
+        MajorityVote()
+        """
         return self
 
     def record(self) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.aggregation.case_prior import REFITS, CasePrior
+from dissensus.aggregation.case_prior import CasePrior
+from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.exact import Exact
 from dissensus.draws import Batch

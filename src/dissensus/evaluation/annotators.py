@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.names import sampled_cases
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Part
@@ -119,7 +120,7 @@ class Design:
     def of(study: Study) -> Design:
         """Put annotators into groups and choose the cases."""
         said = study.counted
-        positions = np.unique(np.linspace(0, said.n_cases - 1, min(said.n_cases, MOST_CASES)).astype(np.int64))
+        positions = sampled_cases(said.case_names, MOST_CASES)
         if len(positions) < said.n_cases:
             said = said.select(positions)
         return Design(said, positions, grouped(said), said.case_weights / said.case_weights.sum())

@@ -274,9 +274,7 @@ def with_panel(
     >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
-    counts = study.counted.panel.votes_per_case
-    reason = panel_reason(study.kind, len(models), n_annotated=int((counts > 0).sum()), n_opinions=int(counts.sum()))
-    return with_panel_unless(reason, study, chosen, wanted)
+    return with_panel_unless(why_no_panel(study, models), study, chosen, wanted)
 
 
 def with_panel_unless(
@@ -319,6 +317,12 @@ def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
     if prior == "informed" or isinstance(given.get("alpha"), str):
         given.pop("alpha", None)
     return type(spec).from_parameters({**given, "prior": prior})
+
+
+def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
+    """Say why a prior cannot be fitted to a study and its models; empty if it can."""
+    counts = study.counted.panel.votes_per_case
+    return panel_reason(study.kind, len(models), n_annotated=int((counts > 0).sum()), n_opinions=int(counts.sum()))
 
 
 def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:

@@ -166,21 +166,16 @@ def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, 
     >>> is_split("s3://store/opinions/*.parquet"), is_split("opinions.csv")
     (True, False)
     """
+    parts = [given] if isinstance(given, str | os.PathLike) else list(given) if isinstance(given, Sequence) else []
+    if any(is_address(part) for part in parts):
+        return True
+    files = [FilePath(part) for part in parts]
     if isinstance(given, str | os.PathLike):
-        if is_address(given):
-            return True
-        place = FilePath(given)
-        files = _visible(place) if place.is_dir() else [] if place.exists() or not _is_pattern(given) else [place]
-        is_pattern = files == [place]
-    elif isinstance(given, Sequence) and given:
-        if any(is_address(part) for part in given):
-            return True
-        files, is_pattern = [FilePath(part) for part in given], False
-    else:
-        return False
-    if is_pattern or not files or any(file.suffix.lower() not in ENDINGS for file in files):
-        return is_pattern
-    return not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
+        if not files[0].is_dir():
+            return _is_pattern(given) and not files[0].exists()
+        files = _visible(files[0])
+    are_tables = bool(files) and all(file.suffix.lower() in ENDINGS for file in files)
+    return are_tables and not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
 
 
 def is_large(given: object) -> bool:

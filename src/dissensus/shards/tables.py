@@ -6,6 +6,7 @@ import glob
 import hashlib
 import importlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,9 +75,9 @@ class Tables:
         places = tuple(place for part in parts for place in _expanded(part))
         if not places:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
-        twice = [place for number, place in enumerate(places) if place in places[:number]] if len(parts) > 1 else []
-        if twice:
-            raise FormatError("a file is given twice", got=twice[0], advice="its rows would count twice: name it once")
+        if len(set(places)) < len(places):
+            twice = next(place for place, count in Counter(places).items() if count > 1)
+            raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")
         return Tables(places)
 
     @property

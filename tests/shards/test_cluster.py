@@ -24,8 +24,6 @@ from shards import pieces_of_work as pieces
 
 pytestmark = [
     pytest.mark.cluster,
-    # a worker that is killed leaves its end of a connection, which the scheduler finds closed only when it is collected
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
 
 N_WORKERS = 2
@@ -251,27 +249,41 @@ def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest
     assert str(place) not in UNDERWAY
 
 
-def test_workers_end_with_the_process_that_started_them() -> None:
-    script = (
-        "import os, time\n"
-        "from dissensus.shards.cluster import local_cluster\n"
-        "if __name__ == '__main__':\n"
-        "    with local_cluster(1, threads=1) as client:\n"
-        "        print(*client.run(os.getpid).values(), flush=True)\n"
-        "        time.sleep(60)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+LONG = """
+import os, sys
+from dissensus.core.interruption import told_when_interrupted
+from dissensus.shards.cluster import local_cluster
+from dissensus.shards.work import Task, workers_of
+from shards import pieces_of_work as pieces
+
+if __name__ == "__main__":
+    with told_when_interrupted(), local_cluster(1, threads=1) as client:
+        print(*client.run(os.getpid).values(), flush=True)
+        list(workers_of(client).results(pieces.worker_and_payload, b"0.1", [Task(str(i), bytes) for i in range(600)]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", LONG]
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     ) as process:
         assert process.stdout is not None
         worker = int(process.stdout.readline())
-        process.kill()
-        process.wait()
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: workers get it too
+        else:
+            process.kill()
+        _, err = process.communicate(timeout=15)
         deadline = time.monotonic() + 15
         while is_running(worker):
             assert time.monotonic() < deadline, "the worker is left behind"
             time.sleep(0.1)
+    if number == signal.SIGINT:
+        assert err == "interrupted; nothing was written\n"
+        assert list(tmp_path.iterdir()) == []
 
 
 def is_running(process: int) -> bool:

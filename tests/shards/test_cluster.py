@@ -8,17 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from distributed import Client
+from distributed.client import FutureCancelledError
 
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.core.interruption import UNDERWAY
 from dissensus.shards import cluster
-from dissensus.shards.cluster import check_versions, compiled_everywhere, connected, done_there, local_cluster
+from dissensus.shards.cluster import Cluster, check_versions, compiled_everywhere, connected, done_there, local_cluster
 from dissensus.shards.work import Task, window_of, workers_of
 from shards import pieces_of_work as pieces
 
@@ -227,6 +229,13 @@ def test_a_cluster_that_is_closed_while_it_works_is_told() -> None:
         client.cluster.close()
         with pytest.raises(DissensusError, match="the scheduler of the cluster was lost"):
             list(results)
+
+
+def test_tasks_that_went_with_their_scheduler_are_not_sent_to_the_next_one(client: Client) -> None:
+    place = Cluster(client)
+    place.check(CancelledError())
+    with pytest.raises(DissensusError, match="the scheduler of the cluster was lost"):
+        place.check(FutureCancelledError("shard-0", "scheduler-connection-lost"))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "ftp://127.0.0.1:1"])

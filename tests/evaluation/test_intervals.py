@@ -17,7 +17,8 @@ from dissensus import (
     evaluate,
 )
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.intervals import Part, Resampled, design_effects, end_weights, few_groups, spread, widened
+from dissensus.evaluation.basis import design_effects
+from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
 
 
 def answered(n_cases: int, *right: int, seed: int = 0, groups: list[str] | None = None) -> Evaluation:

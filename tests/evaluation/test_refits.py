@@ -71,7 +71,7 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
     means = result.case_means[1][:, 0]
     assert fit.weights[:, 0, 0] == pytest.approx(weights.sum(axis=0))
     assert fit.still[:, :, 0] == pytest.approx(weights.T @ means.T)
-    refits = Refits.of(prior, STUDY.annotations.opinions, CaseWeights.of(result.study.panel, 0), np.arange(120))
+    refits = Refits(prior, STUDY.annotations.opinions, prior.refitted(weights.T))
     moved = np.zeros((40, len(STUDY.predictions)))
     for batch in ds.PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
         place = STUDY.annotations.case_names.index(batch.case_names[0])

@@ -15,8 +15,9 @@ import numpy as np
 from dissensus import Annotations, Dirichlet, TopKAccuracy, evaluate
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.basis import design_effects
 from dissensus.evaluation.comparison import Difference, holm
-from dissensus.evaluation.intervals import RESAMPLES, Part, design_effects, end_weights, spread
+from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
 from dissensus.evaluation.tally import CaseWeights, Tally
 from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
 

@@ -445,7 +445,7 @@ def informed_prior(
 def _fitted(said: Annotations, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
     """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
     opinions = said.opinions
-    if folds == 1 and opinions.n_cases > prior_recipe.LEARNING_CASES:
+    if folds == 1 and (start is None or opinions.n_cases > prior_recipe.LEARNING_CASES):
         known_leaks = None if start is None else start.left_out
         return prior_of(_recipe_of(said, models, known_leaks), opinions, models)
     leaks = leaking_models(said, models) if start is None else start.left_out

@@ -10,6 +10,9 @@ CERTAIN = 0.99
 NEAR = 1e-12
 """Sums that differ by no more than this are equal: they are rounded."""
 
+ROUGH = 0.03
+"""Monte Carlo errors of certainties above this deserve a warning."""
+
 
 def is_uncertain(certainties: Any, threshold: float = CERTAIN) -> Any:
     """Tell which certainties, in an array or a column, are below the threshold.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,16 +15,18 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.exact import Exact, carried
 from dissensus.core.thresholds import NEAR
 from dissensus.draws import Batch, Plausibilities
+from dissensus.evaluation.basis import Addend, merged
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
-from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, FitSums, Refits, draw_weights, reweighted_means
-from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally, Resamples, Tally
+from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, Refits, draw_weights, reweighted_means
+from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
 Item = TypeVar("Item", bound=np.generic)
+Key = TypeVar("Key", bound=Hashable)
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Limits between bins of certainty."""
@@ -48,8 +50,8 @@ def step_of(n_draws: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one aggregation gives: sums over cases, and what is known about every case.
+class Totals:
+    """Sum over some cases what one aggregation gives; totals of different cases add up, in any order to the same.
 
     Attributes
     ----------
@@ -59,31 +61,9 @@ class Outcome:
         The same by (column, label), by the category of the first condition of each draw, and by bin of certainty.
     category_resamples
         Sums over resampled cases by category.
-    means, deviations : (models, metrics, n_cases)
-        Mean and standard deviation over draws of every case.
-    shares : (models, metrics, n_cases) or (1, 1, n_cases)
-        Share of draws in which the metric is defined.
-    findings
-        What the draws say about every case; missing for point estimates.
     fit
         Sums over resampled cases with and without refits of an informed prior.
     """
-
-    tally: Tally
-    strata: Mapping[tuple[str, str], Tally]
-    categories: Mapping[str, Tally]
-    category_resamples: Mapping[str, Resamples]
-    bins: Mapping[int, Tally]
-    means: FloatArray
-    deviations: FloatArray
-    shares: FloatArray
-    findings: Findings | None
-    fit: FitSums | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """Sum over some cases what one aggregation gives; the fields are those of :class:`Outcome`, before rounding."""
 
     tally: ExactTally
     strata: Mapping[tuple[str, str], ExactTally]
@@ -95,23 +75,48 @@ class Totals:
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.tally + other.tally,
-            _by_key(self.strata, other.strata),
-            _by_key(self.categories, other.categories),
-            _by_key(self.category_resamples, other.category_resamples),
-            _by_key(self.bins, other.bins),
+            added_by_key(self.strata, other.strata),
+            added_by_key(self.categories, other.categories),
+            added_by_key(self.category_resamples, other.category_resamples),
+            added_by_key(self.bins, other.bins),
             None if self.fit is None or other.fit is None else self.fit + other.fit,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """What one aggregation gives for the cases of a batch: their sums, and what is known about each."""
+class Outcome:
+    """What one aggregation gives for some cases: their sums, and what is known about each.
+
+    Attributes
+    ----------
+    totals
+        The sums.
+    means, deviations : (models, metrics, n_cases)
+        Mean and standard deviation over draws of every case.
+    shares : (models, metrics, n_cases) or (1, 1, n_cases)
+        Share of draws in which the metric is defined.
+    findings
+        What the draws say about every case; missing for point estimates.
+    """
 
     totals: Totals
     means: FloatArray
     deviations: FloatArray
     shares: FloatArray
     findings: Findings | None
+
+    def __add__(self, other: Outcome) -> Outcome:
+        """Put other cases behind these."""
+        is_full = any(one.shares.size > one.shares.shape[-1] for one in (self, other))
+        shares = [np.broadcast_to(one.shares, one.means.shape) if is_full else one.shares for one in (self, other)]
+        findings = [one.findings for one in (self, other) if one.findings is not None]
+        return Outcome(
+            self.totals + other.totals,
+            np.concatenate([self.means, other.means], axis=-1),
+            np.concatenate([self.deviations, other.deviations], axis=-1),
+            np.concatenate(shares, axis=-1),
+            Findings.concatenate(findings) if findings else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +137,8 @@ class Job:
         Categories of conditions, if wanted.
     strata
         For every column, the label of each case by name.
+    depth
+        How many places of a draw matter; what is known of the order of a case may depend on it.
     refits
         How an informed prior would move, if the draws are of one.
     """
@@ -144,18 +151,8 @@ class Job:
     tops: IntArray
     categories: Categories | None
     strata: Mapping[str, Mapping[str, str]]
+    depth: int
     refits: Refits | None = None
-
-    @cached_property
-    def depth(self) -> int:
-        """How many places of a draw matter."""
-        wanted = [metric.depth_for(model) for metric in self.metrics for model in self.models.values()]
-        return int(max([1, *self.tops, *wanted]))
-
-    @cached_property
-    def labels(self) -> list[tuple[str, str]]:
-        """Every column and label, in order."""
-        return sorted({(column, label) for column, names in self.strata.items() for label in names.values()})
 
     @property
     def category_names(self) -> tuple[str, ...]:
@@ -168,39 +165,16 @@ class Job:
         return CaseWeights.of(self.study.panel, self.seed)
 
     def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
-        """Evaluate all cases under one aggregation; sums are merged in the order of cases, as soon as they come."""
+        """Evaluate all cases under one aggregation, batch after batch."""
         size = max(BATCH_CASES, min(BATCH_DRAWS // plausibilities.n_draws, MOST_CASES))
-        parts = []
-        total: Totals | None = None
-        for part in plausibilities.map(self.batch, batch_cases=size):
-            parts.append(part)
-            total = part.totals if total is None else total + part.totals
-            if advance is not None:
-                advance(part.means.shape[-1])
-        return self._complete(total, parts)
+        return merged(self._counted(part, advance) for part in plausibilities.map(self.batch, batch_cases=size))
 
-    def _complete(self, total: Totals | None, parts: Sequence[Part]) -> Outcome:
-        """Put the cases of all batches side by side, and give every label and bin its sums, if only zero."""
-        assert total is not None, "an aggregation without any case is refused before"
-        nothing = ExactTally.zeros(len(self.models), len(self.metrics), -(-self.draws // step_of(self.draws)))
-        bins = range(len(EDGES) - 1) if len(self.tops) else ()
-        findings = [part.findings for part in parts if part.findings is not None]
-        n_full = max(part.shares.size // part.shares.shape[-1] for part in parts)
-        shares = [part.shares if n_full == 1 else np.broadcast_to(part.shares, part.means.shape) for part in parts]
-        return Outcome(
-            total.tally.rounded(),
-            {key: total.strata.get(key, nothing).rounded() for key in self.labels},
-            {name: tally.rounded() for name, tally in total.categories.items()},
-            {name: one.rounded().in_single_precision() for name, one in total.category_resamples.items()},
-            {number: total.bins.get(number, nothing).rounded() for number in bins},
-            np.concatenate([part.means for part in parts], axis=-1),
-            np.concatenate([part.deviations for part in parts], axis=-1),
-            np.concatenate(shares, axis=-1),
-            Findings.concatenate(findings) if findings else None,
-            None if total.fit is None else total.fit.rounded(),
-        )
+    def _counted(self, part: Outcome, advance: Callable[[int], None] | None) -> Outcome:
+        if advance is not None:
+            advance(part.means.shape[-1])
+        return part
 
-    def batch(self, batch: Batch) -> Part:
+    def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
         drawn_from, batch = batch, batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
@@ -220,7 +194,7 @@ class Job:
             bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
             fit=None if self.refits is None else self._refitted(self.refits, drawn_from, values, cases),
         )
-        return Part(totals, means, deviations, shares, findings)
+        return Outcome(totals, means, deviations, shares, findings)
 
     def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> ExactFit:
         """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
@@ -262,7 +236,12 @@ class Job:
         }
 
 
-def _by_key(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+def added_by_key(one: Mapping[Key, Addend], other: Mapping[Key, Addend]) -> dict[Key, Addend]:
+    """Add what both have, and keep what one has.
+
+    >>> added_by_key({"a": 1, "b": 2}, {"b": 3, "c": 4})
+    {'a': 1, 'b': 5, 'c': 4}
+    """
     return {**one, **{key: one[key] + sums if key in one else sums for key, sums in other.items()}}
 
 

@@ -16,6 +16,8 @@ from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
 if TYPE_CHECKING:
     import polars as pl
 
+    from dissensus.predictions.lists import Predictions
+
 
 COLUMNS = (
     *("run", "aggregation", "reliability", "estimand", "metric", "first", "second", "difference", "low", "high"),
@@ -305,7 +307,7 @@ def pair_differences(
     """Compare model ``a`` with model ``b`` by every metric under one estimate, each on its own."""
     one, same = evaluation.estimates[place], are_same(evaluation, a, b)
     apart = np.where(same, 0.0, evaluation.spread_of_difference(place, a, b).values)
-    groups = len(set(evaluation.study.groups))
+    groups = evaluation.n_groups
     found = []
     for k, metric in enumerate(evaluation.metrics):
         chance = _chance(apart[k], metric.higher_is_better)
@@ -343,7 +345,14 @@ def _chance(gaps: FloatArray, higher_is_better: bool) -> float:
 
 def are_same(evaluation: Evaluation, a: int, b: int) -> bool:
     """Tell whether two models name the same conditions in the same order, with the same values, on every case."""
+    if evaluation.whole is not None:
+        return bool(evaluation.whole.are_same[a, b])
     one, other = (list(evaluation.predictions.values())[place] for place in (a, b))
+    return same_lists(one, other)
+
+
+def same_lists(one: Predictions, other: Predictions) -> bool:
+    """Tell whether two models say the same about the same cases."""
     return one.kind == other.kind and all(
         np.array_equal(getattr(one, part), getattr(other, part)) for part in ("offsets", "codes", "values")
     )

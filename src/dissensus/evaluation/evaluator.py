@@ -17,6 +17,7 @@ from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
@@ -26,12 +27,13 @@ from dissensus.core.names import check_names
 from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, Design, are_crossed
-from dissensus.evaluation.batches import Job, Outcome
+from dissensus.evaluation.batches import Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
-from dissensus.evaluation.refits import Refits
+from dissensus.evaluation.plan import Drawing, Evaluated, Plan, common_conditions, common_draws, depth_of, known_prior
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.single_opinions import SingleOpinions
+from dissensus.evaluation.tally import CaseWeights
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
@@ -160,60 +162,76 @@ def evaluate(
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(study, models, chosen, panel)
     prior = fitted_prior(study, models, chosen)
-    informed = [informed_by(spec, prior) for spec in chosen]
-    sampled = [aggregation.sample(study, draws=draws, seed=seed, threads=threads) for aggregation in informed]
-    sampled = common_draws(sampled)
+    informed = tuple(informed_by(spec, prior) for spec in chosen)
+    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
+    plan, sampled = planned(
+        informed, study, models, metrics=metrics, categories=categories, draws=draws, seed=seed, threads=threads
+    )
+    check_request(plan.metrics, models, level)
+    columns = {column: names for column, names in labels.items() if column != IMAGES}
+    design = design_of(study, annotators) if models else None
+    done = plan.evaluated(study, models, columns, threads=threads, advance=advance, sampled=sampled)
+    moved = left_out(plan, models, design, threads=threads, advance=advance)
+    result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, labels), level=level)
+    return replace(
+        result,
+        annotators=moved,
+        prior=prior_record(prior, reason) if models else None,
+        shared=shared_by(plan, models, design, done),
+        calibration=trust,
+    )
+
+
+def planned(
+    aggregations: tuple[Aggregation, ...],
+    study: Study,
+    models: Mapping[str, Predictions],
+    *,
+    metrics: Sequence[Metric | str] | None,
+    categories: Categories | None,
+    draws: int,
+    seed: int,
+    threads: int | None,
+) -> tuple[Plan, list[Plausibilities]]:
+    """Settle what is computed, and prepare the draws."""
+    sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=threads) for spec in aggregations])
     conditions = common_conditions(sampled)
     grouping = None if categories is None else categories.aligned(conditions)
-    wanted = chosen_metrics(metrics, conditions, grouping)
-    measured = wanted if models else ()
-    check_request(measured, models, level)
-    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
-    job = Job(
-        metrics=measured,
-        models=models,
-        seed=seed,
-        draws=draws,
-        study=study,
-        tops=np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64),
-        categories=grouping,
-        strata={column: names for column, names in labels.items() if column != IMAGES},
+    measured = chosen_metrics(metrics, conditions, grouping) if models else ()
+    tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
+    plan = Plan(
+        aggregations,
+        tuple(points_for(study.kind, aggregations)) if models else (),
+        measured,
+        tops,
+        depth_of(measured, models, tops),
+        grouping,
+        draws,
+        seed,
+        refits_of(aggregations, study, models, seed),
     )
-    design = design_of(study, annotators) if models else None
-    points = _points_for(study, chosen) if models else []
-    done = [
-        replace(job, draws=_draws_of(one, draws), refits=refits_of(job, spec)).run(one, advance)
-        for spec, one in zip(informed, sampled, strict=True)
-    ]
-    at_once = replace(job, draws=1, strata={}, categories=None, tops=np.empty(0, dtype=np.int64))
-    limits = [at_once.run(point.sample(study, threads=threads), None) for point in points]
-    moved = left_out(at_once, design, informed, seed=seed, threads=threads, advance=advance)
-    alone = SingleOpinions.of(at_once) if models else None
+    return plan, sampled
+
+
+def assembled(
+    plan: Plan, specs: Sequence[Aggregation], done: Evaluated, *, material: Material, level: float
+) -> Evaluation:
+    """Round the sums, and put everything that is known of the cases together; ``specs`` are what was asked for."""
+    outcomes = done.outcomes
     return Evaluation(
-        runs=_runs(chosen, sampled),
-        points=tuple(points),
-        metrics=measured,
-        material=_material(job, sampled[0], labels.get(IMAGES, {})),
-        excluded=sampled[0].excluded,
-        tallies=tuple(outcome.tally for outcome in done),
-        point_tallies=tuple(outcome.tally for outcome in limits),
-        case_means=np.stack([outcome.means for outcome in done]),
-        case_deviations=np.stack([outcome.deviations for outcome in done]),
-        case_shares=_stacked_shares(done),
-        findings=tuple(outcome.findings for outcome in done if outcome.findings is not None),
-        stratum_tallies={key: tuple(outcome.strata[key] for outcome in done) for key in job.labels},
-        category_tallies={name: tuple(outcome.categories[name] for outcome in done) for name in job.category_names},
-        category_resamples={
-            name: tuple(outcome.category_resamples[name] for outcome in done) for name in job.category_names
-        },
-        bin_tallies=tuple(tuple(outcome.bins[i] for outcome in done) for i in done[0].bins),
-        annotators=moved,
-        fits=tuple(outcome.fit for outcome in done),
-        prior=prior_record(prior, reason) if models else None,
-        shared=None if alone is None else shared_by(alone, design, sampled[0].case_names),
-        calibration=trust,
+        runs=_runs(specs, done.drawings),
+        points=plan.points,
+        metrics=plan.metrics,
+        material=material,
+        excluded=done.excluded,
+        case_means=np.stack([outcome.means for outcome in outcomes]),
+        case_deviations=np.stack([outcome.deviations for outcome in outcomes]),
+        case_shares=_stacked_shares(outcomes),
+        findings=tuple(outcome.findings for outcome in outcomes if outcome.findings is not None),
+        annotators=tuple(None for _ in specs),
         level=level,
-        seed=seed,
+        seed=plan.seed,
+        **plan.rounded([outcome.totals for outcome in outcomes], done.points),
     )
 
 
@@ -245,9 +263,17 @@ def with_panel(
     >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
+    return with_panel_unless(why_no_panel(study, models), study, chosen, wanted)
+
+
+def with_panel_unless(
+    reason: str, study: Study, chosen: tuple[Aggregation, ...], wanted: bool | None
+) -> tuple[tuple[Aggregation, ...], str]:
+    """Add the aggregation whose prior the models inform, unless there is a reason not to."""
     if any(spec.is_informed for spec in chosen):
         return chosen, ""
-    reason = "it was not asked for" if wanted is False else why_no_panel(study, models)
+    if wanted is False:
+        return chosen, "it was not asked for"
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
     if reason:
@@ -283,17 +309,25 @@ def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
 
 
 def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
-    """Say why a prior cannot be fitted to what models and annotators say; empty if it can."""
-    if not models:
-        return "there are no predictions"
-    if study.kind != "rankings":
-        return f"opinions are {study.kind}, not conditions"
+    """Say why a prior cannot be fitted to a study and its models; empty if it can."""
     counts = study.counted.panel.votes_per_case
-    annotated = int((counts > 0).sum())
-    if annotated < LEAST_CASES:
-        return f"there are {annotated} annotated cases, and at least {LEAST_CASES} are needed"
-    mean = float(counts[counts > 0].mean())
-    if mean < LEAST_OPINIONS:
+    return panel_reason(study.kind, len(models), n_annotated=int((counts > 0).sum()), n_opinions=int(counts.sum()))
+
+
+def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:
+    """Say why a prior cannot be fitted to what models and annotators say; empty if it can.
+
+    >>> panel_reason("rankings", 2, n_annotated=200, n_opinions=250)
+    'the mean number of opinions per case is 1.2, and at least 2 are needed'
+    """
+    if not n_models:
+        return "there are no predictions"
+    if kind != "rankings":
+        return f"opinions are {kind}, not conditions"
+    if n_annotated < LEAST_CASES:
+        return f"there are {n_annotated} annotated cases, and at least {LEAST_CASES} are needed"
+    if n_opinions < LEAST_OPINIONS * n_annotated:
+        mean = n_opinions / n_annotated
         return f"the mean number of opinions per case is {mean:.2g}, and at least {LEAST_OPINIONS} are needed"
     return ""
 
@@ -325,26 +359,22 @@ def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
     return type(spec).from_parameters({**spec.parameters(), "prior": prior})
 
 
-def known_prior(specs: Sequence[Aggregation]) -> CasePrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    return next((prior for spec in specs if (prior := getattr(spec, "case_prior", None)) is not None), None)
-
-
-def refits_of(job: Job, spec: Aggregation) -> Refits | None:
-    """Refit the prior of an aggregation to resampled cases, if models inform it."""
-    prior = known_prior([spec])
-    if prior is None or not job.models:
+def refits_of(
+    specs: Sequence[Aggregation], study: Study, models: Mapping[str, Predictions], seed: int
+) -> FloatArray | None:
+    """Refit the prior that models inform to resampled cases, shape (n_refits, n_coefficients), if there is one."""
+    prior = known_prior(specs)
+    if prior is None or not models:
         return None
-    cases = job.study.panel.positions(list(prior.case_names))
-    return Refits.of(prior, job.study.opinions, job.weights, cases)
+    cases = study.panel.positions(list(prior.case_names))
+    return prior.refitted(CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS).T)
 
 
 def prior_record(prior: CasePrior | None, reason: str) -> PriorRecord:
     """Write down how much each model informs the prior."""
     if prior is None:
         return PriorRecord(reason=reason)
-    shares = np.quantile(prior.concentrations, [0.0, 0.25, 0.5, 0.75, 1.0])
-    return PriorRecord(tuple(prior.table().to_dicts()), tuple(shares.tolist()), "", prior.warnings)
+    return PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
@@ -370,44 +400,48 @@ def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = 
 
 
 def left_out(
-    job: Job,
+    plan: Plan,
+    models: Mapping[str, Predictions],
     design: Design | None,
-    aggregations: Sequence[Aggregation],
     *,
-    seed: int,
     threads: int | None,
     advance: Callable[[int], None] | None,
 ) -> tuple[AnnotatorSpread | None, ...]:
     """Evaluate again without each group of annotators: how far every run moves; nothing for draws from elsewhere."""
     if design is None:
-        return tuple(None for _ in aggregations)
-    found: list[list[FloatArray]] = [[] for _ in aggregations]
+        return tuple(None for _ in plan.aggregations)
+    found: list[list[FloatArray]] = [[] for _ in plan.aggregations]
     for group in np.unique(design.group):
         study, cases = design.without(int(group)), design.cases_of(int(group))
-        own = replace(job, study=study, draws=LEFT_OUT_DRAWS)
-        prior = refitted_prior(study, job.models, known_prior(aggregations))
-        for means, given in zip(found, aggregations, strict=True):
+        own = replace(plan.single(study, models), draws=LEFT_OUT_DRAWS)
+        prior = refitted_prior(study, models, known_prior(plan.aggregations))
+        for means, given in zip(found, plan.aggregations, strict=True):
             spec = informed_by(given, prior)
             if not isinstance(spec, GivenDraws):
-                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=seed, threads=threads).select(cases)
+                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=plan.seed, threads=threads).select(cases)
                 means.append(own.run(drawn, None).means)
             if advance is not None:
                 advance(len(cases))
     return tuple(design.spread(np.concatenate(means, axis=-1)) if means else None for means in found)
 
 
-def shared_by(alone: SingleOpinions, design: Design | None, names: Sequence[str]) -> Shared:
-    """Average what single annotators share with the models, and see how far that moves without some of them."""
-    place = {name: i for i, name in enumerate(alone.study.case_names)}
-    means = alone.means()[..., [place[name] for name in names]]
-    if design is None:
-        return Shared(means, None)
+def shared_by(plan: Plan, models: Mapping[str, Predictions], design: Design | None, done: Evaluated) -> Shared | None:
+    """Say what single annotators share with the models, and how far that moves without some of them."""
+    if done.shared is None:
+        return None
+    return Shared(done.shared, None if design is None else shared_spread(plan, models, design))
+
+
+def shared_spread(plan: Plan, models: Mapping[str, Predictions], design: Design) -> AnnotatorSpread:
+    """Leave groups of annotators out of what single annotators share with the models."""
+    alone = SingleOpinions.of(plan.single(design.study, models))
+    assert alone is not None  # as there is a design, opinions are rankings
     groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
     parts = [
-        alone.means(design.positions[design.case[design.group == group]], kept=np.flatnonzero(groups != group))
+        alone.means(design.case[design.group == group], kept=np.flatnonzero(groups != group))
         for group in np.unique(design.group)
     ]
-    return Shared(means, design.spread(np.concatenate(parts, axis=-1)))
+    return design.spread(np.concatenate(parts, axis=-1))
 
 
 def chosen_aggregations(given: Sequence[Aggregation | Plausibilities | str] | None) -> tuple[Aggregation, ...]:
@@ -445,11 +479,6 @@ def _check_spec(what: str, spec: object, kind: type) -> None:
         raise DissensusError(f"this is not {'an' if what[0] == 'a' else 'a'} {what}", got=f"{spec!r:.80}")
 
 
-def _draws_of(plausibilities: Plausibilities, draws: int) -> int:
-    """Return how many draws are tallied: those there are; a single one counts for as many as were asked for."""
-    return draws if plausibilities.n_draws == 1 else plausibilities.n_draws
-
-
 def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
     """Put the shares of draws of all runs on top of each other, in full if any run has them in full."""
     if len({outcome.shares.shape for outcome in done}) > 1:
@@ -457,11 +486,11 @@ def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
     return np.stack([outcome.shares for outcome in done])
 
 
-def _runs(specs: Sequence[Aggregation], sampled: Sequence[Plausibilities]) -> tuple[Run, ...]:
+def _runs(specs: Sequence[Aggregation], drawings: Sequence[Drawing]) -> tuple[Run, ...]:
     names = run_names(specs)
     return tuple(
         Run(spec, name, drawn.n_draws, drawn.n_chains, drawn.fitted)
-        for spec, name, drawn in zip(specs, names, sampled, strict=True)
+        for spec, name, drawn in zip(specs, names, drawings, strict=True)
     )
 
 
@@ -477,45 +506,28 @@ def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
 
 
-def _material(job: Job, plausibilities: Plausibilities, images: Mapping[str, str]) -> Material:
-    names = plausibilities.case_names
+def material_of(
+    plan: Plan,
+    done: Evaluated,
+    study: Study,
+    models: Mapping[str, Predictions],
+    labels: Mapping[str, Mapping[str, str]],
+) -> Material:
+    """Keep what single cases look like; ``labels`` are those of cases by column, pictures among them."""
+    names, images = done.case_names, labels.get(IMAGES, {})
     return Material(
-        study=job.study.select(list(names)),
-        conditions=plausibilities.conditions,
-        predictions={model: first_listed(said, names) for model, said in job.models.items()},
-        categories=job.categories,
-        strata={column: tuple(labels[name] for name in names) for column, labels in job.strata.items()},
+        study=study.select(list(names)),
+        conditions=done.conditions,
+        predictions={model: first_listed(said, names) for model, said in models.items()},
+        categories=plan.categories,
+        strata={
+            column: tuple(of_cases[name] for name in names) for column, of_cases in labels.items() if column != IMAGES
+        },
         images=tuple(images[name] for name in names) if images else (),
     )
 
 
 # Checks and names ---------------------------------------------------------------------------------------
-
-
-def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
-    """Keep the cases of which all aggregations have draws; the others are named among the excluded."""
-    if len({drawn.case_names for drawn in sampled}) < 2:
-        return list(sampled)
-    shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
-    excluded = tuple(dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names)))
-    lost = tuple(name for name in excluded if name not in shared)
-    kept = [name for name in sampled[0].case_names if name in shared]
-    return [replace(drawn.select(kept), excluded=lost) for drawn in sampled]
-
-
-def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
-    """Return the conditions of all aggregations, which must be the same ones."""
-    if not sampled:
-        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
-    for other in sampled[1:]:
-        if other.conditions != sampled[0].conditions:
-            raise DissensusError(
-                "the aggregations give different conditions",
-                expected=listing(sampled[0].conditions),
-                got=listing(other.conditions),
-                advice="evaluate them one after the other",
-            )
-    return sampled[0].conditions
 
 
 def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[str]:
@@ -556,7 +568,7 @@ def _labels_of(
     return found
 
 
-def _points_for(study: Study, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
+def points_for(kind: str, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
     """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study."""
     wanted = [*POINTS, *(spec.limit for spec in aggregations if spec.limit is not None)]
-    return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))
+    return list(dict.fromkeys(spec for spec in wanted if spec.needs == kind))

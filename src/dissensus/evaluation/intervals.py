@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import weighted_counts
 
 RESAMPLES = 2000
 """How often cases are resampled, whatever the number of draws."""
@@ -35,49 +34,6 @@ def end_weights(seed: int, n_resamples: int) -> FloatArray:
 
     exponential = case_weights(np.uint64(seed), case_keys(ENDS) ^ ENDS_STREAM, n_resamples)
     return np.asarray(gammaincinv(0.5, -np.expm1(-exponential)))
-
-
-def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> FloatArray:
-    """Return how many cases one group is worth as far as its cases repeat each other, shape (models, metrics).
-
-    It is the variance of the mean with groups over that without, between 1 and the mean size of a group; the latter
-    where all values are equal, so that nothing can be known.
-
-    Parameters
-    ----------
-    values : (models, metrics, n_cases)
-        Means of cases.
-    masses : (models, metrics, n_cases) or (1, 1, n_cases)
-        Weights of cases.
-    groups : (n_cases,)
-        The group of each case, from 0.
-
-    Examples
-    --------
-    >>> cases = np.array([[[1.0, 1.0, 0.0, 0.0]]])
-    >>> design_effects(cases, np.ones((1, 1, 4)), np.array([0, 0, 1, 1]))
-    array([[2.]])
-    >>> design_effects(cases, np.ones((1, 1, 4)), np.array([0, 1, 0, 1]))
-    array([[1.]])
-    """
-    n_groups = int(groups.max(initial=0)) + 1
-    if n_groups in (1, len(groups)):
-        return np.ones(values.shape[:2])
-    masses = np.broadcast_to(masses, values.shape)
-    known = np.where(masses > 0, values, 0.0)
-    totals = masses.sum(axis=-1, keepdims=True)
-    gaps = masses * (known - (masses * known).sum(axis=-1, keepdims=True) / np.maximum(totals, 1e-300))
-    squares = np.maximum(np.square(masses).sum(axis=-1), 1e-300)
-    most = np.maximum(np.square(_by_group(masses, groups, n_groups)).sum(axis=-1) / squares, 1.0)
-    apart = np.square(gaps).sum(axis=-1)
-    together = np.square(_by_group(gaps, groups, n_groups)).sum(axis=-1) * n_groups / (n_groups - 1)
-    return np.asarray(np.where(apart > 0, np.clip(together / np.where(apart > 0, apart, 1.0), 1.0, most), most))
-
-
-def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
-    """Sum (models, metrics, n_cases) over the cases of each group."""
-    flat = values.reshape(-1, values.shape[-1])
-    return np.array([weighted_counts(groups, row, n_groups) for row in flat]).reshape(*values.shape[:-1], n_groups)
 
 
 @dataclass(frozen=True, eq=False)

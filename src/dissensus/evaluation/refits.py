@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.aggregation.case_prior import CasePrior
-from dissensus.aggregation.prior_recipe import REFITS
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray
 from dissensus.core.exact import Exact
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
-from dissensus.evaluation.tally import CaseWeights, Sums
+from dissensus.evaluation.tally import Sums
 from dissensus.study.opinions import Opinions
 
 REFIT_DRAWS = 250
@@ -87,11 +86,6 @@ class Refits:
     prior: CasePrior
     opinions: Opinions
     coefficients: FloatArray
-
-    @staticmethod
-    def of(prior: CasePrior, opinions: Opinions, weights: CaseWeights, cases: IntArray) -> Refits:
-        """Refit a prior to the first resamples of the cases, which have these positions among the weights."""
-        return Refits(prior, opinions, prior.refitted(weights.bootstrap(cases, REFITS).T))
 
     def shifts(self, names: tuple[str, ...]) -> FloatArray:
         """Return how far the shapes of some cases move, shape (n_refits, sum of (U + 1))."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.core.aliases import BoolArray, FloatArray, Path
+from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -21,6 +21,7 @@ from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.core.value import Value
 from dissensus.evaluation import case_tables
 from dissensus.evaluation.annotators import AnnotatorSpread
+from dissensus.evaluation.basis import Basis, Measured, case_sums
 from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
@@ -30,13 +31,13 @@ from dissensus.evaluation.intervals import (
     RESAMPLES,
     Resampled,
     Spread,
-    design_effects,
     end_weights,
     spread,
 )
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
+from dissensus.evaluation.whole import Certainties, Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -271,6 +272,9 @@ class Evaluation(Value):
         What single annotators share with the models; missing where opinions are not rankings.
     calibration
         What annotators who were held out say, if they chose the reference run; otherwise missing.
+    whole
+        What is known of all cases, if there were so many that only some of them are held here: tables over cases are
+        about all of them, those of single cases about a sample. Missing if all cases are here.
     level
         Probability that intervals hold.
     seed
@@ -314,6 +318,7 @@ class Evaluation(Value):
     prior: PriorRecord | None = None
     shared: Shared | None = None
     calibration: Calibration | None = None
+    whole: Whole | None = None
     level: float = 0.9
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -333,13 +338,40 @@ class Evaluation(Value):
 
     @property
     def case_names(self) -> tuple[str, ...]:
-        """The evaluated cases."""
+        """The evaluated cases that are held here: all, or a sample of so many that they are not."""
         return self.study.case_names
 
     @property
     def n_cases(self) -> int:
-        """Number of evaluated cases."""
-        return len(self.case_names)
+        """Number of evaluated cases, whether they are all held here or not."""
+        return len(self.case_names) if self.whole is None else self.whole.n_cases
+
+    @property
+    def n_excluded(self) -> int:
+        """Number of cases without any opinion."""
+        return len(self.excluded) if self.whole is None else self.whole.n_excluded
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of cases, 0 if cases stand alone."""
+        if self.whole is not None:
+            return self.whole.bases["all", 0].n_groups or 0
+        return len(set(self.study.groups))
+
+    @cached_property
+    def certainty_counts(self) -> tuple[Certainties, ...]:
+        """For every run, in how many cases the annotations leave the answer open; none without certainties.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> ds.evaluate(said, {}, aggregations=["majority-vote"]).certainty_counts[0].n_open
+        0
+        """
+        if self.whole is not None:
+            return self.whole.certainties
+        return tuple(Certainties.of(found) for found in self.findings if len(found.certainties))
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -503,7 +535,9 @@ class Evaluation(Value):
     def _agreement(self, shared: Shared) -> Estimate:
         """Treat the shares of annotators like a run with a single draw."""
         is_known = ~np.isnan(shared.means)
-        tally = ExactTally.of(shared.means[..., None], self.study.case_weights[:, None]).rounded()
+        tally = None if self.whole is None else self.whole.shared
+        if tally is None:
+            tally = ExactTally.of(shared.means[..., None], self.study.case_weights[:, None]).rounded()
         return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
 
     # Intervals --------------------------------------------------------------------------------------------
@@ -545,7 +579,7 @@ class Evaluation(Value):
                 self._resampled(place),
                 *self._limits(place),
                 ends=self._ends(RESAMPLES),
-                n_groups=self._n_groups(),
+                n_groups=self.basis(place).n_groups,
                 annotators=None if one.annotators is None else one.annotators.of_models(),
                 fit=None if one.fit is None else one.fit.of_models(),
                 level=self.level,
@@ -567,22 +601,19 @@ class Evaluation(Value):
         """
         if self.models[first] > self.models[second]:  # one order only, so that the other is its mirror image
             return self.spread_of_difference(place, second, first).mirrored()
-        one, own = self.estimates[place], self._resampled(place)
-        masses = np.broadcast_to(self._masses(place), one.means.shape)
-        gaps = (one.means[first] - one.means[second])[None]
-        designs = design_effects(gaps, np.minimum(masses[first], masses[second])[None], self.case_weights.groups)[0]
+        one, own, basis = self.estimates[place], self._resampled(place), self.basis(place)
         low, high = self._limits(place)
         widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
         return spread(
             Resampled(
                 own.means[first] - own.means[second],
                 (own.masses[first] + own.masses[second]) / 2,
-                own.units[first] / self._designs(place)[first] * designs,
+                own.units[first] / basis.designs[first] * basis.pair_designs[first, second],
                 own.gaps[first] - own.gaps[second],
             ),
             *(-widest, widest),
             ends=self._ends(RESAMPLES),
-            n_groups=self._n_groups(),
+            n_groups=basis.n_groups,
             annotators=None if one.annotators is None else one.annotators.of_difference(first, second),
             fit=None if one.fit is None else one.fit.of_difference(first, second),
             level=self.level,
@@ -595,66 +626,70 @@ class Evaluation(Value):
     def _ends(self, n_resamples: int) -> FloatArray:
         return end_weights(self.seed, n_resamples)
 
-    def _n_groups(self, cases: BoolArray | None = None) -> int | None:
-        """Count the groups that are resampled, if cases have groups."""
-        if not self.study.groups:
-            return None
-        groups = self.case_weights.groups
-        return len(np.unique(groups if cases is None else groups[cases]))
+    def basis(self, place: int) -> Basis:
+        """Return what the intervals of an estimate are found from, summed over cases when it is first asked for.
 
-    def _masses(self, place: int) -> FloatArray:
-        """Return the weight of each case, as far as it counts."""
-        return np.asarray(self.estimates[place].shares * self.case_weights.weights)
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
+        >>> result.basis(0).n_cases, result.basis(0).designs
+        (2, array([[1.]]))
+        """
+        if place not in self._bases:
+            self._bases[place] = self._summed(place) if self.whole is None else self.whole.bases["all", place]
+        return self._bases[place]
 
-    def _designs(self, place: int) -> FloatArray:
-        return design_effects(self.estimates[place].means, self._masses(place), self.case_weights.groups)
+    @cached_property
+    def _bases(self) -> dict[int, Basis]:
+        return {}
+
+    def _summed(self, place: int) -> Basis:
+        return self._bases_by_label(place, None, 1, n_resamples=RESAMPLES)[0]
+
+    def _bases_by_label(
+        self, place: int, labels: IntArray | None, n_labels: int, *, n_resamples: int = GROUP_RESAMPLES
+    ) -> list[Basis]:
+        """Sum over the cases of each label; without labels over all, for differences of models as well."""
+        one = self.estimates[place]
+        found, groups = case_sums(
+            Measured(one.means, one.shares),
+            self.case_weights,
+            n_resamples=n_resamples,
+            labels=labels,
+            n_labels=n_labels,
+            pairs=labels is None,
+        )
+        return [
+            sums.basis(None if of_groups is None else of_groups.squares(sums.masses))
+            for sums, of_groups in zip(found, groups, strict=True)
+        ]
 
     def _limits(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
-        means = self.estimates[place].means
         ranges = np.array([metric.range for metric in self.metrics], dtype=np.float64).reshape(-1, 2)
-        seen = (over_draws(np.min, means), over_draws(np.max, means))
+        seen = self.basis(place).limits
         low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
         return low, high
 
     def _resampled(self, place: int) -> Resampled:
         if place not in self._resampled_cases:
-            (resamples,) = self._resamples(place, RESAMPLES)
-            self._resampled_cases[place] = resamples.resampled(self.estimates[place].tally, self._designs(place))
+            basis = self.basis(place)
+            self._resampled_cases[place] = basis.resamples.resampled(self.estimates[place].tally, basis.designs)
         return self._resampled_cases[place]
 
     @cached_property
     def _resampled_cases(self) -> dict[int, Resampled]:
         return {}
 
-    def _resamples(self, place: int, n_resamples: int, **grouped: Any) -> list[Resamples]:
-        one = self.estimates[place]
-        found = self.case_weights.resamples(one.means, one.shares, n_resamples=n_resamples, **grouped)
-        return [resamples.rounded() for resamples in found]
-
-    def _spreads_by_label(
-        self, run: int, labels: Sequence[Any], known: Sequence[Any], tallies: Sequence[Tally]
-    ) -> list[Spread]:
-        """Resample the cases of each label on their own."""
-        codes = {label: code for code, label in enumerate(known)}
-        groups = np.array([codes[label] for label in labels], dtype=np.int64)
-        resamples = self._resamples(run, GROUP_RESAMPLES, groups=groups, n_groups=len(known))
-        return [
-            self._group_spread(run, one, tally, groups == code)
-            for code, (one, tally) in enumerate(zip(resamples, tallies, strict=True))
-        ]
-
-    def _group_spread(self, run: int, resamples: Resamples, tally: Tally, cases: BoolArray | None = None) -> Spread:
+    def _group_spread(self, run: int, basis: Basis, tally: Tally) -> Spread:
         """Return where the means over a group of cases may lie; annotators count as fixed."""
-        designs = self._designs(run)
-        if cases is not None and cases.any():
-            own = np.unique(self.case_weights.groups[cases], return_inverse=True)[1]
-            designs = design_effects(self.case_means[run][..., cases], self._masses(run)[..., cases], own)
         return spread(
-            resamples.resampled(tally, designs),
+            basis.resamples.resampled(tally, basis.designs),
             *self._limits(run),
             ends=self._ends(GROUP_RESAMPLES),
-            n_groups=self._n_groups(cases),
+            n_groups=basis.n_groups,
             level=self.level,
         )
 
@@ -676,18 +711,22 @@ class Evaluation(Value):
                 expected=f"one of {listing(self.strata)}" if self.strata else "evaluate(..., strata={...})",
                 advice=suggestion(column, self.strata),
             )
-        labels = sorted(set(self.strata[column]))
-        tallies = {label: self.stratum_tallies[column, label] for label in labels}
-        by_run = [
-            self._spreads_by_label(run, self.strata[column], labels, [of_runs[run] for of_runs in tallies.values()])
-            for run in range(len(self.runs))
-        ]
-        return self._grouped(
-            "stratum",
-            tallies,
-            {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(labels)},
-            {label: float(self.strata[column].count(label)) for label in labels},
-        )
+        bases = self._stratum_bases(column)
+        tallies = {label: self.stratum_tallies[column, label] for label in bases}
+        spreads = {
+            label: tuple(map(self._group_spread, range(len(self.runs)), of_runs, tallies[label]))
+            for label, of_runs in bases.items()
+        }
+        sizes = {label: float(of_runs[0].n_cases) for label, of_runs in bases.items()}
+        return self._grouped("stratum", tallies, spreads, sizes)
+
+    def _stratum_bases(self, column: str) -> dict[str, tuple[Basis, ...]]:
+        """Sum over the cases of each label of a column, for every run."""
+        if self.whole is not None:
+            return self.whole.strata(column)
+        known, codes = np.unique(np.array(self.strata[column], dtype=object).astype(str), return_inverse=True)
+        by_run = [self._bases_by_label(run, codes.astype(np.int64), len(known)) for run in range(len(self.runs))]
+        return {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(known.tolist())}
 
     def by_category(self) -> pl.DataFrame:
         """Return the same rows for each category, by the category of the first condition of every draw.
@@ -708,7 +747,8 @@ class Evaluation(Value):
         sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
         spreads = {
             name: tuple(
-                self._group_spread(run, one, self.category_tallies[name][run]) for run, one in enumerate(of_runs)
+                self._group_spread(run, replace(self.basis(run), resamples=one), self.category_tallies[name][run])
+                for run, one in enumerate(of_runs)
             )
             for name, of_runs in self.category_resamples.items()
         }
@@ -737,13 +777,18 @@ class Evaluation(Value):
 
     def _bins(self, run: int) -> Iterable[dict[str, Any]]:
         """Write the rows of one run by bin of certainty."""
-        numbers = bin_of(self.findings[run].certainties[0])
-        tallies = [of_runs[run] for of_runs in self.bin_tallies]
-        spreads = self._spreads_by_label(run, numbers.tolist(), range(len(EDGES) - 1), tallies)
-        for i in np.unique(numbers):
+        for i, basis in enumerate(self._bin_bases(run)):
+            if not basis.n_cases:
+                continue
+            tally = self.bin_tallies[i][run]
             limits = {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]}
-            for row in self._rows(self.estimates[run], tallies[i], spreads[i], int(np.sum(numbers == i))):
+            for row in self._rows(self.estimates[run], tally, self._group_spread(run, basis, tally), basis.n_cases):
                 yield {**limits, **row}
+
+    def _bin_bases(self, run: int) -> Sequence[Basis]:
+        if self.whole is not None:
+            return self.whole.bins(run)
+        return self._bases_by_label(run, bin_of(self.findings[run].certainties[0]), len(EDGES) - 1)
 
     def _grouped(
         self,

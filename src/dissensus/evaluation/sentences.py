@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.errors import listing
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference, difference
 from dissensus.evaluation.glossary import term
@@ -34,8 +34,7 @@ from dissensus.metrics.base import Metric
 if TYPE_CHECKING:
     import polars as pl
 
-ROUGH = 0.03
-"""Monte Carlo errors of certainties above this deserve a warning."""
+    from dissensus.evaluation.whole import Certainties
 
 MANY = 0.2
 """A larger share of uncertain cases is shown in a warm colour."""
@@ -118,16 +117,17 @@ def headline_html(evaluation: Evaluation) -> str:
 def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     """Say what a reader should know first: models that repeat annotators, cases left out, too few draws."""
     found = [] if evaluation.prior is None else list(evaluation.prior.warnings)
-    if evaluation.excluded:
-        verb = "has no opinion and is" if len(evaluation.excluded) == 1 else "have no opinion and are"
-        left_out = counted(len(evaluation.excluded), "case")
+    if evaluation.n_excluded:
+        verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
+        left_out = counted(evaluation.n_excluded, "case")
         found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded)}")
-    rough = _rough(evaluation)
-    if rough:
-        label, cases = evaluation.run_label(evaluation.reference), counted(len(rough), "case")
+    counts = evaluation.certainty_counts
+    if counts and counts[evaluation.reference].n_rough:
+        n_rough = counts[evaluation.reference].n_rough
+        label, names = evaluation.run_label(evaluation.reference), _rough(evaluation)
         found.append(
-            f"under {label}, the certainty of the first condition of {cases} has a Monte Carlo error above {ROUGH:g}; "
-            f"more draws would help: {listing(rough)}"
+            f"under {label}, the certainty of the first condition of {counted(n_rough, 'case')} has a Monte Carlo "
+            f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
     return tuple(found)
 
@@ -456,36 +456,36 @@ def _range(what: Markup | str, difference: str, gaps: Sequence[float], metric: M
 
 def uncertain_shares(evaluation: Evaluation) -> list[float]:
     """Return for every run the share of cases whose certainty is below the threshold."""
-    return [float(np.mean(is_uncertain(found.certainties[0]))) for found in evaluation.findings]
+    return [found.n_open / found.n_cases for found in evaluation.certainty_counts]
 
 
 def certainty(evaluation: Evaluation) -> list[Statement]:
     """Say in how many cases the annotations leave the answer open."""
-    if not evaluation.findings or not len(evaluation.findings[evaluation.reference].certainties):
+    if not evaluation.certainty_counts:
         return []
-    values = evaluation.findings[evaluation.reference].certainties[0]
-    n_open = int(is_uncertain(values).sum())
-    sentences = [_open_sentence(evaluation, n_open)]
-    if len(values) == 1:
-        tone = "warm" if n_open else "calm"
+    found = evaluation.certainty_counts[evaluation.reference]
+    sentences = [_open_sentence(evaluation, found)]
+    if found.n_cases == 1:
+        tone = "warm" if found.n_open else "calm"
         return [
-            Statement(number(values[0], 2), Markup("{} of the one case").format(term("certainty")), (*sentences,), tone)
+            Statement(
+                number(found.mean, 2), Markup("{} of the one case").format(term("certainty")), (*sentences,), tone
+            )
         ]
     sentences += [*_open_sweep(evaluation), *_open_categories(evaluation)]
     title = Markup("of cases are open: {} below {}").format(term("certainty"), CERTAIN)
-    tone = "warm" if n_open > MANY * len(values) else "calm"
-    return [Statement(percent(n_open / len(values)), title, tuple(sentences), tone)]
+    tone = "warm" if found.n_open > MANY * found.n_cases else "calm"
+    return [Statement(percent(found.n_open / found.n_cases), title, tuple(sentences), tone)]
 
 
-def _open_sentence(evaluation: Evaluation, n_open: int) -> Markup:
-    values = evaluation.findings[evaluation.reference].certainties[0]
+def _open_sentence(evaluation: Evaluation, found: Certainties) -> Markup:
     label, draws = evaluation.runs[evaluation.reference].label, term("draw", "draws")
     agree = Markup("the {} of {} agree on the most plausible {}").format(draws, label, term("condition"))
-    mean = Markup("The average {} is {}.").format(term("certainty"), strong(number(float(values.mean()), 2)))
-    if not n_open:
-        cases = "the one case" if len(values) == 1 else f"all {len(values):,} cases"
+    mean = Markup("The average {} is {}.").format(term("certainty"), strong(number(found.mean, 2)))
+    if not found.n_open:
+        cases = "the one case" if found.n_cases == 1 else f"all {found.n_cases:,} cases"
         return Markup("In {} {} at least 99 % of the time. {}").format(cases, agree, mean)
-    share = Markup("{} of {}").format(strong(f"{n_open:,}"), counted(len(values), "case"))
+    share = Markup("{} of {}").format(strong(f"{found.n_open:,}"), counted(found.n_cases, "case"))
     return Markup("In {} {} less than 99 % of the time. {}").format(share, agree, mean)
 
 
@@ -502,13 +502,13 @@ def _open_sweep(evaluation: Evaluation) -> list[Markup]:
 
 
 def _open_categories(evaluation: Evaluation) -> list[Markup]:
-    values = evaluation.findings[evaluation.reference].category_certainties
-    if not len(values):
+    if evaluation.categories is None:
         return []
-    n_open, category = int(is_uncertain(values).sum()), term("category")
+    found, category = evaluation.certainty_counts[evaluation.reference], term("category")
+    n_open = found.n_open_categories
     if not n_open:
         return [Markup("On the {}, they agree at least 99 % of the time in every case.").format(category)]
-    cases = Markup("{} of the cases ({})").format(strong(percent(n_open / len(values))), f"{n_open:,}")
+    cases = Markup("{} of the cases ({})").format(strong(percent(n_open / found.n_cases)), f"{n_open:,}")
     return [Markup("On the {}, they agree less than 99 % of the time in {}.").format(category, cases)]
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,11 +25,14 @@ import numpy.typing as npt
 from dissensus.aggregation.base import restored_aggregation
 from dissensus.core.aliases import Path
 from dissensus.core.arguments import checked
+from dissensus.core.bundle import bundled
+from dissensus.core.bundle import restored as restored_bundle
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
+from dissensus.evaluation.basis import Basis
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.calibration import Calibration, restored_calibration
 from dissensus.evaluation.categories import Categories
@@ -38,6 +41,7 @@ from dissensus.evaluation.material import Material
 from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums, Tally
+from dissensus.evaluation.whole import Certainties, Whole
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import Panel
@@ -52,6 +56,12 @@ FORMAT, VERSION = "dissensus results", 1
 
 NUMBERS = ("summary.json", "per_case.parquet", "per_draw.parquet", "certainty.parquet", "arrays.npz")
 FILES = (*NUMBERS, "run.json")
+WHOLE, DISPUTED = "whole.bundle", "disputed"
+"""Of more cases than are held: what is known of all of them, and the results of those with the least certainty. Their
+tables by case are written shard by shard, into directories."""
+
+OF_WHOLE = ("summary.json", "per_draw.parquet", "arrays.npz", WHOLE)
+CLASSES = (Whole, Basis, Resamples, Tally, Certainties)
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
@@ -82,12 +92,34 @@ def not_results(place: FilePath) -> str:
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
     (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
-    write_parquet(evaluation.per_case(), place / "per_case.parquet")
     write_parquet(evaluation.per_draw(), place / "per_draw.parquet")
-    write_parquet(evaluation.certainties(), place / "certainty.parquet")
+    if evaluation.whole is None:
+        write_parquet(evaluation.per_case(), place / "per_case.parquet")
+        write_parquet(evaluation.certainties(), place / "certainty.parquet")
+    else:
+        _write_whole(evaluation.whole, place)
     np.savez_compressed(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
-    described = _plain({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": _hashes(place)})
+    described = _plain(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            **_described(evaluation),
+            "files": _hashes(place, numbers_of(evaluation.whole is not None)),
+        }
+    )
     (place / "run.json").write_text(_json({**described, "checksum": _checksum(described)}), encoding="utf-8")
+
+
+def numbers_of(is_whole: bool) -> tuple[str, ...]:
+    """Name the files of numbers: others where only some of the cases are held."""
+    return OF_WHOLE if is_whole else NUMBERS
+
+
+def _write_whole(whole: Whole, place: FilePath) -> None:
+    (place / WHOLE).write_bytes(bundled(replace(whole, disputed=None)))
+    if whole.disputed is not None:
+        (place / DISPUTED).mkdir()
+        write_files(whole.disputed, place / DISPUTED)
 
 
 @checked
@@ -110,13 +142,16 @@ def load_evaluation(directory: Path) -> Evaluation:
     True
     """
     place = checked_path(directory)
-    missing = [name for name in FILES if not (place / name).is_file()]
+    files = (*numbers_of((place / WHOLE).is_file()), "run.json")
+    missing = [name for name in files if not (place / name).is_file()]
     if missing:
+        unfinished = "run.json" in missing and (place / "manifest.json").is_file()
         raise FormatError(
             "this is not a directory of results",
-            expected=f"the files {', '.join(FILES)}",
-            got=f"no {', '.join(missing)}",
+            expected=f"the files {', '.join(files)}",
+            got="a run that is not finished" if unfinished else f"no {', '.join(missing)}",
             where=str(directory),
+            advice="evaluate with --resume to finish it" if unfinished else "",
         )
     described = _verified(open_source(place / "run.json").content, place)
     return _restored_from(described, open_source(place / "arrays.npz").content, place)
@@ -144,8 +179,8 @@ def _plain(value: Any) -> Any:
 # Verification --------------------------------------------------------------------------------------------
 
 
-def _hashes(place: FilePath) -> dict[str, str]:
-    return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in NUMBERS}
+def _hashes(place: FilePath, names: Iterable[str]) -> dict[str, str]:
+    return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in names}
 
 
 def _checksum(described: Described) -> str:
@@ -168,7 +203,7 @@ def _verified(described: Any, place: FilePath) -> Described:
     if described.get("checksum") != _checksum(described):
         raise _changed("run.json", place)
     hashes = described.get("files")
-    for name, found in _hashes(place).items():
+    for name, found in _hashes(place, numbers_of(described.get("whole") is True)).items():
         if not isinstance(hashes, dict) or hashes.get(name) != found:
             raise _changed(name, place)
     return described
@@ -201,7 +236,8 @@ def _restored_from(described: Described, arrays: Any, place: FilePath) -> Evalua
     try:
         for version in range(described["version"], VERSION):
             described, arrays = MIGRATIONS[version](described, arrays)
-        return _restored(described, arrays)
+        restored = _restored(described, arrays)
+        return replace(restored, whole=_restored_whole(place)) if described.get("whole") else restored
     except DissensusError as error:
         raise error.at(str(place)) from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -220,12 +256,14 @@ def _described(evaluation: Evaluation) -> Described:
         "points": [point.record() for point in evaluation.points],
         "metrics": [metric.record() for metric in evaluation.metrics],
         "excluded": list(evaluation.excluded),
+        "labels": [list(key) for key in sorted(evaluation.stratum_tallies)],
         "findings": len(evaluation.findings),
         "annotators": [None if one is None else _spread_settings(one) for one in evaluation.annotators],
         "fits": [one is not None for one in evaluation.fits],
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "shared": evaluation.shared is not None,
+        **({} if evaluation.whole is None else {"whole": True}),
         "shared_annotators": _spread_settings(evaluation.shared.annotators)
         if evaluation.shared is not None and evaluation.shared.annotators is not None
         else None,
@@ -346,7 +384,8 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
         )
         for run in described["runs"]
     )
-    keys = sorted({(column, label) for column, labels in material.strata.items() for label in labels})
+    held = sorted({(column, label) for column, labels in material.strata.items() for label in labels})
+    keys = [(column, label) for column, label in described.get("labels", held)]
     names = () if material.categories is None else material.categories.names
     n_findings = described["findings"]
     return Evaluation(
@@ -381,6 +420,14 @@ def _restored(described: Described, arrays: Arrays) -> Evaluation:
         seed=described["seed"],
         versions=described["versions"],
     )
+
+
+def _restored_whole(place: FilePath) -> Whole:
+    found = restored_bundle((place / WHOLE).read_bytes(), CLASSES)
+    if not isinstance(found, Whole):
+        raise FormatError("the results do not fit together", got=f"a {type(found).__name__}", where=str(place / WHOLE))
+    disputed = place / DISPUTED
+    return replace(found, disputed=load_evaluation(disputed) if disputed.is_dir() else None)
 
 
 def _restored_spread(settings: Described | None, arrays: Arrays, name: str) -> AnnotatorSpread | None:

@@ -140,7 +140,7 @@ class Resamples(Sums):
         tally
             The same cases, by draw.
         designs : (models, metrics)
-            Design effects, see :func:`design_effects`.
+            Design effects, see :class:`~dissensus.evaluation.basis.Basis`.
         """
         means = tally.means
         is_known = ~np.isnan(means)
@@ -181,22 +181,20 @@ class CaseWeights:
         Weight of each case.
     names
         What is resampled: groups such as patients, or the cases themselves.
+    is_grouped
+        Whether these are groups.
     """
 
     seed: int
     weights: FloatArray
     names: tuple[str, ...]
+    is_grouped: bool = False
 
     @staticmethod
     def of(panel: Panel, seed: int) -> CaseWeights:
         """Take weights and groups of cases from the panel of a study."""
         names = tuple(f"group {name}" for name in panel.groups) if panel.groups else panel.case_names
-        return CaseWeights(seed, panel.case_weights, names)
-
-    @cached_property
-    def groups(self) -> IntArray:
-        """What is resampled together, numbered from 0, shape (n_cases,)."""
-        return np.unique(np.array(self.names, dtype=object), return_inverse=True)[1].astype(np.int64)
+        return CaseWeights(seed, panel.case_weights, names, bool(panel.groups))
 
     @cached_property
     def keys(self) -> KeyArray:

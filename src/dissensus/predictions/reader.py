@@ -233,15 +233,36 @@ def examine_predictions(
         positive=positive,
     )
     source = _opened(place, Limits.given(limits))
+    return examine_source(source, format, options=options, allow_missing=allow_missing)
+
+
+def examine_source(
+    source: Source,
+    format: str | None = None,  # noqa: A002 - the word users expect
+    *,
+    options: PredictionOptions,
+    allow_missing: bool = False,
+) -> PredictionReading:
+    """Read what is open already, as :func:`examine_predictions` does.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"case": ["c1"], "Eczema": [0.2], "Tinea": [0.8]})
+    >>> source = Source(FilePath("scores"), "parquet", table)
+    >>> examine_source(source, options=PredictionOptions("A")).predictions.to_scores()
+    array([[0.2, 0.8]])
+    """
+    place = str(source.path)
     try:
         chosen = _named_format(format) if format else _recognised_format(source, options)
         predictions = chosen.parse(source, options)
         found = aligned(predictions, options.cases, options.conditions, allow_missing=allow_missing)
     except DissensusError as error:
-        raise error if str(place) in error.where else error.at(str(place)) from None
+        raise error if place in error.where else error.at(place) from None
     understood = chosen.understood(source, options, predictions)
     receipt = Receipt(
-        str(place),
+        place,
         chosen.name,
         format is not None,
         columns=understood.columns,

@@ -128,7 +128,19 @@ def part_of(section: ReportSection, subject: ReportSubject) -> Part:
             **section.words(subject),
         )
     )
+    body = f"{sample_note(evaluation) if section.looks_at_cases else ''}{body}"
     return Part(section, Markup(body), pictures, dict(section.data(subject)))
+
+
+def sample_note(evaluation: Evaluation) -> Markup:
+    """Say where single cases are a sample of all of them; nothing if all are held."""
+    if evaluation.whole is None:
+        return Markup("")
+    held, total = len(evaluation.case_names), words.counted(evaluation.n_cases, "case")
+    note = (
+        "Figures and tables of this section are about a random sample of {} of the {}; numbers in sentences about all."
+    )
+    return Markup('<p class="note">' + note + "</p>").format(f"{held:,}", total)
 
 
 def default_title(evaluation: Evaluation) -> str:

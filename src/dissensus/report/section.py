@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +26,12 @@ class ReportSubject:
     evaluation: Evaluation
     explorer_cases: int = EXPLORER_CASES
     remote_images: bool = False
+
+    @cached_property
+    def explored(self) -> ReportSubject:
+        """What the explorer shows: of a study larger than memory, the cases with the least certainty."""
+        whole = self.evaluation.whole
+        return self if whole is None or whole.disputed is None else replace(self, evaluation=whole.disputed)
 
     @cached_property
     def plots(self) -> Plots:
@@ -63,6 +69,9 @@ class ReportSection(Registered):
         If there is none, it is the file beside the module that is called like it and ends in ``.html.jinja``.
     is_wide
         Whether it takes the whole width of the page.
+    looks_at_cases
+        Whether it shows single cases, or what is found from them: of a study larger than memory these are a sample, and
+        the page says so.
 
     Examples
     --------
@@ -81,6 +90,7 @@ class ReportSection(Registered):
     shows: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = ""
     is_wide: ClassVar[bool] = False
+    looks_at_cases: ClassVar[bool] = False
 
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether there is something to say: by default, whether any of the figures can be drawn.

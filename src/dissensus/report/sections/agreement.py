@@ -16,6 +16,7 @@ class AgreementSection(ReportSection):
     id = "agreement"
     title = "Agreement among annotators"
     place = 70
+    looks_at_cases = True
     shows = ("agreement",)
     template = """
   <p>{{ term("agreement among annotators", "Agreement among annotators") }} asks how far they say the same as

@@ -28,6 +28,7 @@ class AnnotatorsSection(ReportSection):
     id = "annotators"
     title = "Annotators"
     place = 72
+    looks_at_cases = True
 
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether a few annotators are named, and the study is small enough to be quick."""

@@ -19,9 +19,10 @@ class Cases(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return how many cases there are, how many of them are shown, and how many pictures a network holds."""
-        total = subject.evaluation.n_cases
-        return {"shown": min(subject.explorer_cases, total), "total": total, "remote": remote_images(subject)}
+        total, held = subject.evaluation.n_cases, subject.explored.evaluation.n_cases
+        shown = min(subject.explorer_cases, held)
+        return {"shown": shown, "total": total, "remote": remote_images(subject.explored)}
 
     def data(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return all that the explorer shows."""
-        return {"explorer": explored(subject)}
+        return {"explorer": {**explored(subject.explored), "total": subject.evaluation.n_cases}}

@@ -14,6 +14,7 @@ class CertaintySection(ReportSection):
     id = "certainty"
     title = "How certain the annotations are"
     place = 30
+    looks_at_cases = True
     shows = ("certainty", "certainty_histogram", "certainty_by_top", "share_below", "categories")
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:

@@ -33,6 +33,7 @@ class Data(ReportSection):
     id = "data"
     title = "The data"
     place = 20
+    looks_at_cases = True
     shows = ("study",)
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
@@ -85,20 +86,20 @@ def cases_by_category(subject: ReportSubject) -> Mapping[str, IntArray]:
 
 def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
-    panel = evaluation.study.panel
-    people = len(panel.annotator_names)
-    opinions = counted(panel.n_votes, evaluation.study.opinion)
+    panel, whole = evaluation.study.panel, evaluation.whole
+    people = len(panel.annotator_names) if whole is None else whole.n_annotators
+    opinions = counted(panel.n_votes if whole is None else whole.n_votes, evaluation.study.opinion)
     who = f"by {counted(people, 'named annotator')}" if people else "by anonymous annotators"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),
         Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition")),
     ]
     if panel.groups:
-        groups = counted(len(set(panel.groups)), "group")
+        groups = counted(evaluation.n_groups, "group")
         parts.append(Markup("Cases belong to {}, such as patients, and are resampled together.").format(groups))
     if evaluation.categories is not None:
         parts.append(Markup("Conditions fall into the categories {}.").format(joined(evaluation.categories.names)))
-    if evaluation.excluded:
-        verb = "has no opinion and is" if len(evaluation.excluded) == 1 else "have no opinion and are"
-        parts.append(Markup("{} {} left out.").format(counted(len(evaluation.excluded), "case"), verb))
+    if evaluation.n_excluded:
+        verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
+        parts.append(Markup("{} {} left out.").format(counted(evaluation.n_excluded, "case"), verb))
     return Markup(" ").join(parts)

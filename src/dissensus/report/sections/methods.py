@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.core.spec import written
-from dissensus.core.thresholds import CERTAIN
-from dissensus.evaluation.sentences import ROUGH, joined, plain, uncertain_shares
+from dissensus.core.thresholds import CERTAIN, ROUGH
+from dissensus.evaluation.sentences import joined, plain, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.report.section import ReportSection, ReportSubject
 from dissensus.report.sections.prior import worth
@@ -149,7 +149,7 @@ def metric_names(evaluation: Evaluation) -> str:
 
 def certainty_sentence(evaluation: Evaluation) -> str:
     """Say what certainty is, and how large it was."""
-    mean = float(evaluation.findings[evaluation.reference].certainties[0].mean())
+    mean = evaluation.certainty_counts[evaluation.reference].mean
     return (
         "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
         f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the cases "
@@ -197,8 +197,9 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 
 
 def _who(evaluation: Evaluation) -> str:
-    panel = evaluation.study.panel
-    people = counted(len(panel.annotator_names), "named annotator") if panel.annotator_names else "Anonymous annotators"
+    panel, whole = evaluation.study.panel, evaluation.whole
+    n_named = len(panel.annotator_names) if whole is None else whole.n_annotators
+    people = counted(n_named, "named annotator") if n_named else "Anonymous annotators"
     return f"{people}, {spread(panel.votes_per_case)} per case. Qualifications and training: {AUTHORS}"
 
 

@@ -191,13 +191,36 @@ def examine_annotations(
         format_is_given=format is not None,
         limits=Limits.given(limits),
     )
-    source = without_columns(_opened(path, options.limits), ignore)
+    source = _opened(path, options.limits)
+    place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+    return examine_source(source, format, options=options, ignore=ignore, place=place)
+
+
+def examine_source(
+    source: Source,
+    format: str | None = None,  # noqa: A002 - the word users expect
+    *,
+    options: Options,
+    ignore: Sequence[str] = (),
+    place: str = "",
+) -> Reading:
+    """Read what is open already, as :func:`examine_annotations` does; errors name the ``place``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from pathlib import Path
+    >>> table = pl.DataFrame({"case": ["c1"], "annotator": ["Ann"], "label": ["Eczema"]})
+    >>> examine_source(Source(Path("opinions"), "parquet", table), options=Options()).rankings.to_rankings()
+    [[[['Eczema']]]]
+    """
+    source = without_columns(source, ignore)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
         study, receipt = _parsed(chosen, source, options)
         receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
-        place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+        place = place or str(source.path)
         raise error if place in error.where or _names_a_file(source, error) else error.at(place) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
 

@@ -1,0 +1,372 @@
+"""Parquet files that hold one table together, and may be larger than memory; nothing here reads more than a chunk."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import importlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any
+
+import polars as pl
+
+from dissensus.core.aliases import Path
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
+from dissensus.core.files import checked_path, unreadable
+from dissensus.core.packed import AGAIN
+from dissensus.study.ratings import SCORE_NAMES
+from dissensus.study.tables import find_columns, normalised
+
+LARGE_ROWS = 2_000_000
+"""A single Parquet file with more rows than this is worth splitting."""
+
+ENDINGS = (".parquet", ".pq")
+MAGIC = b"PAR1"
+BLOCK = 1 << 22
+"""Bytes of a file that are hashed at a time."""
+
+DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+SHARED = ("annotator", "annotation", "votes")
+"""Roles of columns that a file of one annotator does not have."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Parquet files that hold one table together.
+
+    Attributes
+    ----------
+    places
+        Paths or addresses, in the order of their rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     pl.DataFrame({"case": ["a", "b"]}).write_parquet(f"{folder}/1.parquet")
+    ...     pl.DataFrame({"case": ["c"]}).write_parquet(f"{folder}/2.parquet")
+    ...     tables = Tables.of(folder)
+    ...     tables.columns, tables.n_rows(), [len(chunk) for chunk in tables.chunks(1)]
+    (('case',), 3, [1, 1, 1])
+    """
+
+    places: tuple[str, ...]
+
+    @staticmethod
+    def of(given: Path | Sequence[Path]) -> Tables:
+        """Take a file, a directory (with its subdirectories), a pattern with ``*``, an address, or a list of those.
+
+        Raises
+        ------
+        FormatError
+            If there is no such file, a file is given twice, or nothing is found.
+        """
+        parts = [given] if isinstance(given, str | os.PathLike) else list(given)
+        places = tuple(place for part in parts for place in _expanded(part))
+        if not places:
+            raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
+        twice = [place for number, place in enumerate(places) if place in places[:number]] if len(parts) > 1 else []
+        if twice:
+            raise FormatError("a file is given twice", got=twice[0], advice="its rows would count twice: name it once")
+        return Tables(places)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, which all files share."""
+        return tuple(self.schema)
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The columns and their types, in the order of the first file; categories are text, empty columns fit all."""
+        known = _schema(self.places[0])
+        for place in self.places[1:]:
+            known = _agreed(known, _schema(place), (self.places[0], place))
+        return known
+
+    def n_rows(self) -> int:
+        """Count the rows of all files, which only say how many they have."""
+        return sum(_n_rows(place) for place in self.places)
+
+    def chunks(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """Give all rows in the order of the files, at most so many at a time; all columns, or some.
+
+        A row group that is larger than a chunk is unpacked again for every chunk of it.
+        """
+        wanted = {name: self.schema[name] for name in columns or self.schema}
+        for place in self.places:
+            for first in range(0, _n_rows(place), rows):
+                with _told(place):
+                    part = _scanned(place).select(list(wanted)).slice(first, rows).collect()
+                    chunk = part.cast(wanted)  # type: ignore[arg-type]  # a schema is a mapping of columns to types
+                yield chunk
+
+    def head(self, rows: int) -> pl.DataFrame:
+        """Return the first rows, to see what the columns hold."""
+        return next(self.chunks(rows), pl.DataFrame(schema=self.schema))
+
+    def fingerprints(self) -> dict[str, str]:
+        """Tell what every file holds, by place: the hash of a file, or what the store says of an address.
+
+        Raises
+        ------
+        MissingExtraError
+            If an address has to be asked and the package ``fsspec`` is not there.
+        """
+        found: dict[str, str] = {}
+        for place in self.places:
+            found |= _of_address(place) if is_address(place) else {place: f"sha256:{_sha256(FilePath(place))}"}
+        return found
+
+    def signature(self) -> list[list[str | int]]:
+        """Tell files that have not changed since they were split without reading them: place, size and time."""
+        return [[place, *_size_and_time(place)] for place in self.places]
+
+
+def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, opinions: bool = True) -> bool:
+    """Tell whether an input is to be read as Parquet files that hold one table together.
+
+    That is an address, a pattern, and a directory or a list of Parquet files and nothing else. Where files hold
+    ``opinions`` and none has a column for the annotator, or votes, each is that of one annotator instead.
+
+    Parameters
+    ----------
+    given
+        What a user gave: a path, an address, or a list.
+    columns
+        The column of each role where it goes by an unusual name.
+    opinions
+        Whether it is a study; predictions have no files of annotators.
+
+    Examples
+    --------
+    >>> is_split("s3://store/opinions/*.parquet"), is_split("opinions.csv")
+    (True, False)
+    """
+    if isinstance(given, str | os.PathLike):
+        if is_address(given):
+            return True
+        place = FilePath(given)
+        files = _visible(place) if place.is_dir() else [] if place.exists() or not _is_pattern(given) else [place]
+        is_pattern = files == [place]
+    elif isinstance(given, Sequence) and given:
+        if any(is_address(part) for part in given):
+            return True
+        files, is_pattern = [FilePath(part) for part in given], False
+    else:
+        return False
+    if is_pattern or not files or any(file.suffix.lower() not in ENDINGS for file in files):
+        return is_pattern
+    return not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
+
+
+def is_large(given: object) -> bool:
+    """Tell a local Parquet file with more than ``LARGE_ROWS`` rows, which it says without being read.
+
+    Examples
+    --------
+    >>> is_large("opinions.csv")
+    False
+    """
+    if not isinstance(given, str | os.PathLike) or is_address(given) or not FilePath(given).is_file():
+        return False
+    try:
+        return _has_magic(FilePath(given)) and _n_rows(str(given)) > LARGE_ROWS
+    except DissensusError:
+        return False  # the ordinary reader says what is wrong with it
+
+
+def is_address(given: object) -> bool:
+    """Tell an address from a path.
+
+    >>> is_address("https://example.org/a.parquet"), is_address("a.parquet")
+    (True, False)
+    """
+    return isinstance(given, str) and "://" in given
+
+
+# Which files --------------------------------------------------------------------------------------------
+
+
+def _expanded(given: Path) -> list[str]:
+    if is_address(given):
+        return [str(given)]
+    place = FilePath(given)
+    if _is_pattern(given) and not place.exists():
+        found = sorted(path for path in glob.glob(str(given), recursive=True) if FilePath(path).is_file())  # noqa: PTH207 - of any root
+        if not found:
+            raise FormatError("no file fits the pattern", got=str(given), advice="check the path")
+        return found
+    place = checked_path(place)
+    return [str(file) for file in _parquet_files(place)] if place.is_dir() else [str(given)]
+
+
+def _is_pattern(given: object) -> bool:
+    return "*" in str(given)
+
+
+def _parquet_files(folder: FilePath) -> list[FilePath]:
+    found = [path for path in _visible(folder) if path.suffix.lower() in ENDINGS]
+    if not found:
+        raise FormatError(
+            "the directory holds no Parquet files", expected=f"files ending in {ENDINGS[0]}", where=str(folder)
+        )
+    return found
+
+
+def _visible(folder: FilePath) -> list[FilePath]:
+    """List the files of a directory and its subdirectories without hidden ones and marks such as ``_SUCCESS``."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return sorted(path for path in files if not _is_hidden(path.relative_to(folder)))
+
+
+def _is_hidden(path: FilePath) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _is_of_one_annotator(place: str, given: Mapping[str, str | None]) -> bool:
+    """Tell by its columns a file that names conditions of cases, but nobody, and no votes or scores."""
+    names = list(_schema(place))
+    said = {role: name for role, name in given.items() if name in names and role != "score"}
+    roles = find_columns(names, said, required=())
+    is_scored = given.get("score") in names or any(normalised(name) in SCORE_NAMES for name in names)
+    return "condition" in roles and not is_scored and not any(role in roles for role in SHARED)
+
+
+# One file -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """Turn what polars says of a file into an error that names it."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except DAMAGE as error:
+        got = str(error).partition("\n")[0]
+        if is_address(place):
+            raise FormatError("the address cannot be read", got=got, where=place, advice="check it") from error
+        raise FormatError("the Parquet file is damaged or cut off", got=got, where=place, advice=AGAIN) from error
+
+
+def _scanned(place: str) -> pl.LazyFrame:
+    return pl.scan_parquet(place, glob=is_address(place), hive_partitioning=False)
+
+
+def _schema(place: str) -> dict[str, pl.DataType]:
+    if not is_address(place):
+        _refuse_others(FilePath(place))
+    with _told(place):
+        return {name: _plain(dtype) for name, dtype in _scanned(place).collect_schema().items()}
+
+
+def _n_rows(place: str) -> int:
+    with _told(place):
+        return int(_scanned(place).select(pl.len()).collect().item())
+
+
+def _plain(dtype: pl.DataType) -> pl.DataType:
+    return pl.String() if isinstance(dtype, pl.Categorical | pl.Enum) else dtype
+
+
+def _refuse_others(file: FilePath) -> None:
+    """Refuse what is not Parquet from beginning to end before polars sees it, which may panic."""
+    checked_path(file)
+    if file.is_dir():
+        raise FormatError("a directory is among the files", got=str(file), advice="give the directory alone")
+    if not _has_magic(file):
+        raise FormatError(
+            "this is not a Parquet file",
+            expected="Parquet, from its first to its last bytes",
+            where=str(file),
+            advice=AGAIN,
+        )
+
+
+def _has_magic(file: FilePath) -> bool:
+    try:
+        with file.open("rb") as opened:
+            first = opened.read(len(MAGIC))
+            opened.seek(max(0, file.stat().st_size - len(MAGIC)))
+            return first == MAGIC == opened.read(len(MAGIC))
+    except OSError as error:
+        raise unreadable(file, error) from error
+
+
+def _agreed(
+    known: dict[str, pl.DataType], other: Mapping[str, pl.DataType], places: tuple[str, str]
+) -> dict[str, pl.DataType]:
+    """Return the types that two files share, or say in what they differ; a column without any value fits all."""
+    only = [*(name for name in known if name not in other), *(name for name in other if name not in known)]
+    agreed = {name: other[name] if dtype == pl.Null else dtype for name, dtype in known.items() if name in other}
+    typed = [name for name, dtype in agreed.items() if other[name] not in (dtype, pl.Null)]
+    if not only and not typed:
+        return agreed
+    first = (only or typed)[0]
+    types = [f"{place}: {schema[first]}" for place, schema in zip(places, (known, other), strict=True) if not only]
+    raise FormatError(
+        "the files of one table have different columns",
+        expected=f"the same columns in all files: {listing(known, most=12)}",
+        got=f"{first!r} has two types ({'; '.join(types)})" if types else f"only one of two files has {listing(only)}",
+        where=" and ".join(places),
+        advice="bring the files into one form, or give those that belong together",
+    )
+
+
+# What has not changed -----------------------------------------------------------------------------------
+
+
+def _sha256(file: FilePath) -> str:
+    checked_path(file)
+    hashed = hashlib.sha256()
+    try:
+        with file.open("rb") as opened:
+            while block := opened.read(BLOCK):
+                hashed.update(block)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    return hashed.hexdigest()
+
+
+def _size_and_time(place: str) -> tuple[int, ...]:
+    if is_address(place):
+        return ()
+    known = checked_path(FilePath(place)).stat()
+    return known.st_size, known.st_mtime_ns
+
+
+def _of_address(place: str) -> dict[str, str]:
+    """Ask the store for the size, and for the tag or the time, of the file or files at an address."""
+    store, path = _store(place)
+    try:
+        paths = store.glob(path) if _is_pattern(path) else store.find(path) or [path]
+        return {store.unstrip_protocol(one): _told_by_store(store.info(one)) for one in sorted(paths)}
+    except (OSError, ValueError) as error:
+        raise FormatError("the address cannot be read", got=str(error), where=place, advice="check it") from error
+
+
+def _store(place: str) -> tuple[Any, str]:
+    try:
+        fsspec = importlib.import_module("fsspec.core")
+        store, path = fsspec.url_to_fs(place)
+    except (ImportError, ValueError) as error:
+        raise MissingExtraError(
+            "the store of an address cannot be asked whether its files have changed",
+            got=str(error).partition("\n")[0],
+            where=place,
+            advice="pip install fsspec and the package of the store (s3fs, gcsfs, adlfs, aiohttp), or copy the files",
+        ) from error
+    return store, str(path)
+
+
+def _told_by_store(info: Mapping[str, Any]) -> str:
+    known = {key.casefold(): value for key, value in info.items()}
+    tags = [
+        known[key] for key in ("etag", "md5hash", "crc32c", "last_modified", "lastmodified", "mtime") if key in known
+    ]
+    return f"size:{known.get('size')}" + (f" tag:{tags[0]}" if tags else "")

@@ -1,0 +1,77 @@
+"""Work for the tests of executors: functions of a module, which processes find by their name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from dissensus.core.errors import FormatError
+
+
+def joined(settings: bytes, payload: bytes) -> bytes:
+    return settings + b":" + payload
+
+
+def slow(settings: bytes, payload: bytes) -> bytes:
+    """Sleep as many hundredths of a second as the payload says."""
+    time.sleep(int(payload) / 100)
+    return settings + payload
+
+
+def refused(settings: bytes, payload: bytes) -> bytes:
+    if payload == b"3":
+        raise FormatError("a row has no case", where="data row 7")
+    return joined(settings, payload)
+
+
+def flaky(settings: bytes, payload: bytes) -> bytes:
+    """Fail at the first attempt of every payload; the settings name a folder where attempts are noted."""
+    note = Path(settings.decode()) / payload.decode()
+    if not note.exists():
+        note.touch()
+        raise OSError("input/output error")
+    return payload
+
+
+def failing(settings: bytes, payload: bytes) -> bytes:
+    """Fail whatever happens; the settings name a file in which attempts are noted."""
+    with Path(settings.decode()).open("ab") as notes:
+        notes.write(payload)
+    return b"%d" % (1 // 0)
+
+
+def killed(settings: bytes, payload: bytes) -> bytes:
+    """Kill the worker at one payload."""
+    if payload == b"3":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return joined(settings, payload)
+
+
+def killed_once(settings: bytes, payload: bytes) -> bytes:
+    """Kill the worker at the first attempt of one payload; the settings name a folder where it is noted."""
+    note = Path(settings.decode()) / payload.decode()
+    if payload == b"3" and not note.exists():
+        note.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)
+    return payload
+
+
+def worker_and_payload(settings: bytes, payload: bytes) -> bytes:
+    time.sleep(float(settings))
+    return b"%d:%s" % (os.getpid(), payload)
+
+
+def noted(folder: str) -> None:
+    """Note which process was here."""
+    (Path(folder) / str(os.getpid())).touch()
+
+
+def size(settings: bytes, payload: bytes) -> bytes:
+    return settings + b"%d" % len(payload)
+
+
+def unable() -> None:
+    raise OSError("no compiler")

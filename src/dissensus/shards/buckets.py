@@ -16,7 +16,7 @@ import json
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -550,6 +550,14 @@ class Shard:
             nameless = _rows_of(self.place, known, [self.n_buckets])
             parts = [part for part in (nameless, rows) if part is not None and len(part)]
             found[name] = pl.concat(parts, how="vertical_relaxed").rechunk() if parts else empty
+        return found
+
+    def about(self, cases: Collection[str]) -> dict[str, pl.DataFrame]:
+        """Return the same for some of the cases."""
+        wanted = pl.Series("case", sorted(cases), dtype=pl.String)
+        found = {}
+        for name, rows in self.frames().items():
+            found[name] = _about(rows, _indexes(self.place, self.generations, name)[0], wanted)
         return found
 
     def payload(self) -> bytes:

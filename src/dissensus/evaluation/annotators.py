@@ -260,7 +260,7 @@ class Design:
 
 
 def by_name(study: Study) -> Study:
-    """Number those annotators who gave an opinion in alphabetical order, whatever the order of opinions was.
+    """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
 
     >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])

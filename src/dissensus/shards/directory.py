@@ -51,7 +51,10 @@ TOP = (MANIFEST, LOCK, REPORT, WHOLE, *FILES)
 
 FOLDERS = ("shards", "per_case", "per_draw", "certainty", DISPUTED)
 PARTS = (".json", ".parquet", ".npz", ".bundle")
-"""Directories that a run has, and the endings of files in them."""
+"""Directories that a run has, and the endings of outputs in them."""
+
+OWN = re.compile(rf".*({'|'.join(map(re.escape, PARTS))})|(part|spill)-[0-9]+|{re.escape(PREFIX)}-.*")
+"""Files in these directories: outputs, input that was split, and what killed processes left."""
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 MOST_DIFFERENCES = 12
@@ -541,8 +544,8 @@ def _foreign(place: FilePath) -> Iterator[str]:
 
 def _foreign_parts(folder: FilePath) -> Iterator[FilePath]:
     for found in sorted(folder.rglob("*")):
-        known = found.is_dir() or found.name.startswith(PREFIX) or found.suffix in PARTS
-        if found.is_symlink() or not (known or UNFINISHED.name in found.parts):
+        known = found.is_dir() or OWN.fullmatch(found.name) or UNFINISHED.name in found.parts
+        if found.is_symlink() or not known:
             yield found
 
 

@@ -23,7 +23,7 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
-from dissensus.aggregation.case_prior import REFITS
+from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated

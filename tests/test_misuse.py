@@ -143,7 +143,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
-        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None},
+        "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None} | {"learned": None},
         "ExpectedAccuracy": {"k": 1},
         "ExpectedCoverage": {},
         "GivenDraws": {"plausibilities": drawn, "name": "mine"},
@@ -162,7 +162,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "warmup": 10,
             "tempered": False,
         }
-        | {"case_prior": None},
+        | {"case_prior": None, "learned": None},
         "PlackettLuceML": {},
         "Plausibilities.from_draws": {
             "draws": np.full((2, 2, 2), 0.5),

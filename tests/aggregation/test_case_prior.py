@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation._evidence import FLOOR, Evidence, broken_votes, first_shares, score_shares
+from dissensus.aggregation._evidence import FLOOR, Evidence, ScoreRange, broken_votes, first_shares, score_shares
 from dissensus.aggregation._leaks import pair_agreement
 from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of, fitted_likelihood
 from dissensus.aggregation.case_prior import widened
@@ -86,7 +86,7 @@ def likelihood_of(n_cases: int = 60) -> tuple[PriorLikelihood, FloatArray]:
     ids=["probabilities", "scores", "logarithms", "ranking", "set"],
 )
 def test_every_kind_of_prediction_becomes_shares(model: ds.Predictions, expected: list[float]) -> None:
-    assert score_shares(model) == pytest.approx(expected, abs=1e-12)
+    assert score_shares(model, ScoreRange.of(model).reading) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_model_that_lists_nothing_for_a_case_says_nothing_there() -> None:

@@ -22,6 +22,7 @@ from dissensus import (
     Study,
 )
 from dissensus import draws as flow
+from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.datasets.simulation import simulate_study
 from dissensus.draws import Plausibilities
 from dissensus.study.rankings import Annotations
@@ -216,6 +217,26 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation
     for part in (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
+
+
+@EVERY
+def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: Aggregation) -> None:
+    study = study_for(aggregation)
+    if cannot_be_split(aggregation):
+        with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
+            taught(aggregation, Lessons.of(study), study.conditions)
+        return
+    whole = aggregation.sample(study, draws=DRAWS)
+    reference, dense = draws_of(whole), dict(zip(whole.case_names, whole.dense(), strict=True))
+    parts = [study.select(part) for part in np.array_split(np.random.default_rng(0).permutation(study.n_cases), 4)]
+    spec = taught(aggregation, sum(map(Lessons.of, parts[1:]), start=Lessons.of(parts[0])), study.conditions)
+    assert (spec, repr(spec), spec.record()) == (aggregation, repr(aggregation), aggregation.record())
+    for part in parts:
+        drawn = spec.sample(part, draws=DRAWS)
+        assert draws_of(drawn) == {name: reference[name] for name in drawn.case_names}
+        assert drawn.fitted == whole.fitted
+        for name, values in zip(drawn.case_names, drawn.dense(), strict=True):
+            np.testing.assert_array_equal(values, dense[name])
 
 
 @EVERY

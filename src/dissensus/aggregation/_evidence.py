@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from dissensus.aggregation._priors import SMOOTHING, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
@@ -36,6 +38,65 @@ GOLDEN = (5**0.5 - 1) / 2
 
 LEAST_MENTIONED, MOST_FREE = 20, 20
 """A condition has a coefficient of its own if so many cases mention it, and if it is one of so many."""
+
+
+Reading: TypeAlias = Literal["ranking", "set", "logarithms", "probabilities", "scores"]
+"""What the numbers of a model are taken for."""
+
+
+@dataclass(frozen=True)
+class ScoreRange:
+    """Know between which limits the scores of a model are: they tell what its numbers mean. Ranges add up.
+
+    Examples
+    --------
+    >>> one, other = (Predictions.from_scores([row], ["a", "b"]) for row in ([0.5, 0.5], [3.0, 1.0]))
+    >>> ScoreRange.of(one).reading, (ScoreRange.of(one) + ScoreRange.of(other)).reading
+    ('probabilities', 'scores')
+    """
+
+    kind: str
+    lowest: float = 0.0
+    most: float = 0.0
+
+    @staticmethod
+    def of(model: Predictions) -> ScoreRange:
+        """Find the lowest score, at most zero, and the largest sum of a case."""
+        sums = weighted_counts(model.case_of_entry, model.values, model.n_cases)
+        return ScoreRange(model.kind, float(model.values.min(initial=0.0)), float(sums.max(initial=0.0)))
+
+    def __add__(self, other: ScoreRange) -> ScoreRange:
+        if self.kind != other.kind:
+            raise DissensusError("a model predicts in two ways", expected=self.kind, got=other.kind)
+        return ScoreRange(self.kind, min(self.lowest, other.lowest), max(self.most, other.most))
+
+    @property
+    def reading(self) -> Reading:
+        """Probabilities are taken as they are, other scores for shares, negative ones for logarithms."""
+        if self.kind == "ranking" or self.kind == "set":
+            return self.kind  # type: ignore[return-value]  # compared above
+        if self.lowest < 0:
+            return "logarithms"
+        return "probabilities" if self.most <= 1 + FLOOR else "scores"
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Know of a whole study what the evidence of its parts needs.
+
+    Attributes
+    ----------
+    counts : (K,)
+        How many cases mention each condition.
+    ranges
+        Limits of scores by name of the model.
+    turns
+        In how many ways tied first blocks are broken; by default as it needs.
+    """
+
+    counts: FloatArray
+    ranges: Mapping[str, ScoreRange]
+    turns: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +137,20 @@ class Evidence:
     free: IntArray
 
     @staticmethod
-    def of(opinions: Opinions, models: Mapping[str, Predictions]) -> Evidence:
-        """Lay out the models' predictions of the annotated cases."""
-        n_conditions = len(opinions.conditions)
-        said = [_sayings(model.select(list(opinions.case_names))) for model in models.values()]
-        own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
-        keys = np.unique(np.concatenate([own, *(keys for keys, _ in said)]))
+    def of(opinions: Opinions, models: Mapping[str, Predictions], whole: Whole | None = None) -> Evidence:
+        """Lay out the models' predictions of the annotated cases, which are part of a whole; by default all of it."""
+        n_conditions, names = len(opinions.conditions), list(opinions.case_names)
+        own = {name: model.select(names) for name, model in models.items()}
+        whole = whole or Whole(mention_counts(opinions), {name: ScoreRange.of(model) for name, model in own.items()})
+        said = [_sayings(model, whole.ranges[name].reading) for name, model in own.items()]
+        told = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
+        keys = np.unique(np.concatenate([told, *(keys for keys, _ in said)]))
         case, codes = np.divmod(keys, n_conditions)
-        features = np.zeros((len(keys), len(SAYINGS) * len(said)))
+        features = np.zeros((len(keys), len(SAYINGS) * len(said)), order="F")  # columns are added one by one
         for place, (listed, values) in enumerate(said):
             features[np.searchsorted(keys, listed), len(SAYINGS) * place : len(SAYINGS) * (place + 1)] = values
-        is_mentioned = np.isin(keys, own, assume_unique=True)
-        counts = mention_counts(opinions)
+        is_mentioned = np.isin(keys, told, assume_unique=True)
+        counts = whole.counts
         return Evidence(
             tuple(models),
             np.searchsorted(case, np.arange(opinions.n_cases + 1)),
@@ -97,7 +160,7 @@ class Evidence:
             np.log(counts[codes] - is_mentioned + SMOOTHING),
             np.log(counts + SMOOTHING),
             np.flatnonzero(is_mentioned),
-            broken_votes(opinions),
+            broken_votes(opinions, whole.turns),
             _free_conditions(counts),
         )
 
@@ -181,17 +244,22 @@ def _free_conditions(counts: FloatArray) -> IntArray:
     return np.sort(often[counts[often] >= LEAST_MENTIONED])
 
 
-def broken_votes(opinions: Opinions) -> FloatArray:
+def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
     """Give the vote of a tied first block to one of its conditions, in several ways that share it fairly on average.
 
     A vote that is shared by halves looks as if annotators agreed on the halves: with one tie in six, the fitted
     concentration of a simulated study was 1500 rather than 20. Which condition gets the vote depends on nothing but the
     name of the case and the place of the ranking in it.
 
+    Parameters
+    ----------
+    turns
+        In how many ways; by default once if there are no ties.
+
     Returns
     -------
     (n_breaks, sum of U)
-        Weighted votes for the mentioned conditions of all cases, side by side; once if there are no ties.
+        Weighted votes for the mentioned conditions of all cases, side by side.
 
     Examples
     --------
@@ -209,7 +277,7 @@ def broken_votes(opinions: Opinions) -> FloatArray:
     size, given = sizes[ranking], opinions.votes[ranking]
     each = opinions.weights[ranking] / given
     rows = []
-    for turn in range(N_BREAKS if (sizes > 1).any() else 1):
+    for turn in range(turns or (N_BREAKS if (sizes > 1).any() else 1)):
         favoured = (_fractions(opinions, turn)[ranking] * size).astype(np.int64)
         chosen = given // size + ((within - favoured) % size < given % size)
         rows.append(weighted_counts(members, each * chosen, len(opinions.support)))
@@ -224,9 +292,9 @@ def _fractions(opinions: Opinions, turn: int) -> FloatArray:
     return np.asarray((of_case + GOLDEN * place + turn / N_BREAKS) % 1.0)
 
 
-def _sayings(model: Predictions) -> tuple[IntArray, FloatArray]:
+def _sayings(model: Predictions, reading: Reading) -> tuple[IntArray, FloatArray]:
     """Return what a model says: keys (case, condition) of the conditions it lists, and three features of each."""
-    shares, first = score_shares(model), first_shares(model)
+    shares, first = score_shares(model, reading), first_shares(model)
     rank = np.arange(model.n_entries) - model.offsets[model.case_of_entry]
     is_told = ((shares > FLOOR) | (first > FLOOR)) & (rank < MOST_LISTED)
     keys = (model.case_of_entry * model.n_conditions + model.codes)[is_told]
@@ -236,7 +304,7 @@ def _sayings(model: Predictions) -> tuple[IntArray, FloatArray]:
     return keys[order], features[order]
 
 
-def score_shares(model: Predictions) -> FloatArray:
+def score_shares(model: Predictions, reading: Reading) -> FloatArray:
     """Turn what a model lists into shares of each case, shape (n_entries,): probabilities are taken as they are.
 
     Other scores that are not negative are divided by their sum, negative ones are taken for logarithms; a ranking has
@@ -244,19 +312,20 @@ def score_shares(model: Predictions) -> FloatArray:
 
     Examples
     --------
-    >>> score_shares(Predictions.from_rankings([["a", "b"]])).round(2)
+    >>> score_shares(Predictions.from_rankings([["a", "b"]]), "ranking").round(2)
     array([0.67, 0.33])
     """
     case = model.case_of_entry
-    if model.kind == "ranking":
+    if reading == "probabilities":
+        return model.values
+    if reading == "scores":
+        return _normalised(model.values, case, model.n_cases)
+    if reading == "ranking":
         return _normalised(1.0 / _ranks(model), case, model.n_cases)
-    if model.kind == "set":
+    if reading == "set":
         return _normalised(np.ones(model.n_entries), case, model.n_cases)
-    if model.values.min(initial=0.0) < 0:
-        best = model.values[model.offsets[:-1].clip(max=model.n_entries - 1)]
-        return _normalised(np.exp(model.values - best[case]), case, model.n_cases)
-    sums = weighted_counts(case, model.values, model.n_cases)
-    return model.values if sums.max(initial=0.0) <= 1 + FLOOR else _normalised(model.values, case, model.n_cases)
+    best = model.values[model.offsets[:-1].clip(max=model.n_entries - 1)]
+    return _normalised(np.exp(model.values - best[case]), case, model.n_cases)
 
 
 def first_shares(model: Predictions) -> FloatArray:

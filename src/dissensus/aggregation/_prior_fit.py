@@ -17,6 +17,7 @@ import numpy as np
 
 from dissensus.aggregation._evidence import Evidence
 from dissensus.core.aliases import FloatArray
+from dissensus.core.exact import Exact
 from dissensus.core.ragged import weighted_counts
 
 MASS_LIMIT = 8.0
@@ -33,6 +34,9 @@ BROAD = 0.25
 
 STEP = 1e-5
 """How far coefficients are moved to find the curvature."""
+
+AT_ONCE, MOST_ROUNDED = 100, 256.0
+"""So many slopes below this are weighted, rounded and added at a time: their sums are exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +144,8 @@ class PriorLikelihood:
         base = frequency[0] * evidence.log_weights
         base[evidence.free] += own[:-1]
         weights = np.exp(base - base.max())
-        logits = evidence.features @ told + frequency[0] * evidence.log_frequency + own[evidence.place] - base.max()
+        said = combined(evidence.features, told)
+        logits = said + frequency[0] * evidence.log_frequency + own[evidence.place] - base.max()
         highest = np.maximum(np.maximum.reduceat(logits, evidence.offsets[:-1]), 0.0)
         masses = np.exp(logits - highest[evidence.case])
         others = weights.sum() - weighted_counts(evidence.case, weights[evidence.codes], evidence.n_cases)
@@ -151,7 +156,8 @@ class PriorLikelihood:
     def concentrations(self, coefficients: FloatArray) -> FloatArray:
         """Return s, shape (n_cases,)."""
         *_, constant, slopes = self.parts(coefficients)
-        return np.asarray(np.exp(np.clip(constant[0] + self.covariates @ slopes, -MASS_LIMIT, MASS_LIMIT)))
+        logs = constant[0] + combined(self.covariates, slopes)
+        return np.asarray(np.exp(np.clip(logs, -MASS_LIMIT, MASS_LIMIT)))
 
     def of_cases(self, coefficients: FloatArray) -> FloatArray:
         """Return the log-likelihood of the votes of each case, shape (n_cases,)."""
@@ -166,7 +172,7 @@ class PriorLikelihood:
         from scipy.special import gammaln
 
         evidence, mass, shapes = self.evidence, state.mass, state.shapes
-        members = gammaln(shapes + evidence.votes).mean(axis=0) - gammaln(shapes)
+        members = mean_of_rows(gammaln(shapes + evidence.votes)) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
@@ -174,7 +180,7 @@ class PriorLikelihood:
         from scipy.special import digamma
 
         evidence, shares, mass, shapes = self.evidence, state.shares, state.mass, state.shapes
-        pulls = shapes * (digamma(shapes + evidence.votes).mean(axis=0) - digamma(shapes))
+        pulls = shapes * (mean_of_rows(digamma(shapes + evidence.votes)) - digamma(shapes))
         pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
         entries = -pull[evidence.case] * shares.entries
         entries[evidence.mentioned] += pulls
@@ -183,7 +189,15 @@ class PriorLikelihood:
 
     def slopes(self, coefficients: FloatArray) -> FloatArray:
         """Return the derivatives of :meth:`of_cases`, shape (n_cases, n_coefficients)."""
-        evidence, pulls = self.evidence, self._pulls(self._state(coefficients))
+        return self._slopes(self._pulls(self._state(coefficients)))
+
+    def values_and_slopes(self, coefficients: FloatArray) -> FloatArray:
+        """Return :meth:`of_cases` and its derivatives, shape (n_cases, 1 + n_coefficients)."""
+        state = self._state(coefficients)
+        return np.column_stack([self._values(state), self._slopes(self._pulls(state))])
+
+    def _slopes(self, pulls: Pulls) -> FloatArray:
+        evidence = self.evidence
         told = np.add.reduceat(pulls.entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
         own = pulls.others[:, None] * pulls.weights[evidence.free]
         is_free = evidence.place < len(evidence.free)
@@ -244,23 +258,90 @@ class PriorLikelihood:
         found = minimize(badness, np.zeros(len(first)), jac=True, method="BFGS", options=options)
         return np.asarray(first + axes @ found.x)
 
-    def refitted(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
+    def curvature(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return minus the second derivatives of the penalised log-likelihood of weighted cases."""
+        here = self.slope(coefficients, weights)
+        ahead = [self.slope(coefficients + step, weights) for step in STEP * np.eye(len(coefficients))]
+        found = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
+        return np.asarray((found + found.T) / 2)
+
+    def pushes(self, coefficients: FloatArray, weights: FloatArray) -> Exact:
+        """Sum over cases what weights (n_cases, n_refits) add to the slope, beyond all cases counting once.
+
+        Sums do not depend on the order of cases, and those of parts add up.
+
+        Returns
+        -------
+        (n_refits, n_coefficients)
+        """
+        slopes, excess = self.slopes(coefficients), weights - 1.0
+        total = Exact.zeros(weights.shape[1], slopes.shape[1])
+        for first in range(0, len(slopes), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            total = total + _weighted_sums(slopes[some], excess[some])
+        return total
+
+    def refitted(
+        self, coefficients: FloatArray, weights: FloatArray, curvature: FloatArray | None = None
+    ) -> FloatArray:
         """Move coefficients by one Newton step to where weights (n_refits, n_cases) of the cases put them.
 
         Returns
         -------
         (n_refits, n_coefficients)
         """
-        everyone = np.ones(self.evidence.n_cases)
-        here = self.slope(coefficients, everyone)
-        ahead = [self.slope(coefficients + step, everyone) for step in STEP * np.eye(len(coefficients))]
-        curvature = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
-        pushes = (weights - 1.0) @ self.slopes(coefficients)
-        return coefficients + np.linalg.solve((curvature + curvature.T) / 2, pushes.T).T
+        if curvature is None:
+            curvature = self.curvature(coefficients, np.ones(self.evidence.n_cases))
+        return moved(coefficients, curvature, self.pushes(coefficients, weights.T))
 
 
-def covariates_of(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
-    """Return what concentrations may depend on: the entropy of mu, and the shares of the free conditions."""
+def moved(coefficients: FloatArray, curvature: FloatArray, pushes: Exact) -> FloatArray:
+    """Move coefficients to where each push (n_refits, n_coefficients) is balanced by the curvature."""
+    return np.asarray(coefficients + np.linalg.solve(curvature, pushes.rounded().T).T)
+
+
+def _weighted_sums(slopes: FloatArray, weights: FloatArray) -> Exact:
+    """Sum slopes (n_cases, n_coefficients) of some cases times weights (n_cases, n_refits)."""
+    from dissensus.kernels.jit import plain
+    from dissensus.kernels.tallies import add_resampled
+
+    is_large = np.abs(slopes).max(axis=1) >= MOST_ROUNDED
+    sums = np.zeros((1, weights.shape[1], slopes.shape[1]))
+    everyone = np.zeros(len(slopes), dtype=np.int64)
+    add_resampled(plain(np.where(np.expand_dims(is_large, 1), 0.0, slopes)), plain(weights), everyone, sums)
+    total = Exact.of(sums[0])
+    for case in np.flatnonzero(is_large):
+        total = total + Exact.of(weights[case][:, None] * slopes[case])
+    return total
+
+
+def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Multiply columns (n, m) by coefficients and add them one after another: a row does not depend on other rows.
+
+    >>> combined(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, 0.25]))
+    array([1. , 2.5])
+    """
+    total = np.zeros(len(columns))
+    for column, coefficient in zip(columns.T, coefficients, strict=True):
+        total += coefficient * column
+    return total
+
+
+def mean_of_rows(rows: FloatArray) -> FloatArray:
+    """Average rows (m, n), added one after another: a column does not depend on how many others there are."""
+    total = rows[0]
+    for row in rows[1:]:
+        total = total + row
+    return np.asarray(total / len(rows))
+
+
+def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
+    """Return what concentrations may depend on: the entropy of mu, and the shares of the free conditions.
+
+    Returns
+    -------
+    (n_cases, 1 + n_free)
+    """
     evidence, shares = likelihood.evidence, likelihood.shares(coefficients)
     parts = -shares.entries * np.log(np.maximum(shares.entries, LEAST_SHAPE))
     rest = -shares.rest * np.log(np.maximum(shares.rest, LEAST_SHAPE))
@@ -268,8 +349,38 @@ def covariates_of(likelihood: PriorLikelihood, coefficients: FloatArray) -> Floa
     own = shares.scale[:, None] * shares.weights[evidence.free]
     is_free = evidence.place < len(evidence.free)
     own[evidence.case[is_free], evidence.place[is_free]] = shares.entries[is_free]
-    spread = entropy.std()
-    return np.column_stack([(entropy - entropy.mean()) / (spread if spread > 0 else 1.0), own - own.mean(axis=0)])
+    return np.column_stack([entropy, own])
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """Know the means of raw covariates (1 + n_free,) and the standard deviation of the entropy."""
+
+    means: FloatArray
+    spread: float
+
+    @staticmethod
+    def of(raw: FloatArray) -> Centre:
+        """Find them in raw covariates."""
+        entropy = raw[:, 0].copy()
+        return Centre(np.append(entropy.mean(), raw[:, 1:].copy().mean(axis=0)), float(entropy.std()))
+
+    @staticmethod
+    def of_sums(sums: FloatArray, n_cases: int) -> Centre:
+        """Find them in sums over cases: of squared entropies, and of raw covariates."""
+        square, *means = sums / n_cases
+        return Centre(np.array(means), float(np.sqrt(max(square - means[0] ** 2, 0.0))))
+
+    def applied(self, raw: FloatArray) -> FloatArray:
+        """Standardise raw covariates."""
+        scale = np.append(self.spread if self.spread > 0 else 1.0, np.ones(raw.shape[1] - 1))
+        return np.asarray((raw - self.means) / scale)
+
+
+def covariates_of(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
+    """Return the covariates of all cases, the entropy in units of its standard deviation."""
+    raw = raw_covariates(likelihood, coefficients)
+    return Centre.of(raw).applied(raw)
 
 
 def fitted_likelihood(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dissensus.aggregation.majority_vote import votes
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.core.errors import DissensusError, DissensusWarning
-from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.json_arrays import array_of_json, json_of_array
+from dissensus.core.ragged import begins_run, row_of_each, weighted_counts
+from dissensus.core.value import Value
 from dissensus.study.opinions import Opinions
 
 Prior: TypeAlias = Literal["observed", "symmetric", "frequency", "informed"]
@@ -50,23 +53,26 @@ class Shapes:
     sums: FloatArray | None = None
 
 
-def prior_shapes(opinions: Opinions, prior: Prior, alpha: float) -> Shapes:
-    """Return the shapes that a prior gives the conditions of every case; see :class:`PlackettLuce`."""
+def prior_shapes(opinions: Opinions, prior: Prior, alpha: float, counts: FloatArray | None = None) -> Shapes:
+    """Return the shapes that a prior gives the conditions of every case; see :class:`PlackettLuce`.
+
+    ``counts`` (K,) says how many cases mention each condition; by default, of these opinions.
+    """
     if prior == "frequency":
-        return frequency_shapes(opinions, alpha)
+        return frequency_shapes(opinions, alpha, counts)
     is_observed = prior == "observed"
     members = np.minimum(opinions.rest_sizes, 1) if is_observed else opinions.rest_sizes
     split = np.full(opinions.n_cases, 1.0 if is_observed else alpha)
     return Shapes(np.full(len(opinions.support), float(alpha)), np.asarray(alpha * members, dtype=np.float64), split)
 
 
-def frequency_shapes(opinions: Opinions, alpha: float) -> Shapes:
+def frequency_shapes(opinions: Opinions, alpha: float, counts: FloatArray | None = None) -> Shapes:
     """Divide the mass ``alpha`` among all conditions by the number of other cases that mention them, plus a half.
 
     The case itself is left out: what it mentions would otherwise count twice, and what it does not mention is counted
     in other cases only.
     """
-    weights = mention_counts(opinions) + SMOOTHING
+    weights = (mention_counts(opinions) if counts is None else counts) + SMOOTHING
     per_weight = alpha / (weights.sum() - opinions.support_sizes)
     case = row_of_each(opinions.support_offsets)
     own = (weights[opinions.support] - 1.0) * per_weight[case]
@@ -78,6 +84,220 @@ def frequency_shapes(opinions: Opinions, alpha: float) -> Shapes:
 def mention_counts(opinions: Opinions) -> FloatArray:
     """Count the cases that mention each condition, shape (K,)."""
     return np.bincount(opinions.support, minlength=len(opinions.conditions)).astype(np.float64)
+
+
+# What was chosen ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceCounts(Value):
+    """Count what a fitted alpha needs to know of cases: counts of parts of a study add up, whatever the parts.
+
+    Attributes
+    ----------
+    conditions
+        Names of the conditions.
+    mentions : (K,)
+        How many cases mention each.
+    codes, sizes, votes, numbers : (n_kinds,)
+        Of cases with more than one vote, how many have mentioned this condition, with so many conditions mentioned, and
+        with so many votes for this one; in ascending order.
+    totals, cases : (n_totals,)
+        How many of these cases have so many votes in all; in ascending order.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> said = Annotations.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
+    >>> one, other = (ChoiceCounts.of(said.select([name]).opinions) for name in ("y", "x"))
+    >>> one + other == ChoiceCounts.of(said.opinions)
+    True
+    """
+
+    conditions: tuple[str, ...]
+    mentions: FloatArray
+    codes: IntArray
+    sizes: IntArray
+    votes: FloatArray
+    numbers: IntArray
+    totals: FloatArray
+    cases: IntArray
+
+    @staticmethod
+    def of(opinions: Opinions) -> ChoiceCounts:
+        """Count the first choices of every case."""
+        counts, case = votes(opinions), row_of_each(opinions.support_offsets)
+        totals = weighted_counts(case, counts, opinions.n_cases)
+        several = totals > 1.0  # a single vote is as likely under any alpha
+        told = several[case]
+        codes, sizes, counts = opinions.support[told], opinions.support_sizes[case][told], counts[told]
+        return ChoiceCounts(
+            opinions.conditions,
+            mention_counts(opinions),
+            *_distinct(np.ones(len(codes), dtype=np.int64), codes, sizes, counts),
+            *_distinct(np.ones(int(several.sum()), dtype=np.int64), totals[several]),
+        )
+
+    @staticmethod
+    def none(conditions: Sequence[str] = ()) -> ChoiceCounts:
+        """Count nothing."""
+        nothing, whole = np.empty(0), np.empty(0, dtype=np.int64)
+        return ChoiceCounts(tuple(conditions), np.zeros(len(conditions)), whole, whole, nothing, whole, nothing, whole)
+
+    def __add__(self, other: ChoiceCounts) -> ChoiceCounts:
+        names = self.conditions if self.conditions == other.conditions else _united(self.conditions, other.conditions)
+        pairs = [(getattr(self.recoded(names), part), getattr(other.recoded(names), part)) for part in COUNTED]
+        codes, sizes, counts, numbers, totals, cases = (np.concatenate(pair) for pair in pairs)
+        mentions = self.recoded(names).mentions + other.recoded(names).mentions
+        kinds, of_totals = _distinct(numbers, codes, sizes, counts), _distinct(cases, totals)
+        return ChoiceCounts(names, mentions, *kinds, *of_totals)
+
+    def recoded(self, conditions: Sequence[str]) -> ChoiceCounts:
+        """Give conditions other codes, and add some that nobody mentions.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> said = Annotations.from_counts([[2, 1, 0]], ["a", "b", "c"])
+        >>> ChoiceCounts.of(said.opinions).recoded(["d", "b", "a"]).mentions
+        array([0., 1., 1.])
+        """
+        if tuple(conditions) == self.conditions:
+            return self
+        place = {name: code for code, name in enumerate(conditions)}
+        codes = np.array([place.get(name, -1) for name in self.conditions], dtype=np.int64)
+        lost = [name for name, count in zip(self.conditions, self.mentions, strict=True) if count and name not in place]
+        if lost:
+            raise DissensusError("a mentioned condition is not among the conditions", got=listing(lost))
+        mentions = np.zeros(len(conditions))
+        mentions[codes[codes >= 0]] = self.mentions[codes >= 0]
+        kinds = _distinct(self.numbers, codes[self.codes], self.sizes, self.votes)
+        return ChoiceCounts(tuple(conditions), mentions, *(*kinds, self.totals, self.cases))
+
+    def fitted_alpha(self, prior: Prior) -> float:
+        """Find the alpha under which these first choices are most likely, case by case.
+
+        The likelihood is that of Dirichlet-multinomial counts of first choices, weights of rankings counting as numbers
+        of votes and tied conditions sharing theirs. With ties broken, as the informed prior has it, the mass would be
+        smaller (1.2 rather than 1.6 on the published differential diagnoses), which held-out rankings like less there
+        (-3.83 rather than -3.79). It is multiplied by a log-normal density of the mass of all conditions together,
+        which weighs less than a case or two, so that studies with little to tell give something near 1; the mass stays
+        between 0.001 and 1000.
+        """
+        from scipy.optimize import minimize_scalar
+
+        n_parts, shares = self._shares(prior)
+
+        def badness(log_mass: float) -> float:
+            mass = np.exp(log_mass)
+            return float(0.5 * (log_mass / MASS_SPREAD) ** 2 - self.likelihood(mass * shares, mass))
+
+        limits = np.log(LEAST_MASS), np.log(MOST_MASS)
+        found = float(np.exp(minimize_scalar(badness, bounds=limits, method="bounded", options={"xatol": 1e-6}).x))
+        warn_of_limits(found, len(self.totals))
+        return found / n_parts
+
+    def _shares(self, prior: Prior) -> tuple[float, FloatArray]:
+        """Return in how many parts of size alpha the mass is divided, and the share of every kind of choice in it."""
+        if prior != "frequency":
+            n_parts = float(len(self.conditions))
+            return n_parts, np.full(len(self.codes), 1 / n_parts)
+        weights = self.mentions + SMOOTHING
+        return 1.0, (weights[self.codes] - 1.0) * (1.0 / (weights.sum() - self.sizes))
+
+    def likelihood(self, shapes: FloatArray, mass: float) -> float:
+        """Return the log-probability of Dirichlet-multinomial counts, up to a constant.
+
+        Parameters
+        ----------
+        shapes : (n_kinds,)
+            Of the mentioned conditions.
+        mass
+            Sum over all conditions of shapes.
+        """
+        from scipy.special import gammaln
+
+        of_members = self.numbers * (gammaln(shapes + self.votes) - gammaln(shapes))
+        of_cases = self.cases * (gammaln(mass) - gammaln(mass + self.totals))
+        return float(of_members.sum() + of_cases.sum())
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return plain arrays by name."""
+        return {
+            "conditions": array_of_json(self.conditions),
+            "mentions": self.mentions,
+            **{name: getattr(self, name) for name in COUNTED},
+        }
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Any]) -> ChoiceCounts:
+        """Read what :meth:`to_arrays` returns."""
+        names = tuple(json_of_array(arrays["conditions"]))
+        return ChoiceCounts(names, arrays["mentions"], *(arrays[name] for name in COUNTED))
+
+
+COUNTED = ("codes", "sizes", "votes", "numbers", "totals", "cases")
+
+
+def _united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted({*one, *other}))
+
+
+def _distinct(numbers: IntArray, *columns: Any) -> tuple[Any, ...]:
+    """Return the different rows of some columns, ascending, and the sum of the numbers of each."""
+    order = np.lexsort(columns[::-1])
+    columns = tuple(column[order] for column in columns)
+    begins = np.flatnonzero(begins_run(*columns))
+    sums = np.add.reduceat(numbers[order], begins) if len(order) else numbers
+    return *(column[begins] for column in columns), sums
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrior(Value):
+    """Hold what a prior has learned from the whole study, so that parts of it can be drawn from.
+
+    Attributes
+    ----------
+    conditions
+        Of the study.
+    mentions : (K,)
+        How many cases mention each condition.
+    alpha
+        What was fitted, if it was.
+    """
+
+    conditions: tuple[str, ...]
+    mentions: FloatArray
+    alpha: float | None = None
+
+    @staticmethod
+    def of(choices: ChoiceCounts, prior: Prior, alpha: Alpha | None) -> LearnedPrior:
+        """Learn from counted choices."""
+        fits = alpha is None or isinstance(alpha, str)
+        return LearnedPrior(choices.conditions, choices.mentions, choices.fitted_alpha(prior) if fits else None)
+
+    def check(self, opinions: Opinions) -> None:
+        """Refuse opinions on other conditions."""
+        if opinions.conditions != self.conditions:
+            raise DissensusError(
+                "what was learned is about other conditions",
+                expected=listing(self.conditions),
+                got=listing(opinions.conditions),
+            )
+
+
+def learned_shapes(
+    opinions: Opinions, prior: Prior, alpha: Alpha | None, known: LearnedPrior | None
+) -> tuple[Shapes, dict[str, float]]:
+    """Return the shapes of a prior, learned from these opinions unless it was before, and which numbers were fitted."""
+    if known is None and (alpha is None or isinstance(alpha, str)):
+        known = LearnedPrior.of(ChoiceCounts.of(opinions), prior, alpha)
+    if known is None:
+        return prior_shapes(opinions, prior, float(alpha or 0.0)), {}
+    known.check(opinions)
+    number = float(alpha or 0.0) if known.alpha is None else known.alpha
+    fitted = {} if known.alpha is None else {"alpha": known.alpha}
+    return prior_shapes(opinions, prior, number, known.mentions), fitted
 
 
 def given_alpha(alpha: Alpha | None, prior: object) -> Alpha:
@@ -111,57 +331,9 @@ def alpha_words(alpha: Alpha | None) -> str:
     return "fitted to the first choices of the study" if alpha is None or isinstance(alpha, str) else f"{alpha:g}"
 
 
-def resolved_alpha(opinions: Opinions, alpha: Alpha | None, prior: Prior) -> tuple[float, dict[str, float]]:
-    """Return the number that alpha stands for in a study, and what of it was fitted."""
-    if alpha is not None and not isinstance(alpha, str):
-        return float(alpha), {}
-    found = fitted_alpha(opinions, prior)
-    return found, {"alpha": found}
-
-
 def fitted_alpha(opinions: Opinions, prior: Prior) -> float:
-    """Find the alpha under which the first choices of all annotators are most likely, case by case.
-
-    The likelihood is that of Dirichlet-multinomial counts of first choices, weights of rankings counting as numbers of
-    votes and tied conditions sharing theirs. With ties broken, as the informed prior has it, the mass would be smaller
-    (1.2 rather than 1.6 on the published differential diagnoses), which held-out rankings like less there (-3.83 rather
-    than -3.79). It is multiplied by a log-normal density of the mass of all conditions together, which weighs less than
-    a case or two, so that studies with little to tell give something near 1; the mass stays between 0.001 and 1000.
-    """
-    from scipy.optimize import minimize_scalar
-
-    n_parts = 1.0 if prior == "frequency" else len(opinions.conditions)
-    counts, case = votes(opinions), row_of_each(opinions.support_offsets)
-    totals = weighted_counts(case, counts, opinions.n_cases)
-    shares, counts = (
-        part[totals[case] > 1.0] for part in (prior_shapes(opinions, prior, 1 / n_parts).mentioned, counts)
-    )
-    totals = totals[totals > 1.0]  # a single vote is as likely under any alpha
-
-    def badness(log_mass: float) -> float:
-        mass = np.exp(log_mass)
-        return 0.5 * (log_mass / MASS_SPREAD) ** 2 - first_choice_likelihood(mass * shares, counts, mass, totals)
-
-    limits = np.log(LEAST_MASS), np.log(MOST_MASS)
-    found = float(np.exp(minimize_scalar(badness, bounds=limits, method="bounded", options={"xatol": 1e-6}).x))
-    warn_of_limits(found, len(totals))
-    return found / n_parts
-
-
-def first_choice_likelihood(shapes: FloatArray, counts: FloatArray, mass: float, totals: FloatArray) -> float:
-    """Return the log-probability of Dirichlet-multinomial counts, up to a constant.
-
-    Parameters
-    ----------
-    shapes, counts : (sum of U,)
-        Of the mentioned conditions of all cases.
-    mass, totals : a number, (n_cases,)
-        Sums over all conditions of shapes and counts.
-    """
-    from scipy.special import gammaln
-
-    of_members = gammaln(shapes + counts) - gammaln(shapes)
-    return float(of_members.sum() + (gammaln(mass) - gammaln(mass + totals)).sum())
+    """Find the alpha under which the first choices of all annotators are most likely."""
+    return ChoiceCounts.of(opinions).fitted_alpha(prior)
 
 
 def warn_of_limits(mass: float, n_cases: int) -> None:

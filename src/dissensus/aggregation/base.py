@@ -75,9 +75,25 @@ class Aggregation(Spec, ABC):
         return LEARNED & _words(self.parameters()) != set()
 
     @property
+    def needs_whole(self) -> str:
+        """Why all cases must be drawn at once; empty if parts of a study can be drawn one after the other."""
+        return "its draws of a case depend on other cases" if self.learns else ""
+
+    @property
     def is_informed(self) -> bool:
         """Whether models inform its prior."""
         return ("prior", "informed") in _words(self.parameters())
+
+    def with_learned(self, learned: Any) -> Aggregation:  # noqa: ARG002
+        """Fix what it learns from all cases; by default that is nothing.
+
+        Examples
+        --------
+        >>> from dissensus import MajorityVote
+        >>> MajorityVote().with_learned(None)
+        MajorityVote()
+        """
+        return self
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the aggregation."""

@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.aggregation import prior_recipe
 from dissensus.aggregation._evidence import SAYINGS, Evidence
 from dissensus.aggregation._leaks import leaking_models
 from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
-from dissensus.aggregation._priors import Alpha, Prior, Shapes, prior_shapes, resolved_alpha
+from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, learned_shapes
+from dissensus.aggregation.learned import Lessons
+from dissensus.aggregation.prior_recipe import (
+    PriorRecipe,
+    Request,
+    fitted_recipe,
+    informing,
+    learning_sample,
+    left_out_rows,
+    log_score,
+    told_problems,
+)
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.predictions.alignment import aligned_models
@@ -36,12 +49,6 @@ NOTICEABLE = 0.005
 
 MOST_FOLDS = 100
 
-MOST_TOLD = 1000
-"""On how many cases it is found what each model adds."""
-
-REFITS = 40
-"""How often the prior is fitted again to resampled cases."""
-
 
 @dataclass(frozen=True, eq=False)
 class CasePrior:
@@ -59,6 +66,8 @@ class CasePrior:
         Which of these belongs to each case.
     left_out
         Models that have seen the answers, and by what that is known: they do not inform the prior.
+    recipe
+        How it was made, where it was fitted to more cases than these; see :func:`prior_of`.
 
     Examples
     --------
@@ -78,6 +87,7 @@ class CasePrior:
     coefficients: FloatArray
     fold: IntArray
     left_out: Mapping[str, str] = field(default_factory=dict)
+    recipe: PriorRecipe | None = None
 
     @property
     def likelihood(self) -> PriorLikelihood:
@@ -97,9 +107,9 @@ class CasePrior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        leaks = [f"model {name!r} does not inform the prior: {reason}" for name, reason in self.left_out.items()]
-        alone = (self.likelihood.evidence.totals <= 1).all()
-        return (*leaks, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
+        if self.recipe is not None:
+            return self.recipe.warnings
+        return told_problems(self.left_out, self.likelihood.evidence)
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -112,6 +122,13 @@ class CasePrior:
         """How many votes the prior of each case is worth, shape (n_cases,)."""
         found = np.array([one.concentrations(row) for one, row in self._fits])
         return np.asarray(found[self.fold, np.arange(self.n_cases)])
+
+    @property
+    def quartiles(self) -> tuple[float, ...]:
+        """How many votes the prior of a case is worth: least, quartiles, most."""
+        if self.recipe is not None:
+            return self.recipe.concentrations
+        return tuple(np.quantile(self.concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
 
     @property
     def _fits(self) -> list[tuple[PriorLikelihood, FloatArray]]:
@@ -248,7 +265,8 @@ class CasePrior:
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
         True
         """
-        return self.likelihood.refitted(self.coefficients[0], weights)
+        curvature = None if self.recipe is None else self.recipe.curvature
+        return self.likelihood.refitted(self.coefficients[0], weights, curvature)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
         """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
@@ -270,7 +288,7 @@ class CasePrior:
     @cached_property
     def log_score(self) -> float:
         """Mean log-probability of a first choice, given those of nobody else on the case."""
-        return _log_score(self.likelihood, self.coefficients[0])
+        return log_score(self.likelihood, self.coefficients[0])
 
     def table(self) -> pl.DataFrame:
         """Return how much each model informs the prior: one row per model.
@@ -291,26 +309,21 @@ class CasePrior:
 
         schema: dict[str, Any] = {"model": pl.String}
         schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
-        rows = [*self._informing(), *({"model": name, "left_out": why} for name, why in self.left_out.items())]
-        return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
+        return pl.DataFrame(self._rows(), schema={**schema, "left_out": pl.String})
 
-    def _informing(self) -> list[dict[str, Any]]:
-        chosen = np.unique(np.linspace(0, self.n_cases - 1, min(self.n_cases, MOST_TOLD)).astype(np.int64))
-        evidence, names = self.likelihood.evidence.take(chosen), self.models
-        nothing, everyone = (_fitted_score(part) for part in (evidence.without(names), evidence))
-        rows = []
-        for place, name in enumerate(names):
-            told = self.coefficients[0][len(SAYINGS) * place : len(SAYINGS) * (place + 1)]
-            alone = _fitted_score(evidence.without([other for other in names if other != name]))
-            others = _fitted_score(evidence.without([name]))
-            numbers = dict(zip((saying.replace(" ", "_") for saying in SAYINGS), told.tolist(), strict=True))
-            rows.append({"model": name, **numbers, "alone": alone - nothing, "beyond": everyone - others})
-        return rows
+    def _rows(self) -> list[Mapping[str, Any]]:
+        if self.recipe is not None:
+            return list(self.recipe.rows)
+        return [*informing(self.likelihood, self.coefficients[0]), *left_out_rows(self.left_out)]
 
 
-def taken_prior(prior: str | CasePrior, known: CasePrior | None) -> tuple[str, CasePrior | None]:
+def taken_prior(
+    prior: str | CasePrior, known: CasePrior | None, learned: LearnedPrior | None
+) -> tuple[str, CasePrior | None]:
     """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
     _check_prior("case_prior", known)
+    if learned is not None and not isinstance(learned, LearnedPrior):
+        raise DissensusError("learned is not of the right kind", expected="what taught gives", got=f"{learned!r:.60}")
     return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
 
 
@@ -324,30 +337,21 @@ def _check_prior(name: str, given: object) -> None:
 
 
 def prepared_prior(
-    opinions: Opinions, prior: Prior | CasePrior, alpha: Alpha | None, known: CasePrior | None
+    opinions: Opinions,
+    prior: Prior | CasePrior,
+    alpha: Alpha | None,
+    known: CasePrior | None,
+    learned: LearnedPrior | None,
 ) -> tuple[Opinions, Shapes, dict[str, float]]:
     """Return the opinions with the support that a prior gives them, its shapes, and which numbers were fitted."""
     if not isinstance(prior, CasePrior) and prior != "informed":
-        number, fitted = resolved_alpha(opinions, alpha, prior)
-        return opinions, prior_shapes(opinions, prior, number), fitted
+        return opinions, *learned_shapes(opinions, prior, alpha, learned)
     if known is None:
         raise DissensusError(
             "the prior 'informed' needs to know what the models say",
             expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
         )
     return *known.applied(opinions), {}
-
-
-def _log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
-    evidence, shares = likelihood.evidence, likelihood.shares(coefficients)
-    votes = evidence.votes.mean(axis=0)
-    return float(votes @ np.log(np.maximum(shares.entries[evidence.mentioned], LEAST_SHAPE)) / votes.sum())
-
-
-def _fitted_score(evidence: Evidence) -> float:
-    """Fit a prior with one concentration of all cases."""
-    plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
-    return _log_score(plain, plain.fitted(np.ones(evidence.n_cases)))
 
 
 def _with_rest(shapes: Shapes, opinions: Opinions) -> FloatArray:
@@ -432,16 +436,69 @@ def informed_prior(
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
     _check_prior("start", start)
     models = aligned_models(predictions, said.case_names, said.conditions)
+    found = _fitted(said, models, folds=folds, start=start)
+    for problem in found.warnings if start is None else ():
+        warnings.warn(problem, DissensusWarning, stacklevel=3)
+    return found
+
+
+def _fitted(said: Annotations, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
+    """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
     opinions = said.opinions
+    if folds == 1 and (start is None or opinions.n_cases > prior_recipe.LEARNING_CASES):
+        known_leaks = None if start is None else start.left_out
+        return prior_of(_recipe_of(said, models, known_leaks), opinions, models)
     leaks = leaking_models(said, models) if start is None else start.left_out
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
     known = start is not None and start.models == evidence.models
     first = start.coefficients[0] if start is not None and known else None
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
-    found = CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
-    for problem in found.warnings if start is None else ():
-        warnings.warn(problem, DissensusWarning, stacklevel=3)
-    return found
+    return CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
+
+
+def _recipe_of(said: Annotations, models: Mapping[str, Predictions], left_out: Mapping[str, str] | None) -> PriorRecipe:
+    """Fit to a study that is in memory, a part at a time."""
+    opinions, size = said.opinions, prior_recipe.LEARNING_CASES
+    parts = [np.arange(first, min(first + size, opinions.n_cases)) for first in range(0, opinions.n_cases, size)]
+
+    def total(request: Request) -> Exact:
+        found = [request.of_part(opinions.take(part), models) for part in parts]
+        return sum(found[1:], start=found[0])
+
+    return fitted_recipe(learning_sample(said), models, Lessons.of(said, models), total=total, left_out=left_out)
+
+
+def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predictions]) -> CasePrior:
+    """Make the prior of some cases, such as a part of a study: bit for bit the one that they have in the whole.
+
+    Parameters
+    ----------
+    recipe
+        Fitted to the whole study.
+    opinions
+        Of these cases, with the conditions of the whole.
+    models
+        Predictions by name of the model, of these cases and perhaps of others, on the same conditions.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate_study(n_cases=120)
+    >>> said, models = study.annotations, study.predictions
+    >>> recipe = fitted_recipe(
+    ...     said, models, Lessons.of(said, models), total=lambda request: request.of_part(said.opinions, models))
+    >>> prior_of(recipe, said.select(["case 3", "case 1"]).opinions, models).case_names
+    ('case 3', 'case 1')
+    """
+    return CasePrior(
+        opinions.conditions,
+        opinions.case_names,
+        (recipe.likelihood(opinions, models),),
+        recipe.coefficients[None],
+        np.zeros(opinions.n_cases, dtype=np.int64),
+        recipe.left_out,
+        recipe,
+    )
 
 
 def _by_fold(

@@ -108,6 +108,11 @@ class DawidSkene(Aggregation):
         """Always: annotators are known by what they say on other cases."""
         return True
 
+    @property
+    def needs_whole(self) -> str:
+        """Always: its chains run over the whole study."""
+        return "its chains learn what annotators are like from all cases at once"
+
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains, truths = min(self.chains, draws), known_truths(opinions, dict(self.gold))
         judged, order = with_support(opinions, truths), np.argsort(opinions.keys, kind="stable")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dissensus.aggregation._dirichlet import DirichletSampler
-from dissensus.aggregation._priors import Alpha, alpha_words, given_alpha
+from dissensus.aggregation._priors import Alpha, LearnedPrior, alpha_words, given_alpha
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
 from dissensus.aggregation.majority_vote import MajorityVote, votes
@@ -52,12 +52,14 @@ class Dirichlet(Aggregation):
     alpha: Alpha | None = None
     prior: Literal["symmetric", "frequency", "informed"] | CasePrior = "symmetric"
     case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
+    learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
 
-    kept_apart = ("case_prior",)
+    kept_apart = ("case_prior", "learned")
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        for name, value in zip(("prior", "case_prior"), taken_prior(self.prior, self.case_prior), strict=True):
+        taken = taken_prior(self.prior, self.case_prior, self.learned)
+        for name, value in zip(("prior", "case_prior"), taken, strict=True):
             object.__setattr__(self, name, value)
         check_choice("prior", self.prior, ("symmetric", "frequency", "informed"))
         alpha = 1.0 if self.alpha is None and self.prior != "informed" else self.alpha
@@ -76,7 +78,16 @@ class Dirichlet(Aggregation):
         """The shares of votes."""
         return MajorityVote()
 
+    @property
+    def needs_whole(self) -> str:
+        """Nothing: what it learns adds up over parts of a study."""
+        return ""
+
+    def with_learned(self, learned: LearnedPrior) -> Aggregation:
+        """Fix what it learns."""
+        return replace(self, learned=learned)
+
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
+        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior, self.learned)
         sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), prior, draws=draws, seed=seed)
         return plausibilities_of(opinions, sampler, draws=draws, rest_sums=prior.sums, fitted=fitted)

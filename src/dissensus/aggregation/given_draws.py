@@ -50,6 +50,11 @@ class GivenDraws(Aggregation):
         """What a methods section says opinions were aggregated with."""
         return f"draws made elsewhere{f' ({self.name})' if self.name else ''}"
 
+    @property
+    def needs_whole(self) -> str:
+        """Always: the draws are in memory already."""
+        return "its draws were made elsewhere, of all cases at once"
+
     def __post_init__(self) -> None:
         if not isinstance(self.plausibilities, Plausibilities):
             raise DissensusError(

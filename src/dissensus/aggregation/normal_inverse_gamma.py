@@ -103,6 +103,11 @@ class NormalInverseGamma(Aggregation):
         cuts = ", ".join(f"{cut:g}" for cut in self.thresholds)
         return f"a normal-inverse-gamma model of the ratings, cut into conditions at {cuts}"
 
+    @property
+    def needs_whole(self) -> str:
+        """Only if its prior is not given."""
+        return "" if self.prior else "its prior is estimated from the scores of all cases at once"
+
     def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, Prior, Shapes, alpha_words, given_alpha
+from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -113,13 +113,15 @@ class PlackettLuce(Aggregation):
     warmup: int = 100
     tempered: bool = False
     case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
+    learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
 
-    kept_apart = ("case_prior",)
+    kept_apart = ("case_prior", "learned")
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         prior = self.prior if self.prior is not None else ("observed" if self.tempered else "frequency")
-        for name, value in zip(("prior", "case_prior"), taken_prior(prior, self.case_prior), strict=True):
+        taken = taken_prior(prior, self.case_prior, self.learned)
+        for name, value in zip(("prior", "case_prior"), taken, strict=True):
             object.__setattr__(self, name, value)
         check_choice("prior", self.prior, PRIORS)
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
@@ -166,10 +168,19 @@ class PlackettLuce(Aggregation):
         """The maximum likelihood of the same model; none if tempered, see the notes."""
         return None if self.tempered else PlackettLuceML()
 
+    @property
+    def needs_whole(self) -> str:
+        """Nothing: what it learns adds up over parts of a study."""
+        return ""
+
+    def with_learned(self, learned: LearnedPrior) -> Aggregation:
+        """Fix what it learns."""
+        return replace(self, learned=learned)
+
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         assert self.prior is not None  # __post_init__ has put the default in its place
         chains = min(self.chains, draws)
-        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior)
+        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior, self.learned)
         keys = stream_keys_of(opinions, seed, chains=chains)
         sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
         return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)

@@ -137,3 +137,22 @@ def case_keys(names: Sequence[str]) -> KeyArray:
 def _case_keys(names: tuple[str, ...]) -> KeyArray:
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def sampled_cases(names: Sequence[str], most: int) -> IntArray:
+    """Choose cases by their keys, the smallest, and return their positions, ascending.
+
+    Which ones does not depend on the order of the names, and those of a whole are found among those of its parts.
+
+    >>> names = [f"case {i}" for i in range(9)]
+    >>> chosen = {names[place] for place in sampled_cases(names, 4)}
+    >>> chosen == {names[::-1][place] for place in sampled_cases(names[::-1], 4)}
+    True
+    """
+    if len(names) <= most:
+        return np.arange(len(names), dtype=np.int64)
+    keys = case_keys(names)
+    limit = np.partition(keys, most - 1)[most - 1]
+    below, level = np.flatnonzero(keys < limit), np.flatnonzero(keys == limit)
+    alike = sorted(level.tolist(), key=lambda place: names[place])
+    return np.sort(np.append(below, np.array(alike[: most - len(below)], dtype=np.int64)))

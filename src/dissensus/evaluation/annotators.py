@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.names import case_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Part
@@ -84,14 +85,18 @@ def are_crossed(study: Study) -> bool:
     >>> are_crossed(Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"]))
     False
     """
+    return int((shared_cases(study) >= LEAST_COMMON).sum()) >= LEAST_ANNOTATORS
+
+
+def shared_cases(study: Study) -> IntArray:
+    """Count the cases that each annotator shares with another one, shape (n_annotators,)."""
     said = study.counted
     named = said.annotators != ANONYMOUS
     n_annotators = max(len(said.annotator_names), 1)
     pairs = np.unique((said.panel.case_of_opinion * n_annotators + said.annotators)[named])
     case, annotator = np.divmod(pairs, n_annotators)
     readers = np.bincount(case, minlength=said.n_cases)
-    shared = np.bincount(annotator[readers[case] > 1], minlength=1)
-    return int((shared >= LEAST_COMMON).sum()) >= LEAST_ANNOTATORS
+    return np.bincount(annotator[readers[case] > 1], minlength=n_annotators)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +106,8 @@ class Design:
     Attributes
     ----------
     study
-        The opinions that count, on the cases that are evaluated without some annotators.
-    positions : (n_cases,)
-        Where these cases stand among all.
+        The opinions that count, on the cases that are evaluated without some annotators: those with the smallest keys,
+        in their order, whatever the order of the cases was.
     group_of : (n_annotators,)
         The group of each annotator.
     shares : (n_cases,)
@@ -111,7 +115,6 @@ class Design:
     """
 
     study: Study
-    positions: IntArray
     group_of: IntArray
     shares: FloatArray
 
@@ -119,10 +122,8 @@ class Design:
     def of(study: Study) -> Design:
         """Put annotators into groups and choose the cases."""
         said = study.counted
-        positions = np.unique(np.linspace(0, said.n_cases - 1, min(said.n_cases, MOST_CASES)).astype(np.int64))
-        if len(positions) < said.n_cases:
-            said = said.select(positions)
-        return Design(said, positions, grouped(said), said.case_weights / said.case_weights.sum())
+        said = said.select(np.argsort(case_keys(said.case_names), kind="stable")[:MOST_CASES])
+        return Design(said, grouped(said), said.case_weights / said.case_weights.sum())
 
     @property
     def n_groups(self) -> int:

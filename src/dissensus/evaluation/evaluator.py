@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import REFITS, CasePrior, informed_prior
+from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
@@ -273,9 +274,17 @@ def with_panel(
     >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
+    return with_panel_unless(why_no_panel(study, models), study, chosen, wanted)
+
+
+def with_panel_unless(
+    reason: str, study: Study, chosen: tuple[Aggregation, ...], wanted: bool | None
+) -> tuple[tuple[Aggregation, ...], str]:
+    """Add the aggregation whose prior the models inform, unless there is a reason not to."""
     if any(spec.is_informed for spec in chosen):
         return chosen, ""
-    reason = "it was not asked for" if wanted is False else why_no_panel(study, models)
+    if wanted is False:
+        return chosen, "it was not asked for"
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
     if reason:
@@ -311,17 +320,25 @@ def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
 
 
 def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
-    """Say why a prior cannot be fitted to what models and annotators say; empty if it can."""
-    if not models:
-        return "there are no predictions"
-    if study.kind != "rankings":
-        return f"opinions are {study.kind}, not conditions"
+    """Say why a prior cannot be fitted to a study and its models; empty if it can."""
     counts = study.counted.panel.votes_per_case
-    annotated = int((counts > 0).sum())
-    if annotated < LEAST_CASES:
-        return f"there are {annotated} annotated cases, and at least {LEAST_CASES} are needed"
-    mean = float(counts[counts > 0].mean())
-    if mean < LEAST_OPINIONS:
+    return panel_reason(study.kind, len(models), n_annotated=int((counts > 0).sum()), n_opinions=int(counts.sum()))
+
+
+def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:
+    """Say why a prior cannot be fitted to what models and annotators say; empty if it can.
+
+    >>> panel_reason("rankings", 2, n_annotated=200, n_opinions=250)
+    'the mean number of opinions per case is 1.2, and at least 2 are needed'
+    """
+    if not n_models:
+        return "there are no predictions"
+    if kind != "rankings":
+        return f"opinions are {kind}, not conditions"
+    if n_annotated < LEAST_CASES:
+        return f"there are {n_annotated} annotated cases, and at least {LEAST_CASES} are needed"
+    if n_opinions < LEAST_OPINIONS * n_annotated:
+        mean = n_opinions / n_annotated
         return f"the mean number of opinions per case is {mean:.2g}, and at least {LEAST_OPINIONS} are needed"
     return ""
 
@@ -368,8 +385,7 @@ def prior_record(prior: CasePrior | None, reason: str) -> PriorRecord:
     """Write down how much each model informs the prior."""
     if prior is None:
         return PriorRecord(reason=reason)
-    shares = np.quantile(prior.concentrations, [0.0, 0.25, 0.5, 0.75, 1.0])
-    return PriorRecord(tuple(prior.table().to_dicts()), tuple(shares.tolist()), "", prior.warnings)
+    return PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:

@@ -148,6 +148,11 @@ def found_opinions(annotations: Annotations) -> Opinions:
             expected="at least one ranking with a condition, and a weight above zero",
             got=f"{annotations.n_cases} cases with {annotations.n_rankings} rankings, all empty or without weight",
         )
+    return kept_opinions(said)
+
+
+def kept_opinions(said: Annotations) -> Opinions:
+    """Lay out opinions that count; there may be none, as in a part of a study."""
     has_opinion = said.rankings_per_case > 0
     names = np.array(said.case_names, dtype=object)
     return Opinions(

@@ -1,0 +1,122 @@
+"""The second look at every shard: its cases evaluated, and what they add to the whole."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.prior_recipe import PriorRecipe, Request
+from dissensus.core.bundle import bundled
+from dissensus.core.exact import Exact
+from dissensus.evaluation.evaluator import assembled, informed_by, material_of
+from dissensus.evaluation.plan import Evaluated, Plan
+from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.tally import CaseWeights
+from dissensus.shards.buckets import frames_from
+from dissensus.shards.contents import Reading
+from dissensus.shards.shard_content import ShardContent, read_shard
+from dissensus.shards.sums import Named, sums_of
+from dissensus.study.opinions import kept_opinions
+
+N_REFITS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What the evaluation of a shard needs to know.
+
+    Attributes
+    ----------
+    reading, models
+        How shards are read, and the names of the models.
+    plan
+        What is computed.
+    specs
+        The aggregations as they were asked for.
+    recipe
+        How the prior that models inform is made, if there is one.
+    level
+        Probability that intervals hold.
+    reference
+        The run that says which cases have the least certainty.
+    threads
+        How many threads draw.
+    """
+
+    reading: Reading
+    models: tuple[str, ...]
+    plan: Plan
+    specs: tuple[Aggregation, ...]
+    recipe: PriorRecipe | None
+    level: float
+    reference: int = 0
+    threads: int | None = None
+
+    def informed(self, content: ShardContent) -> Plan:
+        """Give the aggregations that ask for it the prior of these cases."""
+        if self.recipe is None:
+            return self.plan
+        prior = self.recipe.prior_of(content.study.opinions, content.models)
+        return replace(self.plan, aggregations=tuple(informed_by(spec, prior) for spec in self.plan.aggregations))
+
+    def evaluated(self, content: ShardContent) -> Evaluated:
+        """Evaluate cases."""
+        return self.informed(content).evaluated(content.study, content.models, content.strata, threads=self.threads)
+
+    def assembled(self, content: ShardContent, done: Evaluated) -> Evaluation:
+        """Put what came out for cases together."""
+        material = material_of(self.plan, done, content.study, content.models, content.labels)
+        return assembled(self.plan, self.specs, done, material=material, level=self.level)
+
+
+def evaluate_shard(settings: bytes, payload: bytes) -> bytes:
+    """Evaluate the cases of a shard: the work of the second pass; by kind of output, the bytes of a file."""
+    how: Settings = pickle.loads(settings)
+    content = read_shard(frames_from(payload), how.reading, how.models)
+    if content is None:
+        return bundled({})
+    if not content.study.counted.panel.votes_per_case.any():
+        return bundled({"excluded": bundled(Named.of(content.study.case_names))})
+    for metric in how.plan.metrics:
+        for model in content.models.values():
+            metric.check(model)
+    done = how.evaluated(content)
+    result = how.assembled(content, done)
+    sums, groups = sums_of(
+        done, content.study, content.models, content.strata, seed=how.plan.seed, reference=how.reference
+    )
+    outputs = {
+        "per_case": parquet(result.per_case()),
+        "certainty": parquet(result.certainties()),
+        "excluded": bundled(Named.of(done.excluded)),
+        "sums": bundled(sums),
+    }
+    return bundled({**outputs, **({"groups": bundled(groups)} if groups else {})})
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """Write a table as bytes."""
+    written = io.BytesIO()
+    table.write_parquet(written)
+    return written.getvalue()
+
+
+def sum_shard(settings: bytes, payload: bytes) -> bytes:
+    """Sum over the cases of a shard what the fit of an informed prior asks for: the work of its passes."""
+    reading, names, request, seed = pickle.loads(settings)
+    content = read_shard(frames_from(payload), reading, names)
+    return bundled(None if content is None else part_of(request, content, seed))
+
+
+def part_of(request: Request, content: ShardContent, seed: int) -> Exact:
+    """Sum over cases; where refits are sought, each case counts as in the first resamples."""
+    opinions = kept_opinions(content.study.counted)  # type: ignore[arg-type]  # priors are of rankings
+    if request.sought != "refits":
+        return request.of_part(opinions, content.models)
+    weights = CaseWeights.of(content.study.panel, seed)
+    cases = content.study.panel.positions(list(opinions.case_names))
+    return request.of_part(opinions, content.models, weights.bootstrap(cases, N_REFITS))

@@ -67,3 +67,11 @@ def worker_and_payload(settings: bytes, payload: bytes) -> bytes:
 def noted(folder: str) -> None:
     """Note which process was here."""
     (Path(folder) / str(os.getpid())).touch()
+
+
+def size(settings: bytes, payload: bytes) -> bytes:
+    return settings + b"%d" % len(payload)
+
+
+def unable() -> None:
+    raise OSError("no compiler")

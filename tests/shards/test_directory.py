@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -50,6 +51,10 @@ def nothing_noted() -> Iterator[None]:
     before = list(WRITTEN)
     yield
     WRITTEN[:] = before
+
+
+def only_the_mark(place: Path) -> None:
+    (place / "run.json").write_text("{}")
 
 
 # Manifest ------------------------------------------------------------------------------------------------
@@ -347,12 +352,9 @@ def test_two_processes_do_not_write_into_one_run(
     process = processes.Process(target=hold, args=(tmp_path / "run", begun, end))
     process.start()
     assert begun.wait(30)
-    for again in (
-        lambda: RunDirectory.resumed(tmp_path / "run", MANIFEST),
-        lambda: RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=True),
-    ):
+    for again in (RunDirectory.resumed, partial(RunDirectory.new, overwrite=True)):
         with pytest.raises(FormatError, match="another process writes into this directory") as caught:
-            again()
+            again(tmp_path / "run", MANIFEST)
         assert caught.value.got.startswith(f"process {process.pid} on ")
     end.set()
     process.join()
@@ -395,7 +397,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_half_written(tmp_path: Path
             remove()
         assert set(content_of(run.path)) == {"manifest.json"}
         run.record("0-1", "in", {})
-        run.publish(lambda place: (place / "run.json").write_text("{}") and None)
+        run.publish(only_the_mark)
         assert WRITTEN[-1] == str(run.path)
     assert not [place for place in UNDERWAY if str(tmp_path) in place]
 
@@ -476,7 +478,7 @@ def test_an_error_of_the_disk_while_a_shard_is_written_is_told(
         with pytest.raises(FormatError, match="the disk is full"):
             run.record("0-2", "in", outputs_of("0-2"))
         with pytest.raises(FormatError, match="the disk is full"):
-            run.publish(lambda place: (place / "run.json").write_text("{}") and None)
+            run.publish(only_the_mark)
         assert run.finished("0-1", "in")
         assert not run.finished("0-2", "in")
         assert not run.is_finished

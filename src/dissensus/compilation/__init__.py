@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dissensus.compilation.ahead import can_be_kept, compile_kernels, is_compiled
+from dissensus.compilation.ahead import can_be_kept, compile_kernels, compile_missing, is_compiled
 
-__all__ = ["can_be_kept", "compile_kernels", "is_compiled"]
+__all__ = ["can_be_kept", "compile_kernels", "compile_missing", "is_compiled"]

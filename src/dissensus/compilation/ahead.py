@@ -94,6 +94,12 @@ def compile_kernels(
     raise DissensusError("not all kernels could be compiled and kept", got=", ".join(missing), where=str(folder))
 
 
+def compile_missing() -> None:
+    """Compile all kernels if that was not done yet and there is a folder for them, as workers of a cluster do."""
+    if not is_compiled() and can_be_kept():
+        compile_kernels()
+
+
 def all_kernels() -> list[Kernel[..., object]]:
     """Find all kernels, by the names of modules and functions."""
     modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]

@@ -217,32 +217,21 @@ def assembled(
     plan: Plan, specs: Sequence[Aggregation], done: Evaluated, *, material: Material, level: float
 ) -> Evaluation:
     """Round the sums, and put everything that is known of the cases together; ``specs`` are what was asked for."""
-    outcomes, totals = done.outcomes, [outcome.totals for outcome in done.outcomes]
-    keys = sorted({key for one in totals for key in one.strata})
-    names = plan.category_names
+    outcomes = done.outcomes
     return Evaluation(
         runs=_runs(specs, done.drawings),
         points=plan.points,
         metrics=plan.metrics,
         material=material,
         excluded=done.excluded,
-        tallies=tuple(one.tally.rounded() for one in totals),
-        point_tallies=tuple(tally.rounded() for tally in done.points),
         case_means=np.stack([outcome.means for outcome in outcomes]),
         case_deviations=np.stack([outcome.deviations for outcome in outcomes]),
         case_shares=_stacked_shares(outcomes),
         findings=tuple(outcome.findings for outcome in outcomes if outcome.findings is not None),
-        stratum_tallies={key: tuple(one.strata[key].rounded() for one in totals) for key in keys},
-        category_tallies={name: tuple(one.categories[name].rounded() for one in totals) for name in names},
-        category_resamples={
-            name: tuple(one.category_resamples[name].rounded().in_single_precision() for one in totals)
-            for name in names
-        },
-        bin_tallies=plan.bin_tallies(totals),
         annotators=tuple(None for _ in specs),
-        fits=tuple(None if one.fit is None else one.fit.rounded() for one in totals),
         level=level,
         seed=plan.seed,
+        **plan.rounded([outcome.totals for outcome in outcomes], done.points),
     )
 
 

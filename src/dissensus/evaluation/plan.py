@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dissensus.evaluation.batches import EDGES, Job, Outcome, Totals, step_of
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.refits import Refits
 from dissensus.evaluation.single_opinions import SingleOpinions
-from dissensus.evaluation.tally import ExactTally, Tally
+from dissensus.evaluation.tally import ExactTally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -145,10 +146,27 @@ class Plan:
         """Names of the categories, if there are any."""
         return () if self.categories is None else self.categories.names
 
-    def bin_tallies(self, totals: Sequence[Totals]) -> tuple[tuple[Tally, ...], ...]:
-        """Return the sums of every bin of certainty, run by run: zero where a bin has no cases."""
+    def rounded(self, totals: Sequence[Totals], points: Sequence[ExactTally]) -> dict[str, Any]:
+        """Round the sums of all runs and of the deterministic aggregations; by field of an evaluation.
+
+        A bin of certainty that has no cases has sums of zero.
+        """
+        keys, names = sorted({key for one in totals for key in one.strata}), self.category_names
         bins = range(len(EDGES) - 1) if len(self.tops) else ()
-        return tuple(tuple(one.bins.get(number, _thinned_zeros(one)).rounded() for one in totals) for number in bins)
+        return {
+            "tallies": tuple(one.tally.rounded() for one in totals),
+            "point_tallies": tuple(tally.rounded() for tally in points),
+            "stratum_tallies": {key: tuple(one.strata[key].rounded() for one in totals) for key in keys},
+            "category_tallies": {name: tuple(one.categories[name].rounded() for one in totals) for name in names},
+            "category_resamples": {
+                name: tuple(one.category_resamples[name].rounded().in_single_precision() for one in totals)
+                for name in names
+            },
+            "bin_tallies": tuple(
+                tuple(one.bins.get(number, _thinned_zeros(one)).rounded() for one in totals) for number in bins
+            ),
+            "fits": tuple(None if one.fit is None else one.fit.rounded() for one in totals),
+        }
 
     def job(self, study: Study, models: Mapping[str, Predictions], strata: Strata) -> Job:
         """Return what evaluates the batches of draws."""

@@ -2,9 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TypeAlias
+import hashlib
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.bundle import bundled, restored
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.exact import Exact
+from dissensus.core.files import open_source
+from dissensus.draws import Plausibilities
+from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
+from dissensus.evaluation.basis import merged
+from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.evaluator import (
+    TOPS,
+    check_request,
+    chosen_aggregations,
+    chosen_metrics,
+    design_of,
+    informed_by,
+    left_out,
+    panel_reason,
+    points_for,
+    shared_spread,
+    with_panel_unless,
+)
+from dissensus.evaluation.plan import Plan, common_conditions, depth_of, known_prior
+from dissensus.evaluation.results import Evaluation, PriorRecord, Shared, present_versions
+from dissensus.evaluation.store import write_files
+from dissensus.evaluation.whole import Whole
+from dissensus.metrics.base import Metric
+from dissensus.predictions.lists import Predictions
+from dissensus.shards.buckets import Buckets, Shard, bucketed
+from dissensus.shards.contents import Reading
+from dissensus.shards.directory import Manifest, RunDirectory
+from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
+from dissensus.shards.shard_content import ShardContent, read_shard
+from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
+from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
+from dissensus.shards.tables import Tables
+from dissensus.shards.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
 """How many cases a shard has, about, unless it is said."""
@@ -23,3 +73,576 @@ OUTPUTS = {
 
 Progress: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows how far something is that has so many steps."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of an evaluation; see :func:`evaluate_files`."""
+
+    aggregations: tuple[Aggregation, ...]
+    metrics: Sequence[Metric | str] | None
+    draws: int
+    seed: int
+    level: float
+    annotators: AnnotatorsAre | None
+    panel: bool | None
+    calibrated: bool
+    categories: Categories | Path | None
+
+    def options(self) -> dict[str, Any]:
+        """Return everything that numbers depend on as plain values."""
+        metrics = None if self.metrics is None else [_told(metric) for metric in self.metrics]
+        return {
+            "aggregations": [spec.record() for spec in self.aggregations],
+            "metrics": metrics,
+            "draws": self.draws,
+            "seed": self.seed,
+            "level": self.level,
+            "annotators": self.annotators,
+            "panel": self.panel,
+            "calibrated": self.calibrated,
+            "categories": self._categories_hash(),
+        }
+
+    def _categories_hash(self) -> str | None:
+        if self.categories is None:
+            return None
+        if isinstance(self.categories, Categories):
+            return _digest(bundled([self.categories.conditions, self.categories.names, self.categories.codes]))
+        return f"sha256:{open_source(self.categories).sha256}"
+
+    def known_categories(self, conditions: tuple[str, ...]) -> Categories | None:
+        """Return the categories of the conditions, read if they are in a file."""
+        if self.categories is None or isinstance(self.categories, Categories):
+            return self.categories
+        return Categories.from_source(open_source(self.categories), conditions)
+
+
+def _told(metric: Metric | str) -> Any:
+    return metric if isinstance(metric, str) else metric.record()
+
+
+def _digest(*parts: bytes | str) -> str:
+    hashed = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        hashed.update(f"{len(data)}\n".encode())
+        hashed.update(data)
+    return f"sha256:{hashed.hexdigest()}"
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned from all cases.
+
+    Attributes
+    ----------
+    conditions
+        Of the study.
+    n_cases
+        From how many annotated cases.
+    lessons
+        What aggregations learn.
+    recipe
+        How the prior that models inform is made, if there is one: arrays of :meth:`PriorRecipe.to_arrays`.
+    """
+
+    conditions: tuple[str, ...]
+    n_cases: int
+    lessons: Mapping[str, Any]
+    recipe: Mapping[str, Any] | None
+
+    @cached_property
+    def prior(self) -> PriorRecipe | None:
+        """The recipe."""
+        return None if self.recipe is None else PriorRecipe.from_arrays(self.recipe)
+
+
+def evaluate_files(
+    study: Path | Sequence[Path],
+    predictions: Mapping[str, Path | Sequence[Path]],
+    directory: Path,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
+    metrics: Sequence[Metric | str] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+    categories: Categories | Path | None = None,
+    strata: Path | Sequence[Path] | None = None,
+    level: float = 0.9,
+    annotators: AnnotatorsAre | None = None,
+    panel: bool | None = None,
+    reference: Literal[calibrated] | None = None,
+    shard_size: int = SHARD_CASES,
+    resume: bool = False,
+    learn_again: bool = False,
+    overwrite: bool = False,
+    executor: object | None = None,
+    progress: Progress | None = None,
+    say: Callable[[str], None] | None = None,
+    beside: Callable[[Evaluation, FilePath], None] | None = None,
+) -> Evaluation:
+    """Evaluate models on a study of any size, shard by shard, into a directory that a run can be resumed from.
+
+    Parameters
+    ----------
+    study, predictions, strata
+        Parquet files, directories of them, patterns or addresses: of opinions, by the name of every model, and of
+        labels of cases.
+    directory
+        Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
+    reading
+        Options of :func:`read_annotations` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+        As in :func:`evaluate`; categories may be a file.
+    threads
+        Threads that draw in every process.
+    shard_size
+        About how many cases are evaluated at a time. It changes memory and speed, and no number.
+    resume
+        Go on with a run that was interrupted, or add the files that came since.
+    learn_again
+        With files that came since, learn again what is learned from all cases, such as how frequent conditions are; all
+        shards are then computed again. Otherwise what was learned before is kept.
+    overwrite
+        Replace earlier results.
+    executor
+        An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default shards are evaluated
+        one after the other in this process.
+    progress, say, beside
+        Shows progress; takes a line of text; writes more files beside the results, such as a report.
+
+    Returns
+    -------
+    Evaluation
+        Tables over cases are about all of them; single cases are a sample.
+    """
+    asked = Asked(
+        chosen_aggregations(aggregations),
+        metrics,
+        draws,
+        seed,
+        level,
+        annotators,
+        panel,
+        reference == "calibrated",
+        categories,
+    )
+    refuse_unsplittable(asked.aggregations)
+    inputs = inputs_of(study, predictions, strata)
+    how = reading_of(study, predictions, strata, reading or {})
+    manifest = Manifest(
+        present_versions(),
+        {name: tables.fingerprints() for name, tables in inputs.items()},
+        {**asked.options(), "reading": how.to_dict(), "models": list(predictions)},
+        n_buckets=n_buckets_of(inputs["study"], how, shard_size),
+    )
+    if resume:
+        run = RunDirectory.resumed(directory, manifest)
+    else:
+        run = RunDirectory.new(directory, manifest, overwrite=overwrite)
+    with run:
+        course = Course(
+            run, asked, how, tuple(predictions), threads, executor, progress or _silent, say or _ignored, learn_again
+        )
+        return course.result(beside)
+
+
+def _ignored(_: Any) -> None:
+    """Tell nobody."""
+
+
+def _silent(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(_ignored)
+
+
+def refuse_unsplittable(aggregations: Sequence[Aggregation]) -> None:
+    """Refuse aggregations that have to see all cases at once."""
+    for spec in aggregations:
+        reason = cannot_be_split(spec)
+        if reason:
+            raise DissensusError(
+                f"{spec.id} cannot be evaluated shard by shard",
+                got=reason,
+                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+            )
+
+
+def inputs_of(
+    study: Path | Sequence[Path],
+    predictions: Mapping[str, Path | Sequence[Path]],
+    strata: Path | Sequence[Path] | None,
+) -> dict[str, Tables]:
+    """Find the files of every input."""
+    models = {f"model {place}": Tables.of(given) for place, given in enumerate(predictions.values())}
+    return {"study": Tables.of(study), **models, **({} if strata is None else {"strata": Tables.of(strata)})}
+
+
+def reading_of(
+    study: Path | Sequence[Path],
+    predictions: Mapping[str, Path | Sequence[Path]],
+    strata: Path | Sequence[Path] | None,
+    options: Mapping[str, Any],
+) -> Reading:
+    """Say how files are read, and what the user calls them."""
+    models = {name: _called(given) for name, given in predictions.items()}
+    return Reading(_called(study), models, "" if strata is None else _called(strata), **options)
+
+
+def _called(given: Path | Sequence[Path]) -> str:
+    return listing(list(map(str, given))) if isinstance(given, list | tuple) else str(given)
+
+
+def n_buckets_of(study: Tables, reading: Reading, shard_size: int) -> int:
+    """Return into how many buckets cases are split, so that they have about as many as wanted."""
+    if shard_size < 1:
+        raise DissensusError("a shard has to have a case at least", expected="a number from 1", got=str(shard_size))
+    return max(1, -(-study.n_distinct(reading.case_column(study)) // shard_size))
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Go through an evaluation, step by step; what was done before is not done again."""
+
+    run: RunDirectory
+    asked: Asked
+    reading: Reading
+    models: tuple[str, ...]
+    threads: int | None
+    executor: object | None
+    progress: Progress
+    say: Callable[[str], None]
+    learn_again: bool
+
+    def result(self, beside: Callable[[Evaluation, FilePath], None] | None) -> Evaluation:
+        """Evaluate everything, and write the results."""
+        examined = self.examined
+        self._tell_matches()
+        settings, reason, trust = self.prepared(examined)
+        sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
+        done = settings.evaluated(sample)
+        shown = replace(settings.assembled(sample, done), calibration=trust)
+        settings = replace(settings, reference=shown.reference)
+        self.evaluate_shards(settings)
+        shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
+        whole = self.put_together(settings, examined, shown, done.shared)
+
+        def files(place: FilePath) -> None:
+            write_files(whole, place)
+            if beside is not None:
+                beside(whole, place)
+
+        self.run.publish(files)
+        return whole
+
+    # Shards ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The input, split by case."""
+        place = self.run.path / "shards" / "input"
+        found = None
+        for number, files in enumerate(self.run.manifest.generations):
+            inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
+            columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
+            total = sum(tables.n_rows() for tables in inputs.values())
+            with self.progress("splitting by case", total) as advance:
+                found = bucketed(
+                    inputs,
+                    columns,
+                    place,
+                    n_buckets=self.run.manifest.n_buckets,
+                    generation=number,
+                    advance=advance,
+                )
+        assert found is not None
+        return found
+
+    def _case_column(self, name: str, tables: Tables) -> str:
+        if name == "study":
+            return self.reading.case_column(tables)
+        if name == "strata":
+            return self.reading.case_column_of_strata(tables)
+        return self.reading.case_column_of_model(self.models[int(name.partition(" ")[2])], tables)
+
+    @cached_property
+    def shards(self) -> dict[str, Shard]:
+        """All shards by name, in order."""
+        return {shard.name: shard for shard in self.buckets.shards()}
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str]:
+        """What the rows of every shard say."""
+        return {name: shard.fingerprint() for name, shard in self.shards.items()}
+
+    def _tell_matches(self) -> None:
+        for place, match in self.buckets.matches().items():
+            name = self.models[int(place.partition(" ")[2])]
+            for note in match.notes(name, allow_missing=self.reading.allow_missing):
+                self.say(f"model {name!r}: {note}")
+
+    def worked(self, work: Work, settings: bytes, names: Iterable[str], what: str) -> Iterator[tuple[str, bytes]]:
+        """Do work on some shards, wherever it is done; results come in any order."""
+        wanted = list(names)
+        tasks = [Task(name, self.shards[name].payload) for name in wanted]
+        with self.progress(what, len(wanted)) as advance:
+            for name, result in workers_of(self.executor).results(work, settings, tasks):
+                yield name, result
+                advance(1)
+
+    # What is known of the whole --------------------------------------------------------------------------
+
+    @cached_property
+    def examined(self) -> Examined:
+        """What is known of all shards."""
+        settings = settings_of(self.reading, self.models)
+        keys = {name: _digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
+        left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
+        for name, result in self.worked(examine_shard, settings, left, "looking at the files"):
+            self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
+        parts = [
+            examined_from(self.run.read(f"examined-{name}", f"shards/contents-{name}.bundle")) for name in self.shards
+        ]
+        known = [part for part in parts if part is not None]
+        if not known:
+            raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
+        return merged(known)
+
+    def content_of(self, names: Sequence[str]) -> ShardContent:
+        """Read some cases into memory, in this order."""
+        import polars as pl
+
+        frames = [self._rows_about(shard, frozenset(names)) for shard in self.shards.values()]
+        joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
+        content = read_shard(joined, self.known_reading, self.models)
+        assert content is not None  # these cases were seen before
+        return content.select(list(names))
+
+    def _rows_about(self, shard: Shard, names: frozenset[str]) -> dict[str, Any]:
+        return shard.frames_about(names)
+
+    @cached_property
+    def known_reading(self) -> Reading:
+        """How shards are read, once the conditions of all are known."""
+        return self.reading.knowing(self.examined.contents)
+
+    def prepared(self, examined: Examined) -> tuple[Settings, str, Calibration | None]:
+        """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
+        sample = self.content_of(examined.annotated.names)
+        trust = self._calibrated(sample)
+        chosen = self.asked.aggregations
+        chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
+        n_annotated = examined.lessons.n_cases
+        why = panel_reason(
+            examined.contents.kind, len(self.models), n_annotated=n_annotated, n_opinions=examined.n_counted
+        )
+        chosen, reason = with_panel_unless(why, sample.study, chosen, self.asked.panel)
+        learned = self.learned(examined, sample, chosen)
+        specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
+        plan = self._plan(examined, sample, specs, learned)
+        settings = Settings(
+            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads
+        )
+        return settings, reason, trust
+
+    def _calibrated(self, sample: ShardContent) -> Calibration | None:
+        if not self.asked.calibrated:
+            return None
+        return calibrate(sample.study, None, sample.models, seed=self.asked.seed, threads=self.threads)
+
+    def _plan(self, examined: Examined, sample: ShardContent, specs: tuple[Aggregation, ...], learned: Learned) -> Plan:
+        asked, few = self.asked, sample.study.select(list(sample.study.case_names[:1]))
+        usable = [spec for spec in specs if not spec.is_informed]
+        conditions = learned.conditions or common_conditions([spec.sample(few, draws=1) for spec in usable])
+        known = asked.known_categories(conditions)
+        grouping = None if known is None else known.aligned(conditions)
+        metrics = chosen_metrics(asked.metrics, conditions, grouping) if self.models else ()
+        check_request(metrics, sample.models, asked.level)
+        tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
+        widest = {name: _as_wide(model, examined.widest[name]) for name, model in sample.models.items()}
+        return Plan(
+            specs,
+            tuple(points_for(sample.study.kind, specs)) if self.models else (),
+            metrics,
+            tops,
+            depth_of(metrics, widest, tops),
+            grouping,
+            asked.draws,
+            asked.seed,
+            None if learned.prior is None else learned.prior.refits,
+        )
+
+    # What is learned -------------------------------------------------------------------------------------
+
+    def learned(self, examined: Examined, sample: ShardContent, chosen: Sequence[Aggregation]) -> Learned:
+        """Learn from all cases, or take what was learned before."""
+        place, contents = "shards/learned.bundle", examined.contents
+        key = _digest(json.dumps([spec.record() for spec in chosen]), *self.fingerprints.values())
+        if self.run.finished("learned", key):
+            return _learned_from(self.run.read("learned", place))
+        before = self._learned_before(contents.conditions)
+        if before is not None:
+            return before
+        recipe = None
+        if any(spec.is_informed for spec in chosen):
+            recipe = self._fitted(examined.lessons, sample)
+        found = Learned(
+            contents.conditions,
+            examined.lessons.n_cases,
+            examined.lessons.to_arrays(),
+            None if recipe is None else recipe.to_arrays(),
+        )
+        self.run.record("learned", key, {place: bundled(found)})
+        return _learned_from(self.run.read("learned", place))
+
+    def _learned_before(self, conditions: tuple[str, ...]) -> Learned | None:
+        """Return what was learned before files were added, unless it has to be learned again."""
+        if len(self.run.manifest.generations) < 2 or self.learn_again:
+            return None
+        if not (self.run.path / "shards" / "learned.json").is_file():
+            return None
+        before = _learned_from(self.run.read("learned", "shards/learned.bundle"))
+        if before.conditions != conditions:
+            self.say("the files that were added name other conditions: everything is learned and computed again")
+            return None
+        self.say(
+            f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how frequent "
+            "conditions are (--learn-again learns it from all cases, and computes all shards again)"
+        )
+        return before
+
+    def _fitted(self, lessons: Lessons, sample: ShardContent) -> PriorRecipe:
+        study: Any = sample.study
+        recipe = fitted_recipe(study, sample.models, lessons, total=self._total)
+        return with_refits(recipe, self._total)
+
+    def _total(self, request: Request) -> Exact:
+        """Sum over all shards."""
+        settings = pickle.dumps((self.known_reading, self.models, request, self.asked.seed))
+        found = self.worked(sum_shard, settings, self.shards, "fitting the prior")
+        parts = [restored(result, CLASSES) for _, result in found]
+        return merged(part for part in parts if part is not None)
+
+    # Evaluation ------------------------------------------------------------------------------------------
+
+    def evaluate_shards(self, settings: Settings) -> None:
+        """Evaluate the shards that are not finished."""
+        told = pickle.dumps(settings)
+        basis = self._key_of(settings)
+        keys = {name: _digest(self.fingerprints[name], basis) for name in self.shards}
+        left = [name for name in self.shards if not self.run.finished(name, keys[name])]
+        for remark in self.run.remarks:
+            self.say(remark)
+        if 0 < len(left) < len(self.shards):
+            self.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
+        for name, result in self.worked(evaluate_shard, told, left, "evaluating"):
+            outputs = restored(result, [])
+            self.run.record(name, keys[name], {OUTPUTS[kind].format(name): data for kind, data in outputs.items()})
+
+    def _key_of(self, settings: Settings) -> str:
+        """Hash everything that the numbers of a shard depend on besides its rows."""
+        plan, learned = settings.plan, self.run.read("learned", "shards/learned.bundle")
+        said = {
+            "options": self.run.manifest.options,
+            "specs": [spec.record() for spec in settings.specs],
+            "metrics": [metric.record() for metric in plan.metrics],
+            "depth": plan.depth,
+            "reading": settings.reading.to_dict(),
+            "reference": settings.reference,
+        }
+        return _digest(json.dumps(said, sort_keys=True, default=str), learned)
+
+    def _outputs(self, kind: str) -> Iterator[Any]:
+        """Read the outputs of all shards that have them, in the order of shards."""
+        for name in self.shards:
+            if (self.run.path / OUTPUTS[kind].format(name)).is_file():
+                yield restored(self.run.read(name, OUTPUTS[kind].format(name)), CLASSES)
+
+    def put_together(
+        self, settings: Settings, examined: Examined, shown: Evaluation, shared: FloatArray | None
+    ) -> Evaluation:
+        """Merge the sums of all shards, and put them in the place of those of the cases that are shown."""
+        sums: ShardSums = merged(self._outputs("sums"))
+        excluded: Named = merged(self._outputs("excluded"))
+        moved, apart = self._left_out(settings, examined)
+        return replace(
+            shown,
+            **settings.plan.rounded(sums.totals, sums.points),
+            excluded=excluded.names,
+            annotators=moved,
+            shared=None if shared is None else Shared(shared, apart),
+            material=replace(shown.material, inputs=self._hashes()),
+            whole=self._whole(settings, examined, sums, excluded),
+        )
+
+    def _left_out(
+        self, settings: Settings, examined: Examined
+    ) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
+        """Leave annotators out of a sample of the cases: how far every run moves, and the agreement with single ones."""
+        fixed = self.asked.annotators == "fixed" or (self.asked.annotators is None and not examined.crossing.is_known)
+        if fixed or not self.models:
+            return tuple(None for _ in settings.specs), None
+        sample = self.content_of(examined.everyone.names)
+        design = design_of(sample.study, "sample")
+        assert design is not None  # as they are asked for as a sample
+        plan = replace(settings.plan, aggregations=self._learning(settings, sample))
+        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations)) as advance:
+            moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
+        return moved, shared_spread(plan, sample.models, design)
+
+    def _learning(self, settings: Settings, sample: ShardContent) -> tuple[Aggregation, ...]:
+        """Return the aggregations as they were asked for: without some annotators, they learn something else."""
+        prior = known_prior(settings.informed(sample).aggregations)
+        return tuple(informed_by(spec, prior) for spec in settings.specs)
+
+    def _whole(self, settings: Settings, examined: Examined, sums: ShardSums, excluded: Named) -> Whole:
+        masses = {place: one.masses for place, one in sums.bases.items()}
+        squares = squares_of(lambda: self._outputs("groups"), masses) if examined.contents.has_groups else {}
+        return Whole(
+            n_cases=sums.bases["all", 0].n_cases,
+            n_excluded=excluded.count,
+            n_votes=sums.n_votes,
+            n_annotators=examined.contents.n_annotators,
+            bases={place: one.basis(squares.get(place)) for place, one in sums.bases.items()},
+            shared=None if sums.shared is None else sums.shared.rounded(),
+            certainties=sums.certainties,
+            are_same=sums.are_same,
+            disputed=self._disputed(settings, sums),
+        )
+
+    def _disputed(self, settings: Settings, sums: ShardSums) -> Evaluation | None:
+        """Evaluate the cases with the least certainty once more, to be looked at."""
+        if sums.disputed is None:
+            return None
+        content = self.content_of(sums.disputed.names)
+        return settings.assembled(content, settings.evaluated(content))
+
+    def _hashes(self) -> dict[str, str]:
+        files = {**self.run.manifest.inputs}
+        return {
+            FilePath(file).name: fingerprint for of_input in files.values() for file, fingerprint in of_input.items()
+        }
+
+
+def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:
+    """Write down how much each model informs the prior."""
+    if recipe is None:
+        return PriorRecord(reason=reason)
+    return PriorRecord(recipe.rows, recipe.concentrations, "", recipe.warnings)
+
+
+def _learned_from(data: bytes) -> Learned:
+    found = restored(data, [Learned])
+    assert isinstance(found, Learned)
+    return found
+
+
+def _as_wide(model: Predictions, size: int) -> Predictions:
+    """Make predictions of one case with so many conditions, in the place of all of a model."""
+    codes = np.arange(size, dtype=np.int64)
+    offsets = np.array([0, size], dtype=np.int64)
+    return replace(
+        model, case_names=model.case_names[:1], offsets=offsets, codes=codes, values=-codes.astype(np.float64)
+    )

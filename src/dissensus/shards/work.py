@@ -134,8 +134,12 @@ class Place(Protocol):
         """Send a task; return a future."""
         ...
 
-    def check(self) -> None:
-        """Raise an error if nothing more can be expected."""
+    def check(self, error: Exception | None = None) -> None:
+        """Raise an error if nothing more can be expected, perhaps because of what a future told."""
+        ...
+
+    def cancel(self, futures: list[Any]) -> None:
+        """Call back what has not begun."""
         ...
 
 
@@ -224,7 +228,7 @@ class Course:
         try:
             result: bytes = future.result()
         except Exception as error:  # noqa: BLE001 - whatever the work raised: it is sent again, or told
-            self.place.check()
+            self.place.check(error)
             self.waiting.appendleft(attempt.after(error, self.place))
             return
         yield attempt.task.name, result
@@ -238,8 +242,7 @@ class Course:
 
     def cancel(self) -> None:
         """Call back what has not begun."""
-        for future in self.under_way:
-            future.cancel()
+        self.place.cancel(list(self.under_way))
 
 
 def _worker_died(n_finished: int, n_tasks: int) -> DissensusError:
@@ -290,8 +293,11 @@ class Here:
             future.set_exception(error)
         return future
 
-    def check(self) -> None:
+    def check(self, error: Exception | None = None) -> None:
         """Find nothing wrong."""
+
+    def cancel(self, futures: list[Future[bytes]]) -> None:
+        """Find nothing under way."""
 
 
 @dataclass(frozen=True)
@@ -326,8 +332,13 @@ class Pool:
             problem = "the executor takes no more work"
             raise DissensusError(problem, got=str(error), advice=f"give one that is open; {GO_ON}") from error
 
-    def check(self) -> None:
+    def check(self, error: Exception | None = None) -> None:
         """Find nothing wrong: an executor tells by its futures."""
+
+    def cancel(self, futures: list[Future[bytes]]) -> None:
+        """Call back what has not begun."""
+        for future in futures:
+            future.cancel()
 
 
 def window_of(n_workers: int) -> int:

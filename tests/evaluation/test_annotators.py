@@ -147,9 +147,10 @@ def test_few_annotators_are_groups_of_their_own_and_probes_are_exact() -> None:
 def test_a_group_is_left_out_where_somebody_remains_and_another_can_go_too() -> None:
     opinions: Opinions = [[("A", 1.0), ("B", 0.0)], [("A", 1.0)], [("A", 1.0), ("B", 1.0), ("C", 0.0)], []]
     design = Design.of(study(opinions))
-    pairs = {(design.study.annotator_names[g], int(c)) for g, c in zip(design.group, design.case, strict=True)}
-    assert pairs == {("A", 0), ("B", 0), ("A", 2), ("B", 2), ("C", 2)}
-    assert design.remaining.tolist() == [2.0 if case == 2 else 1.0 for case in design.case]
+    names, cases = design.study.annotator_names, design.study.case_names
+    pairs = {(names[g], cases[c]) for g, c in zip(design.group, design.case, strict=True)}
+    assert pairs == {("A", "0"), ("B", "0"), ("A", "2"), ("B", "2"), ("C", "2")}
+    assert design.remaining.tolist() == [2.0 if cases[case] == "2" else 1.0 for case in design.case]
 
 
 def test_those_who_remain_weigh_as_much_as_everybody_did() -> None:

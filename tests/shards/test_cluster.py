@@ -8,24 +8,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from distributed import Client
+from distributed.client import FutureCancelledError
 
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.core.interruption import UNDERWAY
 from dissensus.shards import cluster
-from dissensus.shards.cluster import check_versions, compiled_everywhere, connected, done_there, local_cluster
+from dissensus.shards.cluster import Cluster, check_versions, compiled_everywhere, connected, done_there, local_cluster
 from dissensus.shards.work import Task, window_of, workers_of
 from shards import pieces_of_work as pieces
 
 pytestmark = [
     pytest.mark.cluster,
-    # a worker that is killed leaves its end of a connection, which the scheduler finds closed only when it is collected
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
 
 N_WORKERS = 2
@@ -231,6 +231,13 @@ def test_a_cluster_that_is_closed_while_it_works_is_told() -> None:
             list(results)
 
 
+def test_tasks_that_went_with_their_scheduler_are_not_sent_to_the_next_one(client: Client) -> None:
+    place = Cluster(client)
+    place.check(CancelledError())
+    with pytest.raises(DissensusError, match="the scheduler of the cluster was lost"):
+        place.check(FutureCancelledError("shard-0", "scheduler-connection-lost"))
+
+
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "ftp://127.0.0.1:1"])
 def test_a_scheduler_that_does_not_answer_is_told(
     address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -251,27 +258,41 @@ def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest
     assert str(place) not in UNDERWAY
 
 
-def test_workers_end_with_the_process_that_started_them() -> None:
-    script = (
-        "import os, time\n"
-        "from dissensus.shards.cluster import local_cluster\n"
-        "if __name__ == '__main__':\n"
-        "    with local_cluster(1, threads=1) as client:\n"
-        "        print(*client.run(os.getpid).values(), flush=True)\n"
-        "        time.sleep(60)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+LONG = """
+import os, sys
+from dissensus.core.interruption import told_when_interrupted
+from dissensus.shards.cluster import local_cluster
+from dissensus.shards.work import Task, workers_of
+from shards import pieces_of_work as pieces
+
+if __name__ == "__main__":
+    with told_when_interrupted(), local_cluster(1, threads=1) as client:
+        print(*client.run(os.getpid).values(), flush=True)
+        list(workers_of(client).results(pieces.worker_and_payload, b"0.1", [Task(str(i), bytes) for i in range(600)]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", LONG]
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     ) as process:
         assert process.stdout is not None
         worker = int(process.stdout.readline())
-        process.kill()
-        process.wait()
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: workers get it too
+        else:
+            process.kill()
+        _, err = process.communicate(timeout=15)
         deadline = time.monotonic() + 15
         while is_running(worker):
             assert time.monotonic() < deadline, "the worker is left behind"
             time.sleep(0.1)
+    if number == signal.SIGINT:
+        assert err == "interrupted; nothing was written\n"
+        assert list(tmp_path.iterdir()) == []
 
 
 def is_running(process: int) -> bool:

@@ -224,6 +224,13 @@ def test_cases_without_an_opinion_are_counted_and_the_first_named() -> None:
     assert known.excluded == ("e2", "e3", "e4", "e5", "e6")
 
 
+def test_labels_may_be_given_by_case() -> None:
+    study = study_of(("x", "a"), ("y", "b"))
+    by_case = Contents.of(study, {}, {"site": {"x": "t", "y": "s"}})
+    assert by_case == Contents.of(study, {}, {"site": ["t", "s"]})
+    assert by_case.strata == {"site": ("s", "t")}
+
+
 def test_too_many_annotators_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NAMES", 3)
     one = Contents.of(study_of(("x", "a b"), annotator_names=["A", "B"]), {})
@@ -401,14 +408,29 @@ def test_receipts_add_up_and_skip_shards_without_anything() -> None:
 
 def test_what_is_known_of_the_whole_takes_the_place_of_what_shards_say() -> None:
     unscored = Note("conditions without a score", 3, "of 5", ("a", "b", "c"))
+    fewer = Note("conditions without a score", 2, "of 5", ("b", "d"))
     sums, negative = (Note(found, 1, "kept") for found in (module.SUMS, module.NEGATIVE))
     one = Receipt("scores/", "wide", notes=(unscored, sums, Note(module.BINARY, 2, "kept")))
-    other = Receipt("scores/", "wide", notes=(unscored, negative))
+    other = Receipt("scores/", "wide", notes=(fewer, negative))
     found = {note.found: note.count for note in merged_receipts([one, other], unlisted=("b",)).notes}
     assert found == {"conditions without a score": 1, module.NEGATIVE: 1}
-    assert {note.found for note in merged_receipts([one, one]).notes} == {module.SUMS, module.BINARY}
+    assert {note.found: note.count for note in merged_receipts([one, one]).notes} == {
+        "conditions without a score": 3,
+        module.SUMS: 2,
+        module.BINARY: 4,
+    }
+    assert fewer in merged_receipts([one, other]).notes
+    assert merged_receipts([one, other], unlisted=()).notes == (negative,)
+    assert merged_receipts([one, Receipt("scores/", "wide")]).notes == (sums,)
     extra = Note(module.SUMS, 9, "kept")
     assert extra in merged_receipts([one, one], notes=[extra]).notes
+
+
+def test_receipts_may_be_merged_two_at_a_time() -> None:
+    notes = [(), (Note("empty sets", 2, "kept", ("a",)),), (Note("empty sets", 3, "kept", ("b", "c")),)]
+    receipts = [Receipt("s", "long" if note else "", notes=note) for note in notes]
+    one, *others = receipts
+    assert reduce(lambda before, after: merged_receipts([before, after]), others, one) == merged_receipts(receipts)
 
 
 def test_receipts_of_several_formats_are_refused() -> None:

@@ -160,6 +160,9 @@ def test_an_unfinished_run_is_not_replaced_by_mistake(tmp_path: Path) -> None:
 
 def test_a_finished_run_is_replaced_only_if_that_is_allowed(tmp_path: Path) -> None:
     go_on(tmp_path / "run")
+    for name in ("shards/input/0-study/part-00001", "shards/input/.unfinished-0-model/spill-00001", "report.html"):
+        (tmp_path / "run" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "run" / name).write_bytes(b"rows")
     with pytest.raises(FormatError, match="exists already"):
         RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=False)
     with RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=True) as run:

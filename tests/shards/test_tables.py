@@ -54,6 +54,17 @@ def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path
     assert next(tables.chunks(rows, ["x"])).columns == ["x"]
 
 
+@pytest.mark.parametrize(("different", "error"), [(3, 0.0), (5000, 0.0), (100_000, 0.04)])
+def test_different_values_are_counted_over_all_files(
+    tmp_path: Path, different: int, error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 30_000)
+    for number in range(2):
+        names = [f"case {row}" for row in range(number * different // 3, different)]
+        pl.DataFrame({"case": names}).write_parquet(tmp_path / f"{number}.parquet")
+    assert Tables.of(tmp_path).n_distinct("case") == pytest.approx(different, rel=error)
+
+
 def test_an_empty_table_has_columns_and_no_chunks(tmp_path: Path) -> None:
     pl.DataFrame(schema={"case": pl.String}).write_parquet(tmp_path / "a.parquet")
     tables = Tables.of(tmp_path)

@@ -12,7 +12,7 @@ import numpy as np
 from dissensus.aggregation._priors import SMOOTHING, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
 
@@ -144,7 +144,8 @@ class Evidence:
         whole = whole or Whole(mention_counts(opinions), {name: ScoreRange.of(model) for name, model in own.items()})
         said = [_sayings(model, whole.ranges[name].reading) for name, model in own.items()]
         told = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
-        keys = np.unique(np.concatenate([told, *(keys for keys, _ in said)]))
+        keys = np.sort(np.concatenate([told, *(keys for keys, _ in said)]))
+        keys = keys[begins_run(keys)]
         case, codes = np.divmod(keys, n_conditions)
         features = np.zeros((len(keys), len(SAYINGS) * len(said)), order="F")  # columns are added one by one
         for place, (listed, values) in enumerate(said):

@@ -9,7 +9,7 @@ are sums of a case, an annotator and noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -122,7 +122,7 @@ class Design:
     def of(study: Study) -> Design:
         """Put annotators into groups and choose the cases."""
         said = study.counted
-        said = said.select(np.argsort(case_keys(said.case_names), kind="stable")[:MOST_CASES])
+        said = by_name(said.select(np.argsort(case_keys(said.case_names), kind="stable")[:MOST_CASES]))
         return Design(said, grouped(said), said.case_weights / said.case_weights.sum())
 
     @property
@@ -257,6 +257,25 @@ class Design:
             self.scale,
             len(self.group_of),
         )
+
+
+def by_name(study: Study) -> Study:
+    """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
+
+    >>> from dissensus import Annotations
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
+    >>> by_name(said).annotator_names
+    ('A', 'B')
+    """
+    panel = study.panel
+    present = np.unique(panel.annotators[panel.annotators != ANONYMOUS])
+    order = sorted(present.tolist(), key=lambda code: panel.annotator_names[code])
+    codes = np.full(len(panel.annotator_names) + 1, ANONYMOUS, dtype=np.int64)
+    codes[order] = np.arange(len(order))
+    names = tuple(panel.annotator_names[code] for code in order)
+    return study._with_opinions(
+        replace(panel, annotators=codes[panel.annotators], annotator_names=names), np.arange(study.n_opinions)
+    )
 
 
 def weight_of_cases(study: Study) -> FloatArray:

@@ -78,12 +78,10 @@ class Measured:
         masses = np.broadcast_to(self.shares * weights, self.means.shape)
         values = np.where(masses > 0, self.means, 0.0)
         both = list(combinations(range(len(self.means)), 2)) if pairs else []
-        of_pairs = [values[a] - values[b] for a, b in both], [np.minimum(masses[a], masses[b]) for a, b in both]
-        n_cases = self.means.shape[-1]
-        return tuple(  # type: ignore[return-value]  # there are two
-            np.concatenate([whole, *(gap[None] for gap in gaps)]).reshape(-1, n_cases)
-            for whole, gaps in zip((values, masses), of_pairs, strict=True)
-        )
+        gaps = [values[a] - values[b] for a, b in both]
+        least = [np.minimum(masses[a], masses[b]) for a, b in both]
+        shape = ((len(values) + len(both)) * values.shape[1], values.shape[2])
+        return np.array([*values, *gaps]).reshape(shape), np.array([*masses, *least]).reshape(shape)
 
     @np.errstate(invalid="ignore")
     def limits(self) -> FloatArray:

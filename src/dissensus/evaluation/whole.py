@@ -79,7 +79,8 @@ class Whole(Value):
     n_cases, n_excluded
         How many cases were evaluated, and how many have no opinion.
     n_votes, n_annotators
-        How many opinions there are on them, and how many annotators with a name.
+        How many opinions there are on them, and how many annotators with a name; no number if these are too many to be
+        counted.
     bases
         What intervals are found from, by :data:`Place`.
     shared
@@ -95,7 +96,7 @@ class Whole(Value):
     n_cases: int
     n_excluded: int
     n_votes: int
-    n_annotators: int
+    n_annotators: int | None
     bases: Mapping[Place, Basis]
     shared: Tally | None
     certainties: tuple[Certainties, ...]

@@ -6,9 +6,11 @@ Nothing here computes anything: what comes back is what one process would have c
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import secrets
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import metadata
+from multiprocessing import resource_tracker
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -102,12 +105,14 @@ def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
     distributed = _distributed()
     with _quiet(), _temporary_directory():
         try:
+            _start_tracker()
             cluster = distributed.LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=threads,
                 processes=True,
                 host="127.0.0.1",
                 silence_logs=logging.CRITICAL,
+                preload=[__name__],
                 scheduler_kwargs=SCHEDULER,
             )
         except (OSError, RuntimeError) as error:
@@ -154,6 +159,25 @@ def _temporary_directory() -> Iterator[None]:
     finally:
         del UNDERWAY[place]
         remove()
+
+
+def dask_setup(_: object) -> None:
+    """Let a worker of a local cluster ignore Ctrl-C, which reaches it too: it ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _start_tracker() -> None:
+    """Start the process that frees what belongs to a process that has ended, so that it does so without a word."""
+    if os.name != "posix":
+        return  # elsewhere there is none
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 # Workers -------------------------------------------------------------------------------------------------

@@ -383,9 +383,14 @@ class Contents:
 
     @staticmethod
     def of(
-        study: Study, models: Mapping[str, Predictions], strata: Mapping[str, Sequence[str]] | None = None
+        study: Study,
+        models: Mapping[str, Predictions],
+        strata: Mapping[str, Sequence[str] | Mapping[str, str]] | None = None,
     ) -> Contents:
-        """Look at a shard: its study, the predictions on it by model, and the labels of its cases by column."""
+        """Look at a shard: its study, the predictions on it by model, and the labels of its cases by column.
+
+        The labels of a column are in the order of cases, or by their names.
+        """
         counted = np.bincount(study.counted.panel.case_of_opinion, minlength=study.n_cases) > 0
         annotated = [study.case_names[case] for case in np.flatnonzero(counted)]
         others = sorted(study.case_names[case] for case in np.flatnonzero(~counted))
@@ -404,7 +409,7 @@ class Contents:
             _few(study.annotator_names),
             study.scale,
             {name: ModelContents.of(model, annotated) for name, model in models.items()},
-            {column: tuple(sorted(set(map(str, labels)))) for column, labels in (strata or {}).items()},
+            {column: _labels(labels) for column, labels in (strata or {}).items()},
         )
 
     @property
@@ -463,6 +468,10 @@ class Contents:
         }
         known["strata"] = {column: tuple(labels) for column, labels in given["strata"].items()}
         return cls(**known)
+
+
+def _labels(labels: Sequence[str] | Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(set(map(str, labels.values() if isinstance(labels, Mapping) else labels))))
 
 
 def _tuple(value: Any) -> Any:
@@ -533,8 +542,8 @@ def merged_receipts(
     notes
         What is known of the whole, such as cases that a model alone has; a note takes the place of those of shards.
     unlisted
-        The conditions that a model lists nowhere, see :meth:`Contents.unlisted`; without it, a note on such conditions
-        says nothing of the whole, and is left out.
+        The conditions that a model lists nowhere, see :meth:`Contents.unlisted`; shards only tell how many there are at
+        most.
 
     Examples
     --------
@@ -547,17 +556,15 @@ def merged_receipts(
     first = told[0]
     _refuse_several({receipt.format for receipt in told}, first.path)
     sums = {**_summed(known), **{note.found: note for note in notes}}
-    if unlisted and UNSCORED in sums:
-        of_all = replace(sums[UNSCORED], count=len(unlisted), examples=tuple(unlisted[:3]))
-        sums[UNSCORED] = of_all
-    else:
-        sums.pop(UNSCORED, None)
+    if UNSCORED in sums and unlisted is not None:
+        sums[UNSCORED] = replace(sums[UNSCORED], count=len(unlisted), examples=tuple(unlisted[:3]))
     if NEGATIVE in sums:
         sums.pop(SUMS, None)
-    if not all(any(note.found == BINARY for note in receipt.notes) for receipt in told):
-        sums.pop(BINARY, None)
+    for found in (UNSCORED, BINARY):
+        if not all(any(note.found == found for note in receipt.notes) for receipt in told):
+            sums.pop(found, None)
     assumed = tuple(dict.fromkeys(sentence for receipt in told for sentence in receipt.assumed))
-    return replace(first, assumed=assumed, notes=tuple(sums.values()))
+    return replace(first, assumed=assumed, notes=tuple(note for note in sums.values() if note.count))
 
 
 def _refuse_several(formats: set[str], path: str) -> None:
@@ -572,10 +579,14 @@ def _refuse_several(formats: set[str], path: str) -> None:
 
 
 def _summed(receipts: Sequence[Receipt]) -> dict[str, Note]:
+    """Add notes up; of conditions without a score, which are the same in many shards, the fewest count."""
     sums: dict[str, Note] = {}
     for note in (note for receipt in receipts for note in receipt.notes):
-        before = sums.get(note.found, replace(note, count=0, examples=()))
-        most = max(len(before.examples), len(note.examples))
-        examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:most]
-        sums[note.found] = replace(before, count=before.count + note.count, examples=examples)
+        before = sums.get(note.found)
+        if before is None or (note.found == UNSCORED and note.count < before.count):
+            sums[note.found] = note
+        elif note.found != UNSCORED:
+            most = max(len(before.examples), len(note.examples))
+            examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:most]
+            sums[note.found] = replace(before, count=before.count + note.count, examples=examples)
     return sums

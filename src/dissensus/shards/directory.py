@@ -34,7 +34,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
 from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
 from dissensus.core.output import PREFIX, checked_directory_target, directory_written_whole
-from dissensus.evaluation.store import FILES, REPORT, not_results
+from dissensus.evaluation.store import DISPUTED, FILES, REPORT, WHOLE, not_results
 from dissensus.shards.lock import Lock
 
 Files: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -46,12 +46,15 @@ FORMAT, VERSION = "dissensus run", 1
 JOURNAL = "dissensus shard"
 MANIFEST, FINISHED, LOCK = "manifest.json", "run.json", ".lock"
 UNFINISHED = FilePath("shards", "unfinished")
-TOP = (MANIFEST, LOCK, REPORT, *FILES)
+TOP = (MANIFEST, LOCK, REPORT, WHOLE, *FILES)
 """Files that a run has beside the directories of shards."""
 
-FOLDERS = ("shards", "per_case", "per_draw", "certainty")
-PARTS = (".json", ".parquet", ".npz")
-"""Directories that a run has, and the endings of files in them."""
+FOLDERS = ("shards", "per_case", "per_draw", "certainty", DISPUTED)
+PARTS = (".json", ".parquet", ".npz", ".bundle")
+"""Directories that a run has, and the endings of outputs in them."""
+
+OWN = re.compile(rf".*({'|'.join(map(re.escape, PARTS))})|(part|spill)-[0-9]+|{re.escape(PREFIX)}-.*")
+"""Files in these directories: outputs, input that was split, and what killed processes left."""
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 MOST_DIFFERENCES = 12
@@ -541,8 +544,8 @@ def _foreign(place: FilePath) -> Iterator[str]:
 
 def _foreign_parts(folder: FilePath) -> Iterator[FilePath]:
     for found in sorted(folder.rglob("*")):
-        known = found.is_dir() or found.name.startswith(PREFIX) or found.suffix in PARTS
-        if found.is_symlink() or not (known or UNFINISHED.name in found.parts):
+        known = found.is_dir() or OWN.fullmatch(found.name) or UNFINISHED.name in found.parts
+        if found.is_symlink() or not known:
             yield found
 
 

@@ -174,7 +174,7 @@ def evaluate_files(
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
-    reference: Literal[calibrated] | None = None,
+    reference: Literal["calibrated"] | None = None,
     shard_size: int = SHARD_CASES,
     resume: bool = False,
     learn_again: bool = False,
@@ -414,14 +414,12 @@ class Course:
         """Read some cases into memory, in this order."""
         import polars as pl
 
-        frames = [self._rows_about(shard, frozenset(names)) for shard in self.shards.values()]
+        wanted = frozenset(names)
+        frames = [shard.about(wanted) for shard in self.shards.values()]
         joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
         content = read_shard(joined, self.known_reading, self.models)
         assert content is not None  # these cases were seen before
         return content.select(list(names))
-
-    def _rows_about(self, shard: Shard, names: frozenset[str]) -> dict[str, Any]:
-        return shard.frames_about(names)
 
     @cached_property
     def known_reading(self) -> Reading:
@@ -522,7 +520,7 @@ class Course:
         """Sum over all shards."""
         settings = pickle.dumps((self.known_reading, self.models, request, self.asked.seed))
         found = self.worked(sum_shard, settings, self.shards, "fitting the prior")
-        parts = [restored(result, CLASSES) for _, result in found]
+        parts: list[Exact | None] = [restored(result, CLASSES) for _, result in found]
         return merged(part for part in parts if part is not None)
 
     # Evaluation ------------------------------------------------------------------------------------------
@@ -580,7 +578,7 @@ class Course:
     def _left_out(
         self, settings: Settings, examined: Examined
     ) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
-        """Leave annotators out of a sample of the cases: how far every run moves, and the agreement with single ones."""
+        """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
         fixed = self.asked.annotators == "fixed" or (self.asked.annotators is None and not examined.crossing.is_known)
         if fixed or not self.models:
             return tuple(None for _ in settings.specs), None

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.aggregation._evidence import ScoreRange
+from dissensus.aggregation._priors import ChoiceCounts
 from dissensus.aggregation.learned import Lessons
 from dissensus.aggregation.prior_recipe import LEARNING_CASES
 from dissensus.core.aliases import KeyArray
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.names import case_keys
-from dissensus.core.receipt import Receipt
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.shards.buckets import frames_from
-from dissensus.shards.contents import Contents, Reading, merged_receipts
+from dissensus.shards.contents import Contents, ModelContents, Reading, merged_receipts
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.study.study import Study
 
@@ -120,7 +123,7 @@ class Examined:
         study, counts = content.study, content.study.counted.panel.votes_per_case
         annotated = [name for name, count in zip(study.case_names, counts, strict=True) if count]
         return Examined(
-            Contents.of(study, content.models, content.strata),
+            Contents.of(study, content.models, {name: [*labels.values()] for name, labels in content.strata.items()}),
             Lessons.of(study, content.models),
             Sampled.of(study.case_names, MOST_CASES),
             Sampled.of(annotated, LEARNING_CASES),
@@ -141,6 +144,13 @@ class Examined:
             {name: max(size, other.widest[name]) for name, size in self.widest.items()},
             tuple(merged_receipts(pair) for pair in zip(self.receipts, other.receipts, strict=True)),
         )
+
+
+CLASSES = (
+    *(Examined, Contents, ModelContents, Lessons, ChoiceCounts, ScoreRange, Sampled, Crossing),
+    *(Receipt, Column, Note),
+)
+"""What may be in the file of a shard that was looked at."""
 
 
 def examine_shard(settings: bytes, payload: bytes) -> bytes:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.prior_recipe import PriorRecipe, Request
+from dissensus.aggregation.case_prior import prior_of
+from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe, Request
 from dissensus.core.bundle import bundled
 from dissensus.core.exact import Exact
 from dissensus.evaluation.evaluator import assembled, informed_by, material_of
@@ -21,8 +22,6 @@ from dissensus.shards.contents import Reading
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.sums import Named, sums_of
 from dissensus.study.opinions import kept_opinions
-
-N_REFITS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class Settings:
         """Give the aggregations that ask for it the prior of these cases."""
         if self.recipe is None:
             return self.plan
-        prior = self.recipe.prior_of(content.study.opinions, content.models)
+        prior = prior_of(self.recipe, content.study.opinions, content.models)
         return replace(self.plan, aggregations=tuple(informed_by(spec, prior) for spec in self.plan.aggregations))
 
     def evaluated(self, content: ShardContent) -> Evaluated:
@@ -119,4 +118,4 @@ def part_of(request: Request, content: ShardContent, seed: int) -> Exact:
         return request.of_part(opinions, content.models)
     weights = CaseWeights.of(content.study.panel, seed)
     cases = content.study.panel.positions(list(opinions.case_names))
-    return request.of_part(opinions, content.models, weights.bootstrap(cases, N_REFITS))
+    return request.of_part(opinions, content.models, weights.bootstrap(cases, REFITS))

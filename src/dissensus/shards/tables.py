@@ -6,6 +6,7 @@ import glob
 import hashlib
 import importlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import Path
@@ -29,6 +31,9 @@ ENDINGS = (".parquet", ".pq")
 MAGIC = b"PAR1"
 BLOCK = 1 << 22
 """Bytes of a file that are hashed at a time."""
+
+AT_ONCE, SKETCHED = 1 << 20, 1 << 13
+"""Rows that are looked at together to count different values, and how many hashes of values are kept."""
 
 DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 SHARED = ("annotator", "annotation", "votes")
@@ -70,9 +75,9 @@ class Tables:
         places = tuple(place for part in parts for place in _expanded(part))
         if not places:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
-        twice = [place for number, place in enumerate(places) if place in places[:number]] if len(parts) > 1 else []
-        if twice:
-            raise FormatError("a file is given twice", got=twice[0], advice="its rows would count twice: name it once")
+        if len(set(places)) < len(places):
+            twice = next(place for place, count in Counter(places).items() if count > 1)
+            raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")
         return Tables(places)
 
     @property
@@ -108,6 +113,21 @@ class Tables:
     def head(self, rows: int) -> pl.DataFrame:
         """Return the first rows, to see what the columns hold."""
         return next(self.chunks(rows), pl.DataFrame(schema=self.schema))
+
+    def n_distinct(self, column: str) -> int:
+        """Count the different values of a column in one pass: exactly up to some thousand, then within some 3 %.
+
+        Hashes are spread evenly: where the smallest of them end, tells how many there are.
+        """
+        smallest = np.empty(0, dtype=np.uint64)
+        for chunk in self.chunks(AT_ONCE, [column]):
+            hashes = chunk[column].unique().hash().to_numpy()
+            if len(smallest) == SKETCHED:
+                hashes = hashes[hashes < smallest[-1]]
+            smallest = np.unique(np.concatenate([smallest, hashes]))[:SKETCHED]
+        if len(smallest) < SKETCHED:
+            return len(smallest)
+        return round((SKETCHED - 1) * 2.0**64 / float(smallest[-1]))
 
     def fingerprints(self) -> dict[str, str]:
         """Tell what every file holds, by place: the hash of a file, or what the store says of an address.
@@ -147,21 +167,16 @@ def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, 
     >>> is_split("s3://store/opinions/*.parquet"), is_split("opinions.csv")
     (True, False)
     """
+    parts = [given] if isinstance(given, str | os.PathLike) else list(given) if isinstance(given, Sequence) else []
+    if any(is_address(part) for part in parts):
+        return True
+    files = [FilePath(part) for part in parts]
     if isinstance(given, str | os.PathLike):
-        if is_address(given):
-            return True
-        place = FilePath(given)
-        files = _visible(place) if place.is_dir() else [] if place.exists() or not _is_pattern(given) else [place]
-        is_pattern = files == [place]
-    elif isinstance(given, Sequence) and given:
-        if any(is_address(part) for part in given):
-            return True
-        files, is_pattern = [FilePath(part) for part in given], False
-    else:
-        return False
-    if is_pattern or not files or any(file.suffix.lower() not in ENDINGS for file in files):
-        return is_pattern
-    return not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
+        if not files[0].is_dir():
+            return _is_pattern(given) and not files[0].exists()
+        files = _visible(files[0])
+    are_tables = bool(files) and all(file.suffix.lower() in ENDINGS for file in files)
+    return are_tables and not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
 
 
 def is_large(given: object) -> bool:

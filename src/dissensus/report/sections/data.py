@@ -88,8 +88,9 @@ def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel, whole = evaluation.study.panel, evaluation.whole
     people = len(panel.annotator_names) if whole is None else whole.n_annotators
+    named = "very many named annotators" if people is None else counted(people, "named annotator")
     opinions = counted(panel.n_votes if whole is None else whole.n_votes, evaluation.study.opinion)
-    who = f"by {counted(people, 'named annotator')}" if people else "by anonymous annotators"
+    who = "by anonymous annotators" if people == 0 else f"by {named}"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),
         Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition")),

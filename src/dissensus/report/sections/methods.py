@@ -40,7 +40,7 @@ class Methods(ReportSection):
             "paragraph": methods_paragraph(evaluation),
             "items": guideline_items(evaluation),
             "provenance": provenance(evaluation),
-            "excluded": excluded_sentence(evaluation.excluded) if evaluation.excluded else None,
+            "excluded": excluded_sentence(evaluation.excluded, evaluation.n_excluded) if evaluation.excluded else None,
             "rough": ROUGH,
         }
 
@@ -199,7 +199,8 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 def _who(evaluation: Evaluation) -> str:
     panel, whole = evaluation.study.panel, evaluation.whole
     n_named = len(panel.annotator_names) if whole is None else whole.n_annotators
-    people = counted(n_named, "named annotator") if n_named else "Anonymous annotators"
+    people = "Very many named annotators" if n_named is None else counted(n_named, "named annotator")
+    people = people if n_named != 0 else "Anonymous annotators"
     return f"{people}, {spread(panel.votes_per_case)} per case. Qualifications and training: {AUTHORS}"
 
 
@@ -257,11 +258,12 @@ def provenance(evaluation: Evaluation) -> list[tuple[str, Markup]]:
     return [*((label, Markup.escape(text)) for label, text in rows.items()), *(("Input", one) for one in inputs)]
 
 
-def excluded_sentence(names: Sequence[str], most: int = 10) -> Markup:
+def excluded_sentence(names: Sequence[str], total: int | None = None, *, most: int = 10) -> Markup:
     """Name cases that were left out, and count the rest.
 
     >>> excluded_sentence(["a", "b", "c"], most=2)
     Markup('Without any opinion, left out: a, b and 1 more.')
     """
-    rest = [f"{len(names) - most:,} more"] if len(names) > most else []
+    count = len(names) if total is None else total
+    rest = [f"{count - most:,} more"] if count > most else []
     return Markup("Without any opinion, left out: {}.").format(joined([*names[:most], *rest]))

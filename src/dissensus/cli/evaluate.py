@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dissensus.predictions.reader import PredictionReading
 
 
+SCALE = "Large studies"
+
+
 @options.bundled
 def evaluate(
     *,
@@ -109,6 +112,42 @@ def evaluate(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Evaluate the cases that all models have.")
     ] = False,
+    shard_size: Annotated[
+        int | None,
+        typer.Option(
+            "--shard-size",
+            metavar="CASES",
+            help="Evaluate Parquet files so many cases at a time; by itself 10 000 for directories and large files. It "
+            "changes memory and speed, no number.",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with an interrupted run of Parquet files, or add files that came since.",
+            rich_help_panel=SCALE,
+        ),
+    ] = False,
+    learn_again: Annotated[
+        bool,
+        typer.Option(
+            "--learn-again",
+            help="With added files, learn frequencies and priors from all cases again; computes all shards again.",
+            rich_help_panel=SCALE,
+        ),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", help="Processes on this machine (extra dask).", rich_help_panel=SCALE),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster that runs already.", rich_help_panel=SCALE
+        ),
+    ] = None,
     overwrite: options.OverwriteResultsOption = False,
     said: Mapping[str, Any],
 ) -> None:
@@ -122,6 +161,7 @@ def evaluate(
       --categories risks.csv --out results
     """
     from dissensus.cli.calibrate import calibrated
+    from dissensus.cli.large_studies import evaluate_shards, executor_of, is_for_shards
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
@@ -132,6 +172,38 @@ def evaluate(
     from dissensus.predictions.reader import examine_predictions, named_paths
 
     places = named_paths(predictions or [])
+    if is_for_shards(file, places, said, shard_size=shard_size, resume=resume):
+        evaluate_shards(
+            file,
+            places,
+            out,
+            said=said,
+            kinds=kinds_of_models(kind or [], places),
+            aggregations=aggregation or None,
+            prior=prior,
+            asked={
+                "metrics": metric or None,
+                "draws": draws,
+                "seed": seed,
+                "threads": threads,
+                "categories": categories,
+                "strata": strata,
+                "level": level,
+                "annotators": annotators,
+                "panel": panel,
+                "reference": "calibrated" if calibrate else None,
+                "shard_size": shard_size,
+                "resume": resume,
+                "learn_again": learn_again,
+                "overwrite": overwrite,
+            },
+            positive=positive,
+            allow_missing=allow_missing,
+            report=report,
+            remote_images=remote_images,
+            cluster=(workers, dask),
+        )
+        return
     inputs = (file, said["conditions"], categories, strata, *places.values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_results, inputs=inputs)
     chosen = chosen_aggregations(aggregation or None)
@@ -166,7 +238,10 @@ def evaluate(
     n_runs = len(with_panel(study, predicted, chosen, panel)[0])
     again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
     say_cost(again, study.n_cases * n_runs)
-    with progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance:
+    with (
+        executor_of(workers, dask, threads) as executor,
+        progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance,
+    ):
         result = evaluated(
             study,
             predicted,
@@ -183,6 +258,7 @@ def evaluate(
             panel=panel,
             reference=trust,
             allow_missing=allow_missing,
+            executor=executor,
             advance=advance,
         )
     sources = [reading.source, *(model.source for model in models.values()), *beside.values()]

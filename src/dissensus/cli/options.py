@@ -258,21 +258,24 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
     """Read opinions, of whichever kind, as the options of the command line say."""
     from dissensus.study.reading import examine_annotations
 
+    return examine_annotations(file, said["format"], **reading_options(said))
+
+
+def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how opinions are read, as the options of the command line say."""
     buckets = said["bucket_order"]
-    return examine_annotations(
-        file,
-        said["format"],
-        conditions=condition_list(said["conditions"]),
-        columns=column_roles(said["column"]),
-        ignore=said["ignore"] or (),
-        tie_separator=said["tie_separator"],
-        bucket_order=[name.strip() for name in buckets.split(",")] if buckets else None,
-        unranked=said["unranked"],
-        duplicates=said["duplicates"] or "refuse",
-        confidence=said["confidence"],
-        lists=said["lists"],
-        limits=limit_sizes(said["limit"]),
-    )
+    return {
+        "conditions": condition_list(said["conditions"]),
+        "columns": column_roles(said["column"]),
+        "ignore": tuple(said["ignore"] or ()),
+        "tie_separator": said["tie_separator"],
+        "bucket_order": tuple(name.strip() for name in buckets.split(",")) if buckets else None,
+        "unranked": said["unranked"],
+        "duplicates": said["duplicates"] or "refuse",
+        "confidence": said["confidence"],
+        "lists": said["lists"],
+        "limits": limit_sizes(said["limit"]),
+    }
 
 
 def chosen_aggregation(given: Mapping[str, Any]) -> Aggregation:

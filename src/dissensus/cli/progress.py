@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+def progress_of_cases(what: str, n_cases: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Show a bar with cases per second on standard error; give a function that takes the cases just done."""
+    return progress_of(what, n_cases, "cases")
+
+
 @contextmanager
-def progress_of_cases(what: str, n_cases: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar with cases per second on standard error; yield a function that takes the cases just done."""
+def progress_of(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show a bar with the speed in a unit on standard error; yield a function that takes how much was just done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -22,27 +27,27 @@ def progress_of_cases(what: str, n_cases: int) -> Iterator[Callable[[int], None]
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        _speed_column()(),
+        _speed_column(unit)(),
         TimeRemainingColumn(),
         console=console,
         transient=True,
     )
     # Older versions of rich end even a disabled bar with an empty line.
     with bar if console.is_terminal else nullcontext():
-        task = bar.add_task(what, total=n_cases)
+        task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
 
 
-def _speed_column() -> type:
+def _speed_column(unit: str) -> type:
     from rich.progress import ProgressColumn
     from rich.text import Text
 
-    class CasesPerSecond(ProgressColumn):
+    class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text(f"{speed:,.0f} cases/s" if speed else "")
+            return Text(f"{speed:,.0f} {unit}/s" if speed else "")
 
-    return CasesPerSecond
+    return Speed
 
 
 def compile_on_first_use() -> None:

@@ -22,6 +22,7 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.receipt import Receipt
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.basis import merged
@@ -40,6 +41,7 @@ from dissensus.evaluation.evaluator import (
     shared_spread,
     with_panel_unless,
 )
+from dissensus.evaluation.material import Material
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared, present_versions
 from dissensus.evaluation.store import write_files
@@ -47,7 +49,7 @@ from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.shards.buckets import Buckets, Shard, bucketed
-from dissensus.shards.contents import Reading
+from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import Manifest, RunDirectory
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
 from dissensus.shards.shard_content import ShardContent, read_shard
@@ -71,8 +73,8 @@ OUTPUTS = {
 }
 """Files of a finished shard, by kind."""
 
-Progress: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-"""Shows how far something is that has so many steps."""
+Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
+"""Shows how far something is: what, how much of it in all, and of which unit."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ def evaluate_files(
     executor: object | None = None,
     progress: Progress | None = None,
     say: Callable[[str], None] | None = None,
+    tell: Callable[[Sequence[Receipt]], None] | None = None,
     beside: Callable[[Evaluation, FilePath], None] | None = None,
 ) -> Evaluation:
     """Evaluate models on a study of any size, shard by shard, into a directory that a run can be resumed from.
@@ -211,8 +214,9 @@ def evaluate_files(
     executor
         An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default shards are evaluated
         one after the other in this process.
-    progress, say, beside
-        Shows progress; takes a line of text; writes more files beside the results, such as a report.
+    progress, say, tell, beside
+        Shows progress; takes a line of text; takes what was understood of the files; writes more files beside the
+        results, such as a report.
 
     Returns
     -------
@@ -245,7 +249,7 @@ def evaluate_files(
         run = RunDirectory.new(directory, manifest, overwrite=overwrite)
     with run:
         course = Course(
-            run, asked, how, tuple(predictions), threads, executor, progress or _silent, say or _ignored, learn_again
+            run, asked, how, tuple(predictions), threads, executor, progress or _silent, say or _ignored, learn_again, tell or _ignored
         )
         return course.result(beside)
 
@@ -254,7 +258,7 @@ def _ignored(_: Any) -> None:
     """Tell nobody."""
 
 
-def _silent(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
+def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
     return nullcontext(_ignored)
 
 
@@ -315,11 +319,12 @@ class Course:
     progress: Progress
     say: Callable[[str], None]
     learn_again: bool
+    tell: Callable[[Sequence[Receipt]], None]
 
     def result(self, beside: Callable[[Evaluation, FilePath], None] | None) -> Evaluation:
         """Evaluate everything, and write the results."""
         examined = self.examined
-        self._tell_matches()
+        self.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
         sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
         done = settings.evaluated(sample)
@@ -348,7 +353,7 @@ class Course:
             inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
-            with self.progress("splitting by case", total) as advance:
+            with self.progress("splitting by case", total, "rows") as advance:
                 found = bucketed(
                     inputs,
                     columns,
@@ -377,22 +382,37 @@ class Course:
         """What the rows of every shard say."""
         return {name: shard.fingerprint() for name, shard in self.shards.items()}
 
-    def _tell_matches(self) -> None:
-        for place, match in self.buckets.matches().items():
-            name = self.models[int(place.partition(" ")[2])]
-            for note in match.notes(name, allow_missing=self.reading.allow_missing):
-                self.say(f"model {name!r}: {note}")
+    @cached_property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was understood of the files: of opinions, then of each model."""
+        opinions, *models = self.examined.receipts
+        matches = self.buckets.matches()
+        notes = [
+            matches[f"model {place}"].notes(name, allow_missing=self.reading.allow_missing)
+            for place, name in enumerate(self.models)
+        ]
+        told = [
+            merged_receipts([one], notes=of_model, unlisted=self.examined.contents.unlisted(name))
+            for one, of_model, name in zip(models, notes, self.models, strict=True)
+        ]
+        return (opinions, *told)
 
-    def worked(self, work: Work, settings: bytes, names: Iterable[str], what: str) -> Iterator[tuple[str, bytes]]:
-        """Do work on some shards, wherever it is done; results come in any order."""
-        wanted = list(names)
-        tasks = [Task(name, self.shards[name].payload) for name in wanted]
-        with self.progress(what, len(wanted)) as advance:
+    def worked(
+        self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
+    ) -> Iterator[tuple[str, bytes]]:
+        """Do work on some shards of these sizes, wherever it is done; results come in any order."""
+        tasks = [Task(name, self.shards[name].payload) for name in sizes]
+        with self.progress(what, sum(sizes.values()), unit) as advance:
             for name, result in workers_of(self.executor).results(work, settings, tasks):
                 yield name, result
-                advance(1)
+                advance(sizes[name])
 
     # What is known of the whole --------------------------------------------------------------------------
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """How many cases each shard has, once all were looked at."""
+        return {}
 
     @cached_property
     def examined(self) -> Examined:
@@ -400,12 +420,15 @@ class Course:
         settings = settings_of(self.reading, self.models)
         keys = {name: _digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
-        for name, result in self.worked(examine_shard, settings, left, "looking at the files"):
+        for name, result in self.worked(examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"):
             self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
         parts = [
             examined_from(self.run.read(f"examined-{name}", f"shards/contents-{name}.bundle")) for name in self.shards
         ]
         known = [part for part in parts if part is not None]
+        self.sizes.update(
+            {name: 0 if part is None else part.contents.n_cases for name, part in zip(self.shards, parts, strict=True)}
+        )
         if not known:
             raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
         return merged(known)
@@ -519,7 +542,7 @@ class Course:
     def _total(self, request: Request) -> Exact:
         """Sum over all shards."""
         settings = pickle.dumps((self.known_reading, self.models, request, self.asked.seed))
-        found = self.worked(sum_shard, settings, self.shards, "fitting the prior")
+        found = self.worked(sum_shard, settings, "fitting the prior", self.sizes, "cases")
         parts: list[Exact | None] = [restored(result, CLASSES) for _, result in found]
         return merged(part for part in parts if part is not None)
 
@@ -535,7 +558,8 @@ class Course:
             self.say(remark)
         if 0 < len(left) < len(self.shards):
             self.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
-        for name, result in self.worked(evaluate_shard, told, left, "evaluating"):
+        sizes = {name: self.sizes[name] for name in left}
+        for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
             self.run.record(name, keys[name], {OUTPUTS[kind].format(name): data for kind, data in outputs.items()})
 
@@ -571,7 +595,7 @@ class Course:
             excluded=excluded.names,
             annotators=moved,
             shared=None if shared is None else Shared(shared, apart),
-            material=replace(shown.material, inputs=self._hashes()),
+            material=self._material(shown.material),
             whole=self._whole(settings, examined, sums, excluded),
         )
 
@@ -586,7 +610,7 @@ class Course:
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
-        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations)) as advance:
+        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations), "cases") as advance:
             moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
         return moved, shared_spread(plan, sample.models, design)
 
@@ -616,6 +640,19 @@ class Course:
             return None
         content = self.content_of(sums.disputed.names)
         return settings.assembled(content, settings.evaluated(content))
+
+    def _material(self, shown: Material) -> Material:
+        """Say of the cases that are shown which files all cases came from, and what was understood of them."""
+        opinions, *models = self.receipts
+        return replace(
+            shown,
+            study=shown.study.with_receipt(opinions),
+            predictions={
+                name: said.with_receipt(receipt)
+                for (name, said), receipt in zip(shown.predictions.items(), models, strict=True)
+            },
+            inputs=self._hashes(),
+        )
 
     def _hashes(self) -> dict[str, str]:
         files = {**self.run.manifest.inputs}

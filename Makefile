@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants fuzz simulate panel check minimum format bench docs clean
+.PHONY: help demo test mutants fuzz simulate panel check minimum format bench bench-scale docs clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that ships with the package
 	@$(BIN)/dissensus demo
@@ -44,6 +44,9 @@ format: $(VENV)/.ready-dev ## let ruff format and mend what it can
 bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to benchmarks/results.json
 	@$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=benchmarks/raw.json -p no:cacheprovider -s
 	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.json benchmarks/results.json
+
+bench-scale: $(VENV)/.ready-dev $(VENV)/.kernels ## measure a million cases, into docs/scale.md; half an hour (SIZES=10000,30000 to try)
+	@PYTHONPATH=benchmarks $(BIN)/python -m scale
 
 docs: $(VENV)/.ready-docs ## build the documentation into site/
 	@$(BIN)/zensical build

@@ -1,0 +1,43 @@
+"""Measure evaluations of up to a million cases: ``make bench-scale``, or ``SIZES=10000,30000 make bench-scale``.
+
+The numbers go to ``results.json`` and into ``docs/scale.md``; with ``SIZES``, they are only printed. The exit code is 1
+if one is above its limit. It takes some 20 minutes and 5 GB of disk, below ``SCALE_DIR`` if that is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from scale.constants import PROCESSORS
+from scale.measurement import measure, say
+from scale.runs import Bench
+from scale.sizing import RESULTS, TABLES
+from scale.sizing import main as fill_page
+
+SIZES = (10_000, 100_000, 1_000_000)
+
+
+def main() -> int:
+    """Measure, and write what came out."""
+    given = os.environ.get("SIZES")
+    sizes = tuple(map(int, given.split(","))) if given else SIZES
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCALE_DIR")) as place:
+        found = measure(Bench(Path(place)), sizes)
+    about = {"processors": os.cpu_count(), "threads": PROCESSORS, "python": platform.python_version()}
+    results = {"machine": about, "measured": found["measured"], "constants": found["constants"]}
+    if not given:
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        fill_page()
+    print("\n".join(table(results) for table in TABLES.values()))
+    for what in found["above"]:
+        say(f"above its limit: {what}")
+    return int(bool(found["above"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""The study that scale is measured on, and the arithmetic from what was measured to what a study needs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import re
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dissensus import read_annotations, read_predictions
+from scale.constants import Constants
+from scale.measurement import INSTEAD, Measured, affordable
+from scale.processes import Watched, watched
+from scale.runs import Run, Stages
+from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
+from scale.study import CONDITIONS, NAMES, PIECE, Piece, pieces_of, write_study
+
+KNOWN = Constants(
+    cases_per_shard=1000.0,
+    fixed_seconds=3.0,
+    alone_seconds=0.001,
+    first_seconds=0.002,
+    second_seconds=0.006,
+    end_seconds=0.5,
+    split_bytes=100.0,
+    table_bytes=50.0,
+    sum_bytes=10_000.0,
+    files=4.0,
+    payload_bytes=200_000.0,
+    result_bytes=60_000.0,
+    payload_seconds=0.02,
+    tasks_per_second=100.0,
+    bytes_per_second=1e6,
+)
+
+
+# The study -----------------------------------------------------------------------------------------------
+
+
+def test_a_piece_is_the_same_every_time() -> None:
+    one, other = (Piece(3, 20, seed=1).tables() for _ in range(2))
+    assert all(one[name].equals(other[name]) for name in ("study", *NAMES))
+
+
+def test_cases_do_not_depend_on_how_many_there_are() -> None:
+    few, many = list(pieces_of(PIECE + 20)), list(pieces_of(5 * PIECE))
+    assert few[0] == many[0]
+    assert (few[1].number, few[1].seed, few[1].n_cases) == (many[1].number, many[1].seed, 20)
+    small, large = few[1].tables(), replace(many[1], n_cases=40).tables()
+    for name, rows in small.items():
+        assert large[name].head(len(rows)).equals(rows)
+
+
+def test_pieces_differ_in_cases_and_in_what_is_said_about_them() -> None:
+    one, other = (Piece(number, 50, seed=0).tables() for number in (0, 1))
+    for name, rows in one.items():
+        assert not set(rows["case"]) & set(other[name]["case"])
+        assert rows.drop("case").rows() != other[name].drop("case").rows()
+    reseeded = Piece(0, 50, seed=1).tables()
+    assert one["study"].drop("case").rows() != reseeded["study"].drop("case").rows()
+
+
+def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None:
+    n_rows = write_study(tmp_path / "study", 60, processes=1)
+    files = sorted(str(file.relative_to(tmp_path / "study")) for file in (tmp_path / "study").rglob("*.parquet"))
+    assert files == [f"{name}/part-00000.parquet" for name in ("Aster", "Birch", "study")]
+    said = read_annotations(tmp_path / "study" / "study" / "part-00000.parquet")
+    assert said.case_names == tuple(f"case {number:09d}" for number in range(60))
+    assert 3.5 < said.n_opinions / said.n_cases < 6.5
+    model = read_predictions(tmp_path / "study" / "Birch" / "part-00000.parquet")
+    assert model.kind == "scores"
+    assert set(model.entries_per_case.tolist()) == {10}
+    rows = sum(len(pl.read_parquet(tmp_path / "study" / file)) for file in files)
+    assert n_rows == rows
+    assert CONDITIONS == 419
+
+
+# Arithmetic ----------------------------------------------------------------------------------------------
+
+
+def test_needs_follow_from_what_a_case_a_shard_and_a_task_cost() -> None:
+    need = Need(100_000, KNOWN, shard_size=1000)
+    assert need.n_shards == 100
+    assert need.core_seconds == pytest.approx(800.0)
+    assert need.alone_seconds == pytest.approx(3.0 + 100.0 + 50.0)
+    assert need.seconds(4) == pytest.approx(153.0 + 200.0)
+    assert need.seconds(1000) == pytest.approx(153.0 + 46.0)
+    quick = replace(KNOWN, bytes_per_second=1e12)
+    assert Need(100_000, quick, shard_size=1000).seconds(1000) == pytest.approx(153.0 + 8.0)
+    assert need.disk == pytest.approx(15e6 + 1e6)
+    assert need.n_files == pytest.approx(400.0)
+    assert need.network == pytest.approx(100 * (2 * 200_000 + 60_000))
+    assert need.scheduler_seconds == pytest.approx(2.0)
+    assert need.transfer_seconds == pytest.approx(46.0)
+    assert need.reading_seconds == pytest.approx(4.0)
+    assert need.most_cores == pytest.approx(800 / 46)
+
+
+def test_larger_shards_need_fewer_tasks_files_and_sums_and_send_as_much_per_case() -> None:
+    small, large = (Need(10**6, KNOWN, shard_size=size) for size in (1000, 10_000))
+    assert large.scheduler_seconds == pytest.approx(small.scheduler_seconds / 10)
+    assert large.n_files == pytest.approx(small.n_files / 10)
+    assert small.disk - large.disk == pytest.approx(900 * KNOWN.sum_bytes)
+    assert small.network - large.network == pytest.approx(900 * KNOWN.sum_bytes)
+    assert large.core_seconds == small.core_seconds
+
+
+def run_of(n_cases: int, n_shards: int, stages: Stages) -> Run:
+    disk = {"split input": 100 * n_cases, "sums": 7 * n_shards, "per-case tables": 50 * n_cases}
+    return Run(n_cases, n_shards, Watched(0.0, 1.0, 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b"")
+
+
+def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
+    small = run_of(1000, 1, Stages(2.0 + 0.1, 0.2, 0.5, 0.3, 1.5, end=1.0 + 0.2))
+    large = run_of(10_000, 10, Stages(2.0 + 1.0, 2.0, 5.0, 3.0, 15.0, end=1.0 + 2.0))
+    known = Constants.of([small, large], 100.0, 1e6)
+    assert known.fixed_seconds == pytest.approx(3.0)
+    assert known.alone_seconds == pytest.approx(6e-4)
+    assert known.end_seconds == pytest.approx(0.2)
+    assert known.first_seconds == pytest.approx(1e-3)
+    assert known.second_seconds == pytest.approx(3e-3)
+    assert known.files == pytest.approx(4.0)
+    assert known.sum_bytes == 7.0
+    assert known.table_bytes == 50.0
+    assert known.result_bytes == (70 + 500_000) // 10
+    assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 2.0)
+
+
+def test_a_study_that_would_take_too_long_is_made_smaller() -> None:
+    quick = replace(run_of(100_000, 10, Stages(1, 1, 1, 1, 1, 1)), seen=Watched(0.0, 20.0, 0))
+    slow = replace(quick, seen=Watched(0.0, 200.0, 0))
+    assert affordable(1_000_000, [quick]) == 1_000_000
+    assert affordable(1_000_000, [slow]) == INSTEAD
+    assert affordable(10_000, [slow]) == 10_000
+
+
+# What is told --------------------------------------------------------------------------------------------
+
+
+def test_what_is_above_its_limit_is_named() -> None:
+    found = Measured()
+    found.add("memory", 999.0, "MB", limit=1000.0)
+    found.add("ratio", 1.3, limit=1.25)
+    found.add("anything", 1e9)
+    assert found.failures() == ["ratio"]
+
+
+def test_memory_of_a_process_and_of_its_children_is_seen() -> None:
+    child = "import time; held = bytearray(60_000_000); time.sleep(0.5)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    seen = watched([sys.executable, "-c", parent])
+    assert 60e6 < seen.peak < 200e6
+    assert 0.5 < seen.seconds < 30
+
+
+def test_a_command_is_killed_with_its_children_once_something_is_true(tmp_path: Path) -> None:
+    child = f"import time, pathlib; pathlib.Path({str(tmp_path / 'began')!r}).touch(); time.sleep(60)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    assert watched([sys.executable, "-c", parent], until=(tmp_path / "began").exists).seconds < 30
+
+
+def test_a_command_that_fails_is_told_with_what_it_said() -> None:
+    with pytest.raises(SystemExit, match="no such thing"):
+        watched([sys.executable, "-c", "raise ValueError('no such thing')"])
+
+
+@pytest.mark.parametrize("module", ["constants", "runs", "sizing", "study"])
+def test_examples_of_docstrings_hold(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"scale.{module}"))
+    assert found.attempted
+    assert not found.failed
+
+
+def test_the_tables_of_the_guide_are_those_of_the_results() -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    assert set(results["constants"]) == {field.name for field in fields(Constants)}
+    text = PAGE.read_text(encoding="utf-8")
+    assert filled(text, results) == text, "run: PYTHONPATH=benchmarks python -m scale.sizing"
+    assert sorted(re.findall(r"<!-- scale: (\w+) -->", text)) == sorted(TABLES)

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.case_prior import table_of_models
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
@@ -22,6 +23,7 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
@@ -45,6 +47,7 @@ from dissensus.evaluation.material import Material
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
+from dissensus.evaluation.tally import unit_of
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -55,7 +58,7 @@ from dissensus.shards.examination import Examined, examine_shard, examined_from,
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
-from dissensus.shards.tables import Tables
+from dissensus.shards.tables import Tables, are_text
 from dissensus.workers.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
@@ -193,7 +196,7 @@ def evaluate_files(
     ----------
     study, predictions, strata
         Parquet files, directories of them, patterns or addresses: of opinions, by the name of every model, and of
-        labels of cases.
+        labels of cases, which may be one CSV or TSV file as well.
     directory
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
@@ -359,7 +362,7 @@ class Course:
         place = self.run.path / "shards" / "input"
         found = None
         for number, files in enumerate(self.run.manifest.generations):
-            inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
+            inputs = {name: self._tables(name, places) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
             with self.progress("splitting by case", total, "rows") as advance:
@@ -373,6 +376,18 @@ class Course:
                 )
         assert found is not None
         return found
+
+    def _tables(self, name: str, places: Sequence[str]) -> Tables:
+        """Return the tables of an input; strata from text are written as Parquet, as they are few."""
+        if name != "strata" or not are_text(places):
+            return Tables(tuple(places))
+        source = open_source(places[0])
+        if not source.is_table:
+            raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=places[0])
+        file = self.run.path / "shards" / f"strata-{source.sha256[:16]}.parquet"
+        if not file.exists():
+            write_table(source.table, file)
+        return Tables((str(file),))
 
     def _case_column(self, name: str, tables: Tables) -> str:
         if name == "study":
@@ -487,7 +502,8 @@ class Course:
     def _plan(self, examined: Examined, sample: ShardContent, specs: tuple[Aggregation, ...], learned: Learned) -> Plan:
         asked, few = self.asked, sample.study.select(list(sample.study.case_names[:1]))
         usable = [spec for spec in specs if not spec.is_informed]
-        conditions = learned.conditions or common_conditions([spec.sample(few, draws=1) for spec in usable])
+        drawn = [spec.sample(few, draws=1) for spec in usable]
+        conditions = common_conditions(drawn) if drawn else learned.conditions
         known = asked.known_categories(conditions)
         grouping = None if known is None else known.aligned(conditions)
         metrics = chosen_metrics(asked.metrics, conditions, grouping) if self.models else ()
@@ -504,6 +520,7 @@ class Course:
             asked.draws,
             asked.seed,
             None if learned.prior is None else learned.prior.refits,
+            unit_of(np.array([examined.contents.largest_case_weight])),
         )
 
     # What is learned -------------------------------------------------------------------------------------
@@ -582,6 +599,7 @@ class Course:
             "specs": [spec.record() for spec in settings.specs],
             "metrics": [metric.record() for metric in plan.metrics],
             "depth": plan.depth,
+            "unit": plan.unit,
             "reading": settings.reading.to_dict(),
             "reference": settings.reference,
         }
@@ -638,8 +656,8 @@ class Course:
             n_excluded=excluded.count,
             n_votes=sums.n_votes,
             n_annotators=examined.contents.n_annotators,
-            bases={place: one.basis(squares.get(place)) for place, one in sums.bases.items()},
-            shared=None if sums.shared is None else sums.shared.rounded(),
+            bases={place: one.basis(squares.get(place), settings.plan.unit) for place, one in sums.bases.items()},
+            shared=None if sums.shared is None else sums.shared.rounded(settings.plan.unit),
             certainties=sums.certainties,
             are_same=sums.are_same,
             disputed=self._disputed(settings, sums),
@@ -676,7 +694,7 @@ def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:
     """Write down how much each model informs the prior."""
     if recipe is None:
         return PriorRecord(reason=reason)
-    return PriorRecord(recipe.rows, recipe.concentrations, "", recipe.warnings)
+    return PriorRecord(tuple(table_of_models(recipe.rows).to_dicts()), recipe.concentrations, "", recipe.warnings)
 
 
 def _learned_from(data: bytes) -> Learned:

@@ -48,7 +48,7 @@ class Methods(ReportSection):
 # The paragraph ------------------------------------------------------------------------------------------
 
 
-def _sampled(evaluation: Evaluation) -> list[str]:
+def _held_cases(evaluation: Evaluation) -> list[str]:
     """Say that the sentence about the opinions is about a sample, if it is."""
     if not evaluation.is_sample:
         return []
@@ -62,7 +62,7 @@ def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
     return " ".join(
         [
-            *_sampled(evaluation),
+            *_held_cases(evaluation),
             evaluation.study.methods(),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
             *prior_sentences(evaluation),

@@ -8,10 +8,10 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import DissensusError, listing
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Receipt
@@ -32,11 +34,13 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.evaluator import (
     TOPS,
+    check_level,
     check_request,
     chosen_aggregations,
     chosen_metrics,
     design_of,
     left_out,
+    listed_metrics,
     panel_reason,
     points_for,
     shared_spread,
@@ -81,12 +85,42 @@ Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[
 """Shows how far something is: what, how much of it in all, and of which unit."""
 
 
+def _ignored(*_: Any) -> None:
+    """Tell nobody."""
+
+
+def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(_ignored)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is told while an evaluation goes on; by default nothing.
+
+    Attributes
+    ----------
+    progress
+        Shows how far something is.
+    say
+        Takes a line of text.
+    tell
+        Takes what was understood of the files: of opinions, then of each model.
+    beside
+        Writes more files beside the results, such as a report.
+    """
+
+    progress: Progress = _silent
+    say: Callable[[str], None] = _ignored
+    tell: Callable[[Sequence[Receipt]], None] = _ignored
+    beside: Callable[[Evaluation, FilePath], None] = _ignored
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is asked of an evaluation; see :func:`evaluate_files`."""
 
     aggregations: tuple[Aggregation, ...]
-    metrics: Sequence[Metric | str] | None
+    metrics: tuple[Metric | str, ...] | None
     draws: int
     seed: int
     level: float
@@ -94,6 +128,24 @@ class Asked:
     panel: bool | None
     calibrated: bool
     categories: Categories | Path | None
+
+    def check(self) -> None:
+        """Refuse what cannot be evaluated, or not shard by shard, before any file is looked at."""
+        if not self.aggregations:
+            raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+        check_count(draws=self.draws)
+        check_seed(self.seed)
+        check_level(self.level)
+        if self.annotators is not None:
+            check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
+        for spec in self.aggregations:
+            reason = cannot_be_split(spec)
+            if reason:
+                raise DissensusError(
+                    f"{spec.id} cannot be evaluated shard by shard",
+                    got=reason,
+                    advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+                )
 
     def options(self) -> dict[str, Any]:
         """Return everything that numbers depend on as plain values."""
@@ -164,6 +216,7 @@ class Learned:
         return None if self.recipe is None else PriorRecipe.from_arrays(self.recipe)
 
 
+@checked
 def evaluate_files(
     study: Path | Sequence[Path],
     predictions: Mapping[str, Path | Sequence[Path]],
@@ -186,10 +239,7 @@ def evaluate_files(
     learn_again: bool = False,
     overwrite: bool = False,
     executor: object | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-    tell: Callable[[Sequence[Receipt]], None] | None = None,
-    beside: Callable[[Evaluation, FilePath], None] | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Evaluate models on a study of any size, shard by shard, into a directory that a run can be resumed from.
 
@@ -218,27 +268,43 @@ def evaluate_files(
     executor
         An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default shards are evaluated
         one after the other in this process.
-    progress, say, tell, beside
-        Shows progress; takes a line of text; takes what was understood of the files; writes more files beside the
-        results, such as a report.
+    watch
+        What is told while it goes on, and what is written beside the results.
 
     Returns
     -------
     Evaluation
         Tables over cases are about all of them; single cases are a sample.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> said = pl.DataFrame({"case": ["x", "x", "y"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
+    >>> scores = pl.DataFrame({"case": ["x", "y"], "a": [0.7, 0.2], "b": [0.3, 0.8]})
+    >>> with TemporaryDirectory() as folder:
+    ...     said.write_parquet(f"{folder}/said.parquet")
+    ...     scores.write_parquet(f"{folder}/scores.parquet")
+    ...     files = {"A": f"{folder}/scores.parquet"}
+    ...     result = evaluate_files(f"{folder}/said.parquet", files, f"{folder}/run", aggregations=["majority-vote"])
+    >>> result.n_cases, result.to_frame()["mean"].to_list()
+    (2, [0.75, 0.75])
     """
+    if reference is not None:
+        check_choice("reference", reference, ("calibrated",))
     asked = Asked(
         chosen_aggregations(aggregations),
-        metrics,
+        None if metrics is None else listed_metrics(metrics),
         draws,
         seed,
         level,
         annotators,
         panel,
-        reference == "calibrated",
+        reference is not None,
         categories,
     )
-    refuse_unsplittable(asked.aggregations)
+    asked.check()
+    check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
     inputs = inputs_of(study, predictions, strata)
     how = reading_of(study, predictions, strata, reading or {})
     manifest = Manifest(
@@ -259,32 +325,10 @@ def evaluate_files(
             tuple(predictions),
             threads,
             executor,
-            progress or _silent,
-            say or _ignored,
             learn_again,
-            tell or _ignored,
+            watch or Watch(),
         )
-        return course.result(beside)
-
-
-def _ignored(_: Any) -> None:
-    """Tell nobody."""
-
-
-def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
-    return nullcontext(_ignored)
-
-
-def refuse_unsplittable(aggregations: Sequence[Aggregation]) -> None:
-    """Refuse aggregations that have to see all cases at once."""
-    for spec in aggregations:
-        reason = cannot_be_split(spec)
-        if reason:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated shard by shard",
-                got=reason,
-                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-            )
+        return course.result()
 
 
 def inputs_of(
@@ -305,6 +349,14 @@ def reading_of(
 ) -> Reading:
     """Say how files are read, and what the user calls them."""
     models = {name: _called(given) for name, given in predictions.items()}
+    known = {part.name for part in fields(Reading)} - {"place", "models", "strata_place"}
+    for name in options:
+        if name not in known:
+            raise DissensusError(
+                f"there is no option {name!r} of reading",
+                expected=listing(sorted(known), most=len(known)),
+                advice=suggestion(str(name), known),
+            )
     return Reading(_called(study), models, "" if strata is None else _called(strata), **options)
 
 
@@ -314,8 +366,6 @@ def _called(given: Path | Sequence[Path]) -> str:
 
 def n_buckets_of(study: Tables, reading: Reading, shard_size: int) -> int:
     """Return into how many buckets cases are split, so that they have about as many as wanted."""
-    if shard_size < 1:
-        raise DissensusError("a shard has to have a case at least", expected="a number from 1", got=str(shard_size))
     return max(1, -(-study.n_distinct(reading.case_column(study)) // shard_size))
 
 
@@ -329,15 +379,13 @@ class Course:
     models: tuple[str, ...]
     threads: int | None
     executor: object | None
-    progress: Progress
-    say: Callable[[str], None]
     learn_again: bool
-    tell: Callable[[Sequence[Receipt]], None]
+    watch: Watch
 
-    def result(self, beside: Callable[[Evaluation, FilePath], None] | None) -> Evaluation:
+    def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
         examined = self.examined
-        self.tell(self.receipts)
+        self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
         sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
         done = settings.evaluated(sample)
@@ -349,8 +397,7 @@ class Course:
 
         def files(place: FilePath) -> None:
             write_files(whole, place)
-            if beside is not None:
-                beside(whole, place)
+            self.watch.beside(whole, place)
 
         self.run.publish(files)
         return whole
@@ -366,7 +413,7 @@ class Course:
             inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
-            with self.progress("splitting by case", total, "rows") as advance:
+            with self.watch.progress("splitting by case", total, "rows") as advance:
                 found = bucketed(
                     inputs,
                     columns,
@@ -415,7 +462,7 @@ class Course:
     ) -> Iterator[tuple[str, bytes]]:
         """Do work on some shards of these sizes, wherever it is done; results come in any order."""
         tasks = [Task(name, self.shards[name].payload) for name in sizes]
-        with self.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
+        with self.watch.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
             for name, result in workers_of(executor).results(work, settings, tasks):
                 yield name, result
                 advance(sizes[name])
@@ -489,10 +536,8 @@ class Course:
         learned = self.learned(examined, sample, chosen)
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
-        settings = Settings(
-            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads_per_shard
-        )
-        return settings, reason, trust
+        how: Any = {"recipe": learned.prior, "level": self.asked.level, "threads": self.threads_per_shard}
+        return Settings(self.known_reading, self.models, plan, chosen, **how), reason, trust
 
     def _calibrated(self, sample: ShardContent) -> Calibration | None:
         if not self.asked.calibrated:
@@ -552,9 +597,9 @@ class Course:
             return None
         before = _learned_from(self.run.read("learned", "shards/learned.bundle"))
         if before.conditions != conditions:
-            self.say("the files that were added name other conditions: everything is learned and computed again")
+            self.watch.say("the files that were added name other conditions: everything is learned and computed again")
             return None
-        self.say(
+        self.watch.say(
             f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how frequent "
             "conditions are (--learn-again learns it from all cases, and computes all shards again)"
         )
@@ -581,9 +626,9 @@ class Course:
         keys = {name: _digest(self.fingerprints[name], basis) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(name, keys[name])]
         for remark in self.run.remarks:
-            self.say(remark)
+            self.watch.say(remark)
         if 0 < len(left) < len(self.shards):
-            self.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
+            self.watch.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
         sizes = {name: self.sizes[name] for name in left}
         for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
@@ -636,7 +681,9 @@ class Course:
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
-        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations), "cases") as advance:
+        with self.watch.progress(
+            "leaving annotators out", len(design.case) * len(plan.aggregations), "cases"
+        ) as advance:
             moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
         return moved, shared_spread(plan, sample.models, design)
 

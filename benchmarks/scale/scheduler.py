@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from dissensus.shards.work import Task, workers_of
+from dissensus.workers.work import Task, workers_of
 
 SMALL_TASKS, LARGE_TASKS = 2000, 60
 

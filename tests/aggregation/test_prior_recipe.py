@@ -11,7 +11,8 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregation import prior_recipe
-from dissensus.aggregation._prior_fit import Centre, raw_covariates
+from dissensus.aggregation._evidence import Evidence
+from dissensus.aggregation._prior_fit import Centre, fitted_likelihood, raw_covariates
 from dissensus.aggregation.case_prior import CasePrior, prior_of
 from dissensus.aggregation.learned import Lessons
 from dissensus.aggregation.prior_recipe import (
@@ -73,15 +74,20 @@ def recipe_of(seed: int, n_parts: int) -> PriorRecipe:
     return with_refits(recipe, totals(parts[::-1]))
 
 
+def plain_fit(said: ds.Annotations) -> CasePrior:
+    """Fit to all cases at once."""
+    likelihood, found = fitted_likelihood(Evidence.of(said.opinions, MODELS))
+    nothing = np.zeros(said.n_cases, dtype=np.int64)
+    return CasePrior(said.conditions, said.case_names, (likelihood,), found[None], nothing)
+
+
 @pytest.fixture(scope="module")
 def full() -> CasePrior:
-    """The plain fit to all cases."""
-    return ds.informed_prior(SAID, MODELS)
+    return plain_fit(SAID)
 
 
 @pytest.fixture(scope="module")
-def recipe(full: CasePrior) -> PriorRecipe:  # the plain fit comes before cases are called many
-    assert full.recipe is None
+def recipe() -> PriorRecipe:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prior_recipe, "LEARNING_CASES", 120)
         return recipe_of(0, 3)
@@ -148,15 +154,16 @@ def test_many_cases_in_memory_have_the_prior_of_the_recipe(
     assert prior.recipe == replace(recipe, refits=np.empty((0, 0)))
     assert np.array_equal(prior.coefficients[0], recipe.coefficients)
     assert prior.table().columns == ["model", "log_score", "score", "first", "alone", "beyond", "left_out"]
-    again = ds.informed_prior(SAID, MODELS, start=prior)
+    again = ds.informed_prior(SAID.select(slice(None, None, -1)), MODELS, start=prior)
     assert np.array_equal(again.coefficients, prior.coefficients)
 
 
 def test_few_cases_in_the_order_of_their_keys_have_the_plain_fit() -> None:
     said = prior_recipe.in_order_of_keys(SAID)
     found = fitted_recipe(SAID, MODELS, Lessons.of(SAID, MODELS), total=totals([SAID]))
-    plain = ds.informed_prior(said, MODELS)
+    plain = plain_fit(said)
     assert np.array_equal(found.coefficients, plain.coefficients[0])
+    assert ds.informed_prior(SAID, MODELS).recipe == found
     assert found.concentrations == plain.quartiles
     assert [dict(row) for row in found.rows] == [
         {name: value for name, value in row.items() if name != "left_out"} for row in plain.table().to_dicts()

@@ -157,9 +157,12 @@ def test_those_who_remain_weigh_as_much_as_everybody_did() -> None:
     opinions: Opinions = [[("A", 1.0), ("B", 0.0)], [("A", 1.0), ("C", 1.0)], [("A", 1.0), ("B", 1.0), ("C", 0.0)]]
     design = Design.of(study(opinions, {"A": 3.0, "B": 1.0, "C": 2.0}))
     left = design.without(0)
-    assert [left.annotator_names[j] for j in left.annotators] == ["B", "C", "B", "C"]
-    assert left.weights.tolist() == [4.0, 5.0, 2.0, 4.0]
-    assert weight_of_cases(left).tolist() == weight_of_cases(design.study).tolist() == [4.0, 5.0, 6.0]
+    told = zip(left.panel.case_of_opinion, left.annotators, left.weights.tolist(), strict=True)
+    found = {(left.case_names[case], left.annotator_names[who]): weight for case, who, weight in told}
+    first, second, third = study(opinions).case_names
+    assert found == {(first, "B"): 4.0, (second, "C"): 5.0, (third, "B"): 2.0, (third, "C"): 4.0}
+    assert weight_of_cases(left).tolist() == weight_of_cases(design.study).tolist()
+    assert dict(zip(left.case_names, weight_of_cases(left), strict=True)) == {first: 4.0, second: 5.0, third: 6.0}
 
 
 def readers(n_annotators: int, n_common: int) -> Annotations:

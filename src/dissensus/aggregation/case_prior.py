@@ -403,7 +403,8 @@ def informed_prior(
 
     No truth is needed, and none is used: a model that says nothing about what annotators choose gets coefficients near
     zero, whatever it claims. A model that has seen the answers is left out with a warning: one that repeats an
-    annotator, or agrees with the annotators more than anybody could who had not seen what they said.
+    annotator, or agrees with the annotators more than anybody could who had not seen what they said. Of more than
+    20 000 annotated cases, a sample is fitted first, on which models are judged, and sums over all cases then.
 
     Parameters
     ----------

@@ -23,7 +23,6 @@ from dissensus.evaluation.candidates import candidates, refine
 from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     common_cases,
-    informed_by,
     run_names,
     why_no_panel,
 )
@@ -36,6 +35,7 @@ from dissensus.evaluation.panel_split import (
     first_choices,
     first_votes,
 )
+from dissensus.evaluation.plan import informed_by
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions

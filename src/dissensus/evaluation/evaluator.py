@@ -30,7 +30,17 @@ from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, Desi
 from dissensus.evaluation.batches import Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.material import Material, first_listed
-from dissensus.evaluation.plan import Drawing, Evaluated, Plan, common_conditions, common_draws, depth_of, known_prior
+from dissensus.evaluation.parts import evaluated_in_parts
+from dissensus.evaluation.plan import (
+    Drawing,
+    Evaluated,
+    Plan,
+    common_conditions,
+    common_draws,
+    depth_of,
+    informed_by,
+    known_prior,
+)
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import CaseWeights
@@ -99,6 +109,7 @@ def evaluate(
     panel: bool | None = None,
     reference: Calibration | Literal["calibrated"] | None = None,
     allow_missing: bool = False,
+    executor: object | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Evaluate models against draws of the plausibilities rather than against one label.
@@ -141,6 +152,9 @@ def evaluate(
         or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
+    executor
+        Where cases are evaluated: an executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by
+        default in this process. It changes the speed only.
     advance
         Told the number of cases done, aggregation by aggregation.
 
@@ -170,7 +184,10 @@ def evaluate(
     check_request(plan.metrics, models, level)
     columns = {column: names for column, names in labels.items() if column != IMAGES}
     design = design_of(study, annotators) if models else None
-    done = plan.evaluated(study, models, columns, threads=threads, advance=advance, sampled=sampled)
+    if executor is None:
+        done = plan.evaluated(study, models, columns, threads=threads, advance=advance, sampled=sampled)
+    else:
+        done = evaluated_in_parts(plan, study, models, columns, executor=executor, threads=threads, advance=advance)
     moved = left_out(plan, models, design, threads=threads, advance=advance)
     result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, labels), level=level)
     return replace(
@@ -350,13 +367,6 @@ def refitted_prior(study: Study, models: Mapping[str, Predictions], known: CaseP
         return None
     names = list(study.case_names)
     return informed_prior(study, {name: model.select(names) for name, model in models.items()}, start=known)
-
-
-def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
-    """Give an aggregation the prior that it asks for."""
-    if prior is None or not spec.is_informed:
-        return spec
-    return type(spec).from_parameters({**spec.parameters(), "prior": prior})
 
 
 def refits_of(

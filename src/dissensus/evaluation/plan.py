@@ -218,6 +218,13 @@ def known_prior(specs: Sequence[Aggregation]) -> CasePrior | None:
     return next((prior for spec in specs if (prior := getattr(spec, "case_prior", None)) is not None), None)
 
 
+def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
+    """Give an aggregation the prior that it asks for."""
+    if prior is None or not spec.is_informed:
+        return spec
+    return type(spec).from_parameters({**spec.parameters(), "prior": prior})
+
+
 def shared_means(alone: SingleOpinions | None, names: Sequence[str]) -> FloatArray | None:
     """Average what single annotators share with the models, on the cases with these names."""
     if alone is None:

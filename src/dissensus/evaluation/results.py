@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.core.value import Value
+from dissensus.core.versions import present_versions
 from dissensus.evaluation import case_tables
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.basis import Basis, Measured, case_sums
@@ -57,8 +57,6 @@ PRACTICE = "practice"
 
 ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability": None, "estimand": AGREEMENT}
 """What the columns of tables say about the agreement with single annotators."""
-
-VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
 
 
 @dataclass(frozen=True)
@@ -224,11 +222,6 @@ class Estimate:
     fit: FitSums | None = None
     n_draws: int = 1
     n_chains: int = 1
-
-
-def present_versions() -> dict[str, str]:
-    """Return the versions of the packages that numbers depend on."""
-    return {name: version(name) for name in VERSIONED}
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Receipt
+from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.basis import merged
@@ -34,7 +35,6 @@ from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     chosen_metrics,
     design_of,
-    informed_by,
     left_out,
     panel_reason,
     points_for,
@@ -42,8 +42,8 @@ from dissensus.evaluation.evaluator import (
     with_panel_unless,
 )
 from dissensus.evaluation.material import Material
-from dissensus.evaluation.plan import Plan, common_conditions, depth_of, known_prior
-from dissensus.evaluation.results import Evaluation, PriorRecord, Shared, present_versions
+from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
+from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
@@ -56,7 +56,7 @@ from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
 from dissensus.shards.tables import Tables
-from dissensus.shards.work import Task, Work, workers_of
+from dissensus.workers.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
 """How many cases a shard has, about, unless it is said."""
@@ -249,7 +249,16 @@ def evaluate_files(
         run = RunDirectory.new(directory, manifest, overwrite=overwrite)
     with run:
         course = Course(
-            run, asked, how, tuple(predictions), threads, executor, progress or _silent, say or _ignored, learn_again, tell or _ignored
+            run,
+            asked,
+            how,
+            tuple(predictions),
+            threads,
+            executor,
+            progress or _silent,
+            say or _ignored,
+            learn_again,
+            tell or _ignored,
         )
         return course.result(beside)
 
@@ -420,7 +429,9 @@ class Course:
         settings = settings_of(self.reading, self.models)
         keys = {name: _digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
-        for name, result in self.worked(examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"):
+        for name, result in self.worked(
+            examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"
+        ):
             self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
         parts = [
             examined_from(self.run.read(f"examined-{name}", f"shards/contents-{name}.bundle")) for name in self.shards

@@ -13,8 +13,8 @@ from dissensus.aggregation.case_prior import prior_of
 from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe, Request
 from dissensus.core.bundle import bundled
 from dissensus.core.exact import Exact
-from dissensus.evaluation.evaluator import assembled, informed_by, material_of
-from dissensus.evaluation.plan import Evaluated, Plan
+from dissensus.evaluation.evaluator import assembled, material_of
+from dissensus.evaluation.plan import Evaluated, Plan, informed_by
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.tally import CaseWeights
 from dissensus.shards.buckets import frames_from

@@ -95,7 +95,7 @@ def workers_of(executor: object | None) -> Workers:
         return Sent(Pool(executor))
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(executor, distributed.Client):
-        from dissensus.shards.cluster import Cluster
+        from dissensus.workers.cluster import Cluster
 
         return Sent(Cluster(executor))
     raise DissensusError(

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.core.errors import DissensusError, MissingExtraError
 from dissensus.core.interruption import UNDERWAY
-from dissensus.evaluation.results import VERSIONED
-from dissensus.shards.work import GO_ON, PATIENCE, Work, window_of
+from dissensus.core.versions import VERSIONED
+from dissensus.workers.work import GO_ON, PATIENCE, Work, window_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future

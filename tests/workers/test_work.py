@@ -15,8 +15,8 @@ from random import Random
 import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
-from dissensus.shards.work import RETRIES, Attempt, Pool, Sent, Task, Work, window_of, workers_of
-from shards import pieces_of_work as pieces
+from dissensus.workers.work import RETRIES, Attempt, Pool, Sent, Task, Work, window_of, workers_of
+from workers import pieces_of_work as pieces
 
 
 def tasks_of(count: int) -> list[Task]:
@@ -239,7 +239,7 @@ def test_an_interrupt_while_waiting_cancels_and_propagates() -> None:
     script = (
         "import _thread, threading, sys\n"
         "from concurrent.futures import Executor, Future\n"
-        "from dissensus.shards.work import Task, workers_of\n"
+        "from dissensus.workers.work import Task, workers_of\n"
         "class Held(Executor):\n"
         "    futures = []\n"
         "    def submit(self, *given):\n"
@@ -266,7 +266,7 @@ def test_executors_are_recognised_without_dask() -> None:
     script = (
         "import sys\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from dissensus.shards.work import workers_of\n"
+        "from dissensus.workers.work import workers_of\n"
         "workers_of(None), workers_of(ThreadPoolExecutor(1))\n"
         "print('distributed' in sys.modules, 'numpy' in sys.modules)\n"
     )

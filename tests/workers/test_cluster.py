@@ -19,10 +19,10 @@ from distributed.client import FutureCancelledError
 
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.core.interruption import UNDERWAY
-from dissensus.shards import cluster
-from dissensus.shards.cluster import Cluster, check_versions, compiled_everywhere, connected, done_there, local_cluster
-from dissensus.shards.work import Task, window_of, workers_of
-from shards import pieces_of_work as pieces
+from dissensus.workers import cluster
+from dissensus.workers.cluster import Cluster, check_versions, compiled_everywhere, connected, done_there, local_cluster
+from dissensus.workers.work import Task, window_of, workers_of
+from workers import pieces_of_work as pieces
 
 pytestmark = [
     pytest.mark.cluster,
@@ -261,9 +261,9 @@ def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest
 LONG = """
 import os, sys
 from dissensus.core.interruption import told_when_interrupted
-from dissensus.shards.cluster import local_cluster
-from dissensus.shards.work import Task, workers_of
-from shards import pieces_of_work as pieces
+from dissensus.workers.cluster import local_cluster
+from dissensus.workers.work import Task, workers_of
+from workers import pieces_of_work as pieces
 
 if __name__ == "__main__":
     with told_when_interrupted(), local_cluster(1, threads=1) as client:

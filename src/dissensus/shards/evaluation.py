@@ -6,6 +6,7 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
@@ -63,6 +64,9 @@ SHARD_CASES = 10_000
 
 SHOWN_CASES = 2000
 """How many cases are held by the result, to be looked at one by one."""
+
+AT_ONCE = 2
+"""How many shards are worked on at a time in this process."""
 
 OUTPUTS = {
     "per_case": "per_case/part-{}.parquet",
@@ -411,10 +415,21 @@ class Course:
     ) -> Iterator[tuple[str, bytes]]:
         """Do work on some shards of these sizes, wherever it is done; results come in any order."""
         tasks = [Task(name, self.shards[name].payload) for name in sizes]
-        with self.progress(what, sum(sizes.values()), unit) as advance:
-            for name, result in workers_of(self.executor).results(work, settings, tasks):
+        with self.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
+            for name, result in workers_of(executor).results(work, settings, tasks):
                 yield name, result
                 advance(sizes[name])
+
+    def _place(self) -> AbstractContextManager[object]:
+        """Return where shards are worked on: here, two at a time, so that one is read and summed while one is drawn."""
+        return ThreadPoolExecutor(AT_ONCE) if self.executor is None else nullcontext(self.executor)
+
+    @property
+    def threads_per_shard(self) -> int | None:
+        """How many threads draw the cases of a shard."""
+        if self.executor is not None:
+            return self.threads
+        return max(1, (self.threads or available_threads()) // AT_ONCE)
 
     # What is known of the whole --------------------------------------------------------------------------
 
@@ -475,7 +490,7 @@ class Course:
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
         settings = Settings(
-            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads
+            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads_per_shard
         )
         return settings, reason, trust
 

@@ -1,7 +1,7 @@
 """Measure evaluations of up to a million cases: ``make bench-scale``, or ``SIZES=10000,30000 make bench-scale``.
 
-The numbers go to ``results.json`` and into ``docs/scale.md``; with ``SIZES``, to ``tried.json``. The exit code is 1 if one
-is above its limit. It takes half an hour and some GB of disk, below ``SCALE_DIR`` if that is given.
+The numbers go to ``results.json`` and into ``docs/scale.md``; with ``SIZES``, to ``tried.json``. The exit code is 1 if
+one is above its limit. It takes half an hour and some GB of disk, below ``SCALE_DIR`` if that is given.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def main() -> int:
         found = measure(Bench(Path(place)), sizes)
     about = {"processors": os.cpu_count(), "threads": PROCESSORS, "python": platform.python_version()}
     results = {"machine": about, **found}
-    place = TRIED if given else RESULTS
-    place.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    file = TRIED if given else RESULTS
+    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     if not given:
         fill_page()
     print("\n".join(table(results) for table in TABLES.values()))

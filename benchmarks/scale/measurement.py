@@ -113,7 +113,7 @@ def tell_size(run: Run, libraries: int, found: Measured) -> None:
     stages = run.stages
     found.add(f"{cases}: in all", run.seen.seconds, "s")
     found.add(f"{cases}: in all", 1 / run.seconds_per_case, "cases/s")
-    if run.n_shards > 1:
+    if stages.second:
         found.add(f"{cases}: the evaluation of shards alone", run.n_cases / stages.second, "cases/s")
     found.add(f"{cases}: start, and the input split", stages.split, "s")
     found.add(f"{cases}: until the evaluation begins", stages.before + stages.first + stages.between, "s")

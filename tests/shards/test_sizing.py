@@ -113,7 +113,9 @@ def test_larger_shards_need_fewer_tasks_files_and_sums_and_send_as_much_per_case
 
 def run_of(n_cases: int, n_shards: int, stages: Stages) -> Run:
     disk = {"split input": 100 * n_cases, "sums": 7 * n_shards, "per-case tables": 50 * n_cases}
-    return Run(n_cases, n_shards, Watched(0.0, 1.0, 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b"")
+    return Run(
+        n_cases, n_shards, Watched(0.0, sum(vars(stages).values()), 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b""
+    )
 
 
 def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:

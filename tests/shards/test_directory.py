@@ -293,7 +293,7 @@ def test_a_shard_whose_input_changed_is_not_finished(tmp_path: Path) -> None:
         run.record("0-1", "old", {})
         assert run.finished("0-1", "old")
         assert not run.finished("0-1", "new")
-        assert run.remarks == ["shard 0-1: its input changed; it is computed again"]
+        assert run.remarks == ["shard 0-1: its input changed, or what was learned from all; it is computed again"]
         run.record("0-1", "new", {})
         assert run.finished("0-1", "new")
 

@@ -435,7 +435,8 @@ def test_the_mark_of_a_finished_run_is_gone_before_results_change_and_comes_last
     monkeypatch.setattr(Path, "replace", watched)
     with RunDirectory.resumed(tmp_path / "run", MANIFEST) as run:
         run.publish(lambda place: write_results(run, place))
-    assert seen == [("arrays.npz", False), ("summary.json", False), ("run.json", False)]
+    names = ("all.json", "arrays.npz", "summary.json", "run.json")
+    assert seen == [(name, False) for name in names]
 
 
 # Disk ----------------------------------------------------------------------------------------------------

@@ -562,6 +562,11 @@ class Course:
         key = _digest(json.dumps([spec.record() for spec in chosen]), *self.fingerprints.values())
         before = self._learned_before(contents.conditions, key)
         if before is not None:
+            if any(spec.learns or spec.is_informed for spec in chosen):
+                self.say(
+                    f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
+                    "frequent conditions are (--learn-again learns it from all cases, and computes all shards again)"
+                )
             return before
         if self.run.finished("learned", key):
             return _learned_from(self.run.read("learned", place))
@@ -596,10 +601,6 @@ class Course:
         if before.conditions != conditions:
             self.say("the files that were added name other conditions: everything is learned and computed again")
             return None
-        self.say(
-            f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how frequent "
-            "conditions are (--learn-again learns it from all cases, and computes all shards again)"
-        )
         return before
 
     def _fitted(self, lessons: Lessons, sample: ShardContent) -> PriorRecipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Receipt
@@ -49,22 +50,25 @@ from dissensus.evaluation.evaluator import (
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
-from dissensus.evaluation.store import write_files
+from dissensus.evaluation.store import REPORT, load_evaluation, write_files
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.shards.buckets import Buckets, Shard, bucketed
 from dissensus.shards.contents import Reading, merged_receipts
-from dissensus.shards.directory import Manifest, RunDirectory
+from dissensus.shards.directory import Manifest, RunDirectory, is_run
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
-from dissensus.shards.tables import Tables
+from dissensus.shards.tables import Tables, is_address
 from dissensus.workers.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
 """How many cases a shard has, about, unless it is said."""
+
+MOST_REMARKS = 8
+"""Of so many shards it is told why they are computed again."""
 
 SHOWN_CASES = 2000
 """How many cases are held by the result, to be looked at one by one."""
@@ -305,19 +309,26 @@ def evaluate_files(
     )
     asked.check()
     check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
+    refuse_inside(directory, [study, *predictions.values(), *([] if strata is None else [strata])])
     inputs = inputs_of(study, predictions, strata)
     how = reading_of(study, predictions, strata, reading or {})
     manifest = Manifest(
         present_versions(),
         {name: tables.fingerprints() for name, tables in inputs.items()},
         {**asked.options(), "reading": how.to_dict(), "models": list(predictions)},
-        n_buckets=n_buckets_of(inputs["study"], how, shard_size),
+        # that of the beginning holds, and counting cases takes a look at all of them
+        n_buckets=1 if resume and is_run(directory) else n_buckets_of(inputs["study"], how, shard_size),
     )
     if resume:
         run = RunDirectory.resumed(directory, manifest)
     else:
         run = RunDirectory.new(directory, manifest, overwrite=overwrite)
     with run:
+        if run.is_finished:
+            known = None if learn_again else finished_results(run, watch or Watch())
+            if known is not None:
+                return known
+            run.reopen()
         course = Course(
             run,
             asked,
@@ -329,6 +340,41 @@ def evaluate_files(
             watch or Watch(),
         )
         return course.result()
+
+
+def refuse_inside(directory: Path, inputs: Sequence[Path | Sequence[Path]]) -> None:
+    """Refuse to write below a directory that is an input: tables of the run would be taken for files of it."""
+    for given in inputs:
+        for part in [given] if isinstance(given, str | os.PathLike) else given:
+            place = FilePath(str(part).partition("**")[0]).resolve()
+            if not is_address(part) and place.is_dir() and FilePath(directory).resolve().is_relative_to(place):
+                raise FormatError(
+                    "the output directory is an input or inside of one",
+                    got=str(directory),
+                    where=str(part),
+                    advice="choose another one: what is written would be read as input",
+                )
+
+
+def finished_results(run: RunDirectory, watch: Watch) -> Evaluation | None:
+    """Return the results of a finished run if nothing of it has changed; otherwise say what has."""
+    run.forget_input()
+    wrong = run.faults()
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        watch.say(f"the run was finished, and is not as it was: {wrong[0]}{more}; what is missing is computed again")
+        return None
+    found = load_evaluation(run.path)
+    watch.say("the run is finished, and nothing was added: these are its results")
+    if watch.beside is not _ignored and not (run.path / REPORT).is_file():
+        run.publish(lambda place: write_all(found, place, watch))
+    return found
+
+
+def write_all(found: Evaluation, place: FilePath, watch: Watch) -> None:
+    """Write the files of results, and what else is wanted."""
+    write_files(found, place)
+    watch.beside(found, place)
 
 
 def inputs_of(
@@ -394,12 +440,7 @@ class Course:
         self.evaluate_shards(settings)
         shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
         whole = self.put_together(settings, examined, shown, done.shared)
-
-        def files(place: FilePath) -> None:
-            write_files(whole, place)
-            self.watch.beside(whole, place)
-
-        self.run.publish(files)
+        self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
         return whole
 
     # Shards ----------------------------------------------------------------------------------------------
@@ -436,6 +477,11 @@ class Course:
     def shards(self) -> dict[str, Shard]:
         """All shards by name, in order."""
         return {shard.name: shard for shard in self.buckets.shards()}
+
+    @property
+    def journals(self) -> list[str]:
+        """Names of everything that was finished on the way."""
+        return ["learned", *(f"examined-{name}" for name in self.shards), *self.shards]
 
     @cached_property
     def fingerprints(self) -> dict[str, str]:
@@ -572,11 +618,16 @@ class Course:
         """Learn from all cases, or take what was learned before."""
         place, contents = "shards/learned.bundle", examined.contents
         key = _digest(json.dumps([spec.record() for spec in chosen]), *self.fingerprints.values())
+        before = self._learned_before(contents.conditions, key)
+        if before is not None:
+            if any(spec.learns or spec.is_informed for spec in chosen):
+                self.watch.say(
+                    f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
+                    "frequent conditions are (--learn-again learns it from all cases, and computes all shards again)"
+                )
+            return before
         if self.run.finished("learned", key):
             return _learned_from(self.run.read("learned", place))
-        before = self._learned_before(contents.conditions)
-        if before is not None:
-            return before
         recipe = None
         if any(spec.is_informed for spec in chosen):
             recipe = self._fitted(examined.lessons, sample)
@@ -589,20 +640,25 @@ class Course:
         self.run.record("learned", key, {place: bundled(found)})
         return _learned_from(self.run.read("learned", place))
 
-    def _learned_before(self, conditions: tuple[str, ...]) -> Learned | None:
+    def _learned_before(self, conditions: tuple[str, ...], key: str) -> Learned | None:
         """Return what was learned before files were added, unless it has to be learned again."""
         if len(self.run.manifest.generations) < 2 or self.learn_again:
             return None
         if not (self.run.path / "shards" / "learned.json").is_file():
             return None
+        recorded = self.run.recorded("learned")
+        if recorded == key:
+            return None
+        if recorded is None:
+            raise FormatError(
+                "what was learned before files were added is damaged",
+                where=str(self.run.path / "shards" / "learned.bundle"),
+                advice="learn it from all cases: run again with --resume --learn-again",
+            )
         before = _learned_from(self.run.read("learned", "shards/learned.bundle"))
         if before.conditions != conditions:
             self.watch.say("the files that were added name other conditions: everything is learned and computed again")
             return None
-        self.watch.say(
-            f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how frequent "
-            "conditions are (--learn-again learns it from all cases, and computes all shards again)"
-        )
         return before
 
     def _fitted(self, lessons: Lessons, sample: ShardContent) -> PriorRecipe:
@@ -625,14 +681,20 @@ class Course:
         basis = self._key_of(settings)
         keys = {name: _digest(self.fingerprints[name], basis) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(name, keys[name])]
-        for remark in self.run.remarks:
-            self.watch.say(remark)
+        self._tell_remarks()
         if 0 < len(left) < len(self.shards):
             self.watch.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
         sizes = {name: self.sizes[name] for name in left}
         for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
             self.run.record(name, keys[name], {OUTPUTS[kind].format(name): data for kind, data in outputs.items()})
+
+    def _tell_remarks(self) -> None:
+        told = list(dict.fromkeys(remark.replace("shard examined-", "shard ") for remark in self.run.remarks))
+        for remark in told[:MOST_REMARKS]:
+            self.watch.say(remark)
+        if len(told) > MOST_REMARKS:
+            self.watch.say(f"and {len(told) - MOST_REMARKS} more shards are computed again")
 
     def _key_of(self, settings: Settings) -> str:
         """Hash everything that the numbers of a shard depend on besides its rows."""
@@ -650,7 +712,7 @@ class Course:
     def _outputs(self, kind: str) -> Iterator[Any]:
         """Read the outputs of all shards that have them, in the order of shards."""
         for name in self.shards:
-            if (self.run.path / OUTPUTS[kind].format(name)).is_file():
+            if OUTPUTS[kind].format(name) in self.run.outputs(name):
                 yield restored(self.run.read(name, OUTPUTS[kind].format(name)), CLASSES)
 
     def put_together(

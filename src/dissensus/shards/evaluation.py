@@ -26,6 +26,7 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.names import case_keys
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
@@ -433,7 +434,7 @@ class Course:
         examined = self.examined
         self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
-        sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
+        sample = self.sample.select(list(examined.annotated.names[:SHOWN_CASES]))
         done = settings.evaluated(sample)
         shown = replace(settings.assembled(sample, done), calibration=trust)
         settings = replace(settings, reference=shown.reference)
@@ -552,12 +553,40 @@ class Course:
             raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
         return merged(known)
 
+    @cached_property
+    def sample(self) -> ShardContent:
+        """All cases that are looked at together, read at once: those that are shown, learned from, or left out of."""
+        examined = self.examined
+        learning = examined.annotated.names if self.learns else examined.annotated.names[:SHOWN_CASES]
+        everyone = examined.everyone.names if self.leaves_out else ()
+        return self.content_of(tuple(dict.fromkeys((*learning, *everyone))))
+
+    @cached_property
+    def why_no_panel(self) -> str:
+        """Why what a large panel would say cannot be estimated; empty if it can."""
+        counts = {"n_annotated": self.examined.lessons.n_cases, "n_opinions": self.examined.n_counted}
+        return panel_reason(self.examined.contents.kind, len(self.models), **counts)
+
+    @property
+    def learns(self) -> bool:
+        """Whether something is learned from a sample of the cases."""
+        asked = self.asked
+        informed = any(spec.is_informed for spec in asked.aggregations)
+        return asked.calibrated or informed or (asked.panel is not False and not self.why_no_panel)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether annotators are left out in turn."""
+        are = self.asked.annotators
+        return bool(self.models) and (are == "sample" or (are is None and self.examined.crossing.is_known))
+
     def content_of(self, names: Sequence[str]) -> ShardContent:
         """Read some cases into memory, in this order."""
         import polars as pl
 
         wanted = frozenset(names)
-        frames = [shard.about(wanted) for shard in self.shards.values()]
+        buckets = set((case_keys(tuple(names)) % np.uint64(self.run.manifest.n_buckets)).tolist())
+        frames = [shard.about(wanted) for shard in self.shards.values() if shard.bucket in buckets]
         joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
         content = read_shard(joined, self.known_reading, self.models)
         assert content is not None  # these cases were seen before
@@ -570,15 +599,13 @@ class Course:
 
     def prepared(self, examined: Examined) -> tuple[Settings, str, Calibration | None]:
         """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
-        sample = self.content_of(examined.annotated.names)
+        sample = self.sample
+        if self.learns:
+            sample = sample.select(list(examined.annotated.names))
         trust = self._calibrated(sample)
         chosen = self.asked.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        n_annotated = examined.lessons.n_cases
-        why = panel_reason(
-            examined.contents.kind, len(self.models), n_annotated=n_annotated, n_opinions=examined.n_counted
-        )
-        chosen, reason = with_panel_unless(why, sample.study, chosen, self.asked.panel)
+        chosen, reason = with_panel_unless(self.why_no_panel, sample.study, chosen, self.asked.panel)
         learned = self.learned(examined, sample, chosen)
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
@@ -736,10 +763,9 @@ class Course:
         self, settings: Settings, examined: Examined
     ) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
-        fixed = self.asked.annotators == "fixed" or (self.asked.annotators is None and not examined.crossing.is_known)
-        if fixed or not self.models:
+        if not self.leaves_out:
             return tuple(None for _ in settings.specs), None
-        sample = self.content_of(examined.everyone.names)
+        sample = self.sample.select(list(examined.everyone.names))
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))

@@ -293,7 +293,7 @@ def test_a_shard_whose_input_changed_is_not_finished(tmp_path: Path) -> None:
         run.record("0-1", "old", {})
         assert run.finished("0-1", "old")
         assert not run.finished("0-1", "new")
-        assert run.remarks == ["shard 0-1: its input changed; it is computed again"]
+        assert run.remarks == ["shard 0-1: its input changed, or what was learned from all; it is computed again"]
         run.record("0-1", "new", {})
         assert run.finished("0-1", "new")
 
@@ -435,7 +435,8 @@ def test_the_mark_of_a_finished_run_is_gone_before_results_change_and_comes_last
     monkeypatch.setattr(Path, "replace", watched)
     with RunDirectory.resumed(tmp_path / "run", MANIFEST) as run:
         run.publish(lambda place: write_results(run, place))
-    assert seen == [("arrays.npz", False), ("summary.json", False), ("run.json", False)]
+    names = ("all.json", "arrays.npz", "summary.json", "run.json")
+    assert seen == [(name, False) for name in names]
 
 
 # Disk ----------------------------------------------------------------------------------------------------

@@ -3,14 +3,19 @@
 ::
 
     manifest.json             what was asked: versions, fingerprints of the input, options
+    shards/input/             the input, split by case, as large as the input itself
     shards/<name>.json        the journal of a finished shard: fingerprint of its input, sizes and hashes of its outputs
     per_case/part-....parquet and other outputs of shards
+    shards/all.json           sizes and hashes of all journals and of the results
     run.json                  written last: without it, the run is unfinished
     .lock                     held by the process that writes here
 
 A process may be killed at any moment. Every file is written under a name of its own below ``shards/unfinished`` and
 then renamed, and the journal of a shard comes after its outputs; what the journal says is compared with what is there
 before a shard counts as finished. Nothing is ever unpickled.
+
+With the results, the split input is removed, and so is whatever no shard of the run wrote. If files are added later,
+all input is split again; shards without new rows stay finished, as fingerprints are of what rows say.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -43,9 +48,9 @@ Files: TypeAlias = Mapping[str, tuple[str, ...]]
 FORMAT, VERSION = "dissensus run", 1
 """What ``manifest.json`` says it is, and the version of the schema that is written."""
 
-JOURNAL = "dissensus shard"
+JOURNAL, JOURNALS = "dissensus shard", "dissensus shards"
 MANIFEST, FINISHED, LOCK = "manifest.json", "run.json", ".lock"
-UNFINISHED = FilePath("shards", "unfinished")
+UNFINISHED, INPUT, ALL = FilePath("shards", "unfinished"), FilePath("shards", "input"), FilePath("shards", "all.json")
 TOP = (MANIFEST, LOCK, REPORT, WHOLE, *FILES)
 """Files that a run has beside the directories of shards."""
 
@@ -327,7 +332,7 @@ class RunDirectory:
     def _announce(self) -> None:
         """Let Ctrl-C remove what is half written, and say how to go on."""
         UNDERWAY[str(self._unfinished)] = partial(shutil.rmtree, self._unfinished, ignore_errors=True)
-        if not self.is_finished:
+        if not self.is_finished and self._note not in WRITTEN:
             WRITTEN.append(self._note)
 
     @property
@@ -342,6 +347,12 @@ class RunDirectory:
     def is_finished(self) -> bool:
         """Whether results were published since the last change."""
         return (self.path / FINISHED).is_file()
+
+    def reopen(self) -> None:
+        """Count as unfinished from now on, as results are about to change."""
+        with _told("the run cannot go on", self.path):
+            (self.path / FINISHED).unlink(missing_ok=True)
+        self._announce()
 
     def close(self) -> None:
         """Let other processes write into the directory."""
@@ -370,21 +381,23 @@ class RunDirectory:
         if found is None:
             wrong = "its journal was changed or truncated"
         elif found["fingerprint"] != fingerprint:
-            wrong = "its input changed"
+            wrong = "its input changed, or what was learned from all"
         else:
-            wrong = next(filter(None, (self._fault(*one) for one in found["outputs"].items())), "")
+            wrong = self._fault_of_any(found["outputs"])
         if wrong:
             self.remarks.append(f"shard {name}: {wrong}; it is computed again")
         return not wrong
 
+    def recorded(self, name: str) -> str | None:
+        """Return the fingerprint that a shard was finished with, if its journal and its outputs are whole."""
+        found = _journal_content(self._journal(name))
+        return None if found is None or self._fault_of_any(found["outputs"]) else str(found["fingerprint"])
+
+    def _fault_of_any(self, described: Mapping[str, Mapping[str, Any]]) -> str:
+        return next(filter(None, (self._fault(*one) for one in described.items())), "")
+
     def _fault(self, output: str, described: Mapping[str, Any]) -> str:
-        try:
-            data = self._place(output).read_bytes()
-        except FileNotFoundError:
-            return f"{output} is missing"
-        except OSError as error:
-            return f"{output} cannot be read ({error.strerror})"
-        return "" if _described(data) == described else f"{output} was changed or truncated"
+        return _fault_of(self._place(output), output, described)
 
     def record(self, name: str, fingerprint: str, outputs: Mapping[str, bytes]) -> None:
         """Write the outputs of a shard, then its journal: from then on it is finished.
@@ -414,8 +427,7 @@ class RunDirectory:
         FormatError
             If the shard has no such output, or if it is not as it was written.
         """
-        found = _journal_content(self._journal(name))
-        outputs = {} if found is None else found["outputs"]
+        outputs = self.outputs(name)
         wrong = self._fault(output, outputs[output]) if output in outputs else f"{output} is not in its journal"
         if wrong:
             raise FormatError(
@@ -456,13 +468,15 @@ class RunDirectory:
 
     # Results ---------------------------------------------------------------------------------------------
 
-    def publish(self, files: Callable[[FilePath], None]) -> None:
+    def publish(self, files: Callable[[FilePath], None], journals: Iterable[str] | None = None) -> None:
         """Put the files of the results into the directory, ``run.json`` last: then the run is finished.
 
         Parameters
         ----------
         files
             Writes them into a directory that exists and is empty; ``run.json`` has to be among them.
+        journals
+            Names of the shards that belong to the results; outputs of others are removed. By default, all belong.
 
         Raises
         ------
@@ -475,23 +489,84 @@ class RunDirectory:
             try:
                 files(room)
                 with undisturbed():
-                    self._put(room)
+                    self._put(room, [*self._journals()] if journals is None else list(journals))
             finally:
                 shutil.rmtree(room, ignore_errors=True)
+        self.forget_input()
 
-    def _put(self, room: FilePath) -> None:
+    def forget_input(self) -> None:
+        """Remove the split input: nobody needs it once the run is finished."""
+        shutil.rmtree(self.path / INPUT, ignore_errors=True)
+
+    def _put(self, room: FilePath, journals: list[str]) -> None:
         written = sorted(place.relative_to(room) for place in room.rglob("*") if place.is_file())
         written.remove(FilePath(FINISHED))
         for name in (*written, FilePath(FINISHED)):
             _flush_file(room / name)
         (self.path / FINISHED).unlink(missing_ok=True)
         _flush_file(self.path)
+        self._write(self.path / ALL, _with_checksum(self._described_all(room, journals)))
+        self._remove_others(journals, {name.as_posix() for name in written})
         for name in written:
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             (room / name).replace(self.path / name)
         _flush_file(self.path)
         (room / FINISHED).replace(self.path / FINISHED)
         WRITTEN[:] = [*(note for note in WRITTEN if note != self._note), str(self.path)]
+
+    def _journals(self) -> Iterator[str]:
+        """Name everything that has a journal."""
+        places = sorted((self.path / "shards").glob("*.json"))
+        return (place.stem for place in places if place.name != ALL.name)
+
+    def _described_all(self, room: FilePath, journals: list[str]) -> dict[str, Any]:
+        places = {place.relative_to(room).as_posix(): place for place in sorted(room.rglob("*")) if place.is_file()}
+        return {
+            "format": JOURNALS,
+            "version": VERSION,
+            "journals": {name: _described(self._journal(name).read_bytes()) for name in journals},
+            "results": {name: _described(place.read_bytes()) for name, place in places.items() if name != REPORT},
+        }
+
+    def _remove_others(self, journals: list[str], written: Collection[str]) -> None:
+        """Remove results of earlier times that are not written again, and what no shard of this run wrote."""
+        kept = {*written, ALL.as_posix(), *(f"shards/{name}.json" for name in journals)}
+        kept.update(output for name in journals for output in self.outputs(name))
+        for name in self._own_files():
+            if name not in kept:
+                (self.path / name).unlink()
+
+    def outputs(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return size and hash of every output that the journal of a shard names."""
+        found = _journal_content(self._journal(name))
+        return {} if found is None else found["outputs"]
+
+    def _own_files(self) -> list[str]:
+        """List results, journals and outputs of shards, but neither the split input nor what is half written."""
+        top = [self.path / name for name in (REPORT, WHOLE, *FILES) if name != FINISHED]
+        below = [place for folder in FOLDERS for place in sorted((self.path / folder).rglob("*"))]
+        apart = {self.path / INPUT, self.path / UNFINISHED}
+        return [
+            place.relative_to(self.path).as_posix()
+            for place in (*top, *below)
+            if place.is_file() and apart.isdisjoint(place.parents)
+        ]
+
+    def faults(self) -> list[str]:
+        """Say in what a finished run is no longer as it was when its results were written, a line each.
+
+        The report is made of the results, and not compared.
+        """
+        found = _read_json(self.path / ALL)
+        if found is None or found.get("format") != JOURNALS:
+            return [f"{ALL.as_posix()} is missing or was changed"]
+        files = {**{f"shards/{name}.json": about for name, about in found["journals"].items()}, **found["results"]}
+        for name in found["journals"]:
+            files.update(self.outputs(name))
+        wrong = [_fault_of(self.path / name, name, about) for name, about in files.items()]
+        known = {*files, ALL.as_posix(), REPORT}
+        others = [f"{name} is of no shard" for name in self._own_files() if name not in known]
+        return [*filter(None, wrong), *others]
 
 
 def _begun(path: Path, manifest: Manifest, *, overwrite: bool) -> RunDirectory:
@@ -509,6 +584,15 @@ def _begun(path: Path, manifest: Manifest, *, overwrite: bool) -> RunDirectory:
 
 def _local_files(manifest: Manifest) -> list[str]:
     return [file for files in manifest.inputs.values() for file in files if "://" not in file]
+
+
+def is_run(path: Path) -> bool:
+    """Tell whether a directory holds a run, finished or not.
+
+    >>> is_run("no-such-directory")
+    False
+    """
+    return (FilePath(path) / MANIFEST).is_file()
 
 
 def _is_unfinished(place: FilePath) -> bool:
@@ -580,14 +664,29 @@ def _refuse_differences(lines: list[str], path: Path) -> None:
     )
 
 
+def _fault_of(place: FilePath, name: str, described: Mapping[str, Any]) -> str:
+    """Say in what a file is not as it was written, if so."""
+    try:
+        data = place.read_bytes()
+    except FileNotFoundError:
+        return f"{name} is missing"
+    except OSError as error:
+        return f"{name} cannot be read ({error.strerror})"
+    return "" if _described(data) == described else f"{name} was changed or truncated"
+
+
 def _journal_content(place: FilePath) -> dict[str, Any] | None:
     """Return what a journal says, if it is whole."""
-    try:
-        found = _checked_json(place.read_bytes())
-    except OSError:
-        return None
+    found = _read_json(place)
     fits = found is not None and found.get("format") == JOURNAL and f"{found.get('name')}.json" == place.name
     return found if fits else None
+
+
+def _read_json(place: FilePath) -> dict[str, Any] | None:
+    try:
+        return _checked_json(place.read_bytes())
+    except OSError:
+        return None
 
 
 def _described(data: bytes) -> dict[str, Any]:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import table_of_models
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import DissensusError, listing
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.names import case_keys
+from dissensus.core.notes import Note
 from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
@@ -33,11 +39,13 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.evaluator import (
     TOPS,
+    check_level,
     check_request,
     chosen_aggregations,
     chosen_metrics,
     design_of,
     left_out,
+    listed_metrics,
     panel_reason,
     points_for,
     shared_spread,
@@ -46,26 +54,32 @@ from dissensus.evaluation.evaluator import (
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
-from dissensus.evaluation.store import write_files
+from dissensus.evaluation.store import REPORT, load_evaluation, write_files
 from dissensus.evaluation.tally import unit_of
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.shards.buckets import Buckets, Shard, bucketed
+from dissensus.shards.buckets import Buckets, Match, Shard, bucketed
 from dissensus.shards.contents import Reading, merged_receipts
-from dissensus.shards.directory import Manifest, RunDirectory
+from dissensus.shards.directory import Manifest, RunDirectory, is_run
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
-from dissensus.shards.tables import Tables, are_text
+from dissensus.shards.tables import Tables, are_text, is_address
 from dissensus.workers.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
 """How many cases a shard has, about, unless it is said."""
 
+MOST_REMARKS = 8
+"""Of so many shards it is told why they are computed again."""
+
 SHOWN_CASES = 2000
 """How many cases are held by the result, to be looked at one by one."""
+
+AT_ONCE = 2
+"""How many shards are worked on at a time in this process."""
 
 OUTPUTS = {
     "per_case": "per_case/part-{}.parquet",
@@ -80,12 +94,42 @@ Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[
 """Shows how far something is: what, how much of it in all, and of which unit."""
 
 
+def _ignored(*_: Any) -> None:
+    """Tell nobody."""
+
+
+def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(_ignored)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is told while an evaluation goes on; by default nothing.
+
+    Attributes
+    ----------
+    progress
+        Shows how far something is.
+    say
+        Takes a line of text.
+    tell
+        Takes what was understood of the files: of opinions, then of each model.
+    beside
+        Writes more files beside the results, such as a report.
+    """
+
+    progress: Progress = _silent
+    say: Callable[[str], None] = _ignored
+    tell: Callable[[Sequence[Receipt]], None] = _ignored
+    beside: Callable[[Evaluation, FilePath], None] = _ignored
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is asked of an evaluation; see :func:`evaluate_files`."""
 
     aggregations: tuple[Aggregation, ...]
-    metrics: Sequence[Metric | str] | None
+    metrics: tuple[Metric | str, ...] | None
     draws: int
     seed: int
     level: float
@@ -93,6 +137,24 @@ class Asked:
     panel: bool | None
     calibrated: bool
     categories: Categories | Path | None
+
+    def check(self) -> None:
+        """Refuse what cannot be evaluated, or not shard by shard, before any file is looked at."""
+        if not self.aggregations:
+            raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+        check_count(draws=self.draws)
+        check_seed(self.seed)
+        check_level(self.level)
+        if self.annotators is not None:
+            check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
+        for spec in self.aggregations:
+            reason = cannot_be_split(spec)
+            if reason:
+                raise DissensusError(
+                    f"{spec.id} cannot be evaluated shard by shard",
+                    got=reason,
+                    advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+                )
 
     def options(self) -> dict[str, Any]:
         """Return everything that numbers depend on as plain values."""
@@ -163,6 +225,7 @@ class Learned:
         return None if self.recipe is None else PriorRecipe.from_arrays(self.recipe)
 
 
+@checked
 def evaluate_files(
     study: Path | Sequence[Path],
     predictions: Mapping[str, Path | Sequence[Path]],
@@ -185,10 +248,7 @@ def evaluate_files(
     learn_again: bool = False,
     overwrite: bool = False,
     executor: object | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-    tell: Callable[[Sequence[Receipt]], None] | None = None,
-    beside: Callable[[Evaluation, FilePath], None] | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Evaluate models on a study of any size, shard by shard, into a directory that a run can be resumed from.
 
@@ -217,40 +277,63 @@ def evaluate_files(
     executor
         An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default shards are evaluated
         one after the other in this process.
-    progress, say, tell, beside
-        Shows progress; takes a line of text; takes what was understood of the files; writes more files beside the
-        results, such as a report.
+    watch
+        What is told while it goes on, and what is written beside the results.
 
     Returns
     -------
     Evaluation
         Tables over cases are about all of them; single cases are a sample.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> said = pl.DataFrame({"case": ["x", "x", "y"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
+    >>> scores = pl.DataFrame({"case": ["x", "y"], "a": [0.7, 0.2], "b": [0.3, 0.8]})
+    >>> with TemporaryDirectory() as folder:
+    ...     said.write_parquet(f"{folder}/said.parquet")
+    ...     scores.write_parquet(f"{folder}/scores.parquet")
+    ...     files = {"A": f"{folder}/scores.parquet"}
+    ...     result = evaluate_files(f"{folder}/said.parquet", files, f"{folder}/run", aggregations=["majority-vote"])
+    >>> result.n_cases, result.to_frame()["mean"].to_list()
+    (2, [0.75, 0.75])
     """
+    if reference is not None:
+        check_choice("reference", reference, ("calibrated",))
     asked = Asked(
         chosen_aggregations(aggregations),
-        metrics,
+        None if metrics is None else listed_metrics(metrics),
         draws,
         seed,
         level,
         annotators,
         panel,
-        reference == "calibrated",
+        reference is not None,
         categories,
     )
-    refuse_unsplittable(asked.aggregations)
+    asked.check()
+    check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
+    refuse_inside(directory, [study, *predictions.values(), *([] if strata is None else [strata])])
     inputs = inputs_of(study, predictions, strata)
     how = reading_of(study, predictions, strata, reading or {})
     manifest = Manifest(
         present_versions(),
         {name: tables.fingerprints() for name, tables in inputs.items()},
         {**asked.options(), "reading": how.to_dict(), "models": list(predictions)},
-        n_buckets=n_buckets_of(inputs["study"], how, shard_size),
+        # that of the beginning holds, and counting cases takes a look at all of them
+        n_buckets=1 if resume and is_run(directory) else n_buckets_of(inputs["study"], how, shard_size),
     )
     if resume:
         run = RunDirectory.resumed(directory, manifest)
     else:
         run = RunDirectory.new(directory, manifest, overwrite=overwrite)
     with run:
+        if run.is_finished:
+            known = None if learn_again else finished_results(run, watch or Watch())
+            if known is not None:
+                return known
+            run.reopen()
         course = Course(
             run,
             asked,
@@ -258,32 +341,45 @@ def evaluate_files(
             tuple(predictions),
             threads,
             executor,
-            progress or _silent,
-            say or _ignored,
             learn_again,
-            tell or _ignored,
+            watch or Watch(),
         )
-        return course.result(beside)
+        return course.result()
 
 
-def _ignored(_: Any) -> None:
-    """Tell nobody."""
+def refuse_inside(directory: Path, inputs: Sequence[Path | Sequence[Path]]) -> None:
+    """Refuse to write below a directory that is an input: tables of the run would be taken for files of it."""
+    for given in inputs:
+        for part in [given] if isinstance(given, str | os.PathLike) else given:
+            place = FilePath(str(part).partition("**")[0]).resolve()
+            if not is_address(part) and place.is_dir() and FilePath(directory).resolve().is_relative_to(place):
+                raise FormatError(
+                    "the output directory is an input or inside of one",
+                    got=str(directory),
+                    where=str(part),
+                    advice="choose another one: what is written would be read as input",
+                )
 
 
-def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
-    return nullcontext(_ignored)
+def finished_results(run: RunDirectory, watch: Watch) -> Evaluation | None:
+    """Return the results of a finished run if nothing of it has changed; otherwise say what has."""
+    run.forget_input()
+    wrong = run.faults()
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        watch.say(f"the run was finished, and is not as it was: {wrong[0]}{more}; what is missing is computed again")
+        return None
+    found = load_evaluation(run.path)
+    watch.say("the run is finished, and nothing was added: these are its results")
+    if watch.beside is not _ignored and not (run.path / REPORT).is_file():
+        run.publish(lambda place: write_all(found, place, watch))
+    return found
 
 
-def refuse_unsplittable(aggregations: Sequence[Aggregation]) -> None:
-    """Refuse aggregations that have to see all cases at once."""
-    for spec in aggregations:
-        reason = cannot_be_split(spec)
-        if reason:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated shard by shard",
-                got=reason,
-                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-            )
+def write_all(found: Evaluation, place: FilePath, watch: Watch) -> None:
+    """Write the files of results, and what else is wanted."""
+    write_files(found, place)
+    watch.beside(found, place)
 
 
 def inputs_of(
@@ -304,6 +400,14 @@ def reading_of(
 ) -> Reading:
     """Say how files are read, and what the user calls them."""
     models = {name: _called(given) for name, given in predictions.items()}
+    known = {part.name for part in fields(Reading)} - {"place", "models", "strata_place"}
+    for name in options:
+        if name not in known:
+            raise DissensusError(
+                f"there is no option {name!r} of reading",
+                expected=listing(sorted(known), most=len(known)),
+                advice=suggestion(str(name), known),
+            )
     return Reading(_called(study), models, "" if strata is None else _called(strata), **options)
 
 
@@ -313,8 +417,6 @@ def _called(given: Path | Sequence[Path]) -> str:
 
 def n_buckets_of(study: Tables, reading: Reading, shard_size: int) -> int:
     """Return into how many buckets cases are split, so that they have about as many as wanted."""
-    if shard_size < 1:
-        raise DissensusError("a shard has to have a case at least", expected="a number from 1", got=str(shard_size))
     return max(1, -(-study.n_distinct(reading.case_column(study)) // shard_size))
 
 
@@ -328,30 +430,22 @@ class Course:
     models: tuple[str, ...]
     threads: int | None
     executor: object | None
-    progress: Progress
-    say: Callable[[str], None]
     learn_again: bool
-    tell: Callable[[Sequence[Receipt]], None]
+    watch: Watch
 
-    def result(self, beside: Callable[[Evaluation, FilePath], None] | None) -> Evaluation:
+    def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
         examined = self.examined
-        self.tell(self.receipts)
+        self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
-        sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
+        sample = self.sample.select(list(examined.annotated.names[:SHOWN_CASES]))
         done = settings.evaluated(sample)
         shown = replace(settings.assembled(sample, done), calibration=trust)
         settings = replace(settings, reference=shown.reference)
         self.evaluate_shards(settings)
         shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
         whole = self.put_together(settings, examined, shown, done.shared)
-
-        def files(place: FilePath) -> None:
-            write_files(whole, place)
-            if beside is not None:
-                beside(whole, place)
-
-        self.run.publish(files)
+        self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
         return whole
 
     # Shards ----------------------------------------------------------------------------------------------
@@ -365,7 +459,7 @@ class Course:
             inputs = {name: self._tables(name, places) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
-            with self.progress("splitting by case", total, "rows") as advance:
+            with self.watch.progress("splitting by case", total, "rows") as advance:
                 found = bucketed(
                     inputs,
                     columns,
@@ -401,6 +495,11 @@ class Course:
         """All shards by name, in order."""
         return {shard.name: shard for shard in self.buckets.shards()}
 
+    @property
+    def journals(self) -> list[str]:
+        """Names of everything that was finished on the way."""
+        return ["learned", *(f"examined-{name}" for name in self.shards), *self.shards]
+
     @cached_property
     def fingerprints(self) -> dict[str, str]:
         """What the rows of every shard say."""
@@ -410,26 +509,47 @@ class Course:
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model."""
         opinions, *models = self.examined.receipts
-        matches = self.buckets.matches()
-        notes = [
-            matches[f"model {place}"].notes(name, allow_missing=self.reading.allow_missing)
-            for place, name in enumerate(self.models)
-        ]
         told = [
             merged_receipts([one], notes=of_model, unlisted=self.examined.contents.unlisted(name))
-            for one, of_model, name in zip(models, notes, self.models, strict=True)
+            for one, of_model, name in zip(models, self.lacks, self.models, strict=True)
         ]
         return (opinions, *told)
+
+    @cached_property
+    def lacks(self) -> list[tuple[Note, ...]]:
+        """Which cases the study or a model lacks, by model; refused unless it is allowed."""
+        matches = self.buckets.matches()
+        return [self._lacks(matches[f"model {place}"], name) for place, name in enumerate(self.models)]
+
+    def _lacks(self, match: Match, name: str) -> tuple[Note, ...]:
+        try:
+            return match.notes(name, allow_missing=self.reading.allow_missing)
+        except DissensusError as error:
+            raise error.at(self.reading.models[name]) from None
 
     def worked(
         self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
     ) -> Iterator[tuple[str, bytes]]:
         """Do work on some shards of these sizes, wherever it is done; results come in any order."""
         tasks = [Task(name, self.shards[name].payload) for name in sizes]
-        with self.progress(what, sum(sizes.values()), unit) as advance:
-            for name, result in workers_of(self.executor).results(work, settings, tasks):
-                yield name, result
-                advance(sizes[name])
+        with self.watch.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
+            try:
+                for name, result in workers_of(executor).results(work, settings, tasks):
+                    yield name, result
+                    advance(sizes[name])
+            except DissensusError as error:
+                raise without_shard(error) from error
+
+    def _place(self) -> AbstractContextManager[object]:
+        """Return where shards are worked on: here, two at a time, so that one is read and summed while one is drawn."""
+        return ThreadPoolExecutor(AT_ONCE) if self.executor is None else nullcontext(self.executor)
+
+    @property
+    def threads_per_shard(self) -> int | None:
+        """How many threads draw the cases of a shard."""
+        if self.executor is not None:
+            return self.threads
+        return max(1, (self.threads or available_threads()) // AT_ONCE)
 
     # What is known of the whole --------------------------------------------------------------------------
 
@@ -441,6 +561,7 @@ class Course:
     @cached_property
     def examined(self) -> Examined:
         """What is known of all shards."""
+        assert len(self.lacks) == len(self.models)  # what cases are missing is told of all shards together
         settings = settings_of(self.reading, self.models)
         keys = {name: _digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
@@ -459,12 +580,40 @@ class Course:
             raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
         return merged(known)
 
+    @cached_property
+    def sample(self) -> ShardContent:
+        """All cases that are looked at together, read at once: those that are shown, learned from, or left out of."""
+        examined = self.examined
+        learning = examined.annotated.names if self.learns else examined.annotated.names[:SHOWN_CASES]
+        everyone = examined.everyone.names if self.leaves_out else ()
+        return self.content_of(tuple(dict.fromkeys((*learning, *everyone))))
+
+    @cached_property
+    def why_no_panel(self) -> str:
+        """Why what a large panel would say cannot be estimated; empty if it can."""
+        counts = {"n_annotated": self.examined.lessons.n_cases, "n_opinions": self.examined.n_counted}
+        return panel_reason(self.examined.contents.kind, len(self.models), **counts)
+
+    @property
+    def learns(self) -> bool:
+        """Whether something is learned from a sample of the cases."""
+        asked = self.asked
+        informed = any(spec.is_informed for spec in asked.aggregations)
+        return asked.calibrated or informed or (asked.panel is not False and not self.why_no_panel)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether annotators are left out in turn."""
+        are = self.asked.annotators
+        return bool(self.models) and (are == "sample" or (are is None and self.examined.crossing.is_known))
+
     def content_of(self, names: Sequence[str]) -> ShardContent:
         """Read some cases into memory, in this order."""
         import polars as pl
 
         wanted = frozenset(names)
-        frames = [shard.about(wanted) for shard in self.shards.values()]
+        buckets = set((case_keys(tuple(names)) % np.uint64(self.run.manifest.n_buckets)).tolist())
+        frames = [shard.about(wanted) for shard in self.shards.values() if shard.bucket in buckets]
         joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
         content = read_shard(joined, self.known_reading, self.models)
         assert content is not None  # these cases were seen before
@@ -477,22 +626,18 @@ class Course:
 
     def prepared(self, examined: Examined) -> tuple[Settings, str, Calibration | None]:
         """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
-        sample = self.content_of(examined.annotated.names)
+        sample = self.sample
+        if self.learns:
+            sample = sample.select(list(examined.annotated.names))
         trust = self._calibrated(sample)
         chosen = self.asked.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        n_annotated = examined.lessons.n_cases
-        why = panel_reason(
-            examined.contents.kind, len(self.models), n_annotated=n_annotated, n_opinions=examined.n_counted
-        )
-        chosen, reason = with_panel_unless(why, sample.study, chosen, self.asked.panel)
+        chosen, reason = with_panel_unless(self.why_no_panel, sample.study, chosen, self.asked.panel)
         learned = self.learned(examined, sample, chosen)
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
-        settings = Settings(
-            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads
-        )
-        return settings, reason, trust
+        how: Any = {"recipe": learned.prior, "level": self.asked.level, "threads": self.threads_per_shard}
+        return Settings(self.known_reading, self.models, plan, chosen, **how), reason, trust
 
     def _calibrated(self, sample: ShardContent) -> Calibration | None:
         if not self.asked.calibrated:
@@ -529,11 +674,16 @@ class Course:
         """Learn from all cases, or take what was learned before."""
         place, contents = "shards/learned.bundle", examined.contents
         key = _digest(json.dumps([spec.record() for spec in chosen]), *self.fingerprints.values())
+        before = self._learned_before(contents.conditions, key)
+        if before is not None:
+            if any(spec.learns or spec.is_informed for spec in chosen):
+                self.watch.say(
+                    f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
+                    "frequent conditions are (--learn-again learns it from all cases, and computes all shards again)"
+                )
+            return before
         if self.run.finished("learned", key):
             return _learned_from(self.run.read("learned", place))
-        before = self._learned_before(contents.conditions)
-        if before is not None:
-            return before
         recipe = None
         if any(spec.is_informed for spec in chosen):
             recipe = self._fitted(examined.lessons, sample)
@@ -546,20 +696,25 @@ class Course:
         self.run.record("learned", key, {place: bundled(found)})
         return _learned_from(self.run.read("learned", place))
 
-    def _learned_before(self, conditions: tuple[str, ...]) -> Learned | None:
+    def _learned_before(self, conditions: tuple[str, ...], key: str) -> Learned | None:
         """Return what was learned before files were added, unless it has to be learned again."""
         if len(self.run.manifest.generations) < 2 or self.learn_again:
             return None
         if not (self.run.path / "shards" / "learned.json").is_file():
             return None
+        recorded = self.run.recorded("learned")
+        if recorded == key:
+            return None
+        if recorded is None:
+            raise FormatError(
+                "what was learned before files were added is damaged",
+                where=str(self.run.path / "shards" / "learned.bundle"),
+                advice="learn it from all cases: run again with --resume --learn-again",
+            )
         before = _learned_from(self.run.read("learned", "shards/learned.bundle"))
         if before.conditions != conditions:
-            self.say("the files that were added name other conditions: everything is learned and computed again")
+            self.watch.say("the files that were added name other conditions: everything is learned and computed again")
             return None
-        self.say(
-            f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how frequent "
-            "conditions are (--learn-again learns it from all cases, and computes all shards again)"
-        )
         return before
 
     def _fitted(self, lessons: Lessons, sample: ShardContent) -> PriorRecipe:
@@ -582,14 +737,20 @@ class Course:
         basis = self._key_of(settings)
         keys = {name: _digest(self.fingerprints[name], basis) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(name, keys[name])]
-        for remark in self.run.remarks:
-            self.say(remark)
+        self._tell_remarks()
         if 0 < len(left) < len(self.shards):
-            self.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
+            self.watch.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
         sizes = {name: self.sizes[name] for name in left}
         for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
             self.run.record(name, keys[name], {OUTPUTS[kind].format(name): data for kind, data in outputs.items()})
+
+    def _tell_remarks(self) -> None:
+        told = list(dict.fromkeys(remark.replace("shard examined-", "shard ") for remark in self.run.remarks))
+        for remark in told[:MOST_REMARKS]:
+            self.watch.say(remark)
+        if len(told) > MOST_REMARKS:
+            self.watch.say(f"and {len(told) - MOST_REMARKS} more shards are computed again")
 
     def _key_of(self, settings: Settings) -> str:
         """Hash everything that the numbers of a shard depend on besides its rows."""
@@ -608,7 +769,7 @@ class Course:
     def _outputs(self, kind: str) -> Iterator[Any]:
         """Read the outputs of all shards that have them, in the order of shards."""
         for name in self.shards:
-            if (self.run.path / OUTPUTS[kind].format(name)).is_file():
+            if OUTPUTS[kind].format(name) in self.run.outputs(name):
                 yield restored(self.run.read(name, OUTPUTS[kind].format(name)), CLASSES)
 
     def put_together(
@@ -632,14 +793,15 @@ class Course:
         self, settings: Settings, examined: Examined
     ) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
-        fixed = self.asked.annotators == "fixed" or (self.asked.annotators is None and not examined.crossing.is_known)
-        if fixed or not self.models:
+        if not self.leaves_out:
             return tuple(None for _ in settings.specs), None
-        sample = self.content_of(examined.everyone.names)
+        sample = self.sample.select(list(examined.everyone.names))
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
-        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations), "cases") as advance:
+        with self.watch.progress(
+            "leaving annotators out", len(design.case) * len(plan.aggregations), "cases"
+        ) as advance:
             moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
         return moved, shared_spread(plan, sample.models, design)
 
@@ -688,6 +850,18 @@ class Course:
         return {
             FilePath(file).name: fingerprint for of_input in files.values() for file, fingerprint in of_input.items()
         }
+
+
+def without_shard(error: DissensusError) -> DissensusError:
+    """Take the name of the shard from the place of an error that says which of the user's files it is in.
+
+    >>> without_shard(DissensusError("a rank is missing", where="shard 0-00003, opinions, case 'x'")).where
+    "opinions, case 'x'"
+    """
+    shard, _, place = error.where.partition(", ")
+    if not shard.startswith("shard ") or not place:
+        return error
+    return type(error)(error.problem, expected=error.expected, got=error.got, where=place, advice=error.advice)
 
 
 def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:

@@ -1,0 +1,12 @@
+"""Imports whatever an evaluation of shards needs, so that processes that are forked from here begin at once."""
+
+from __future__ import annotations
+
+import dissensus.cli.app
+import dissensus.cli.evaluate
+import dissensus.cli.large_studies
+import dissensus.cli.options
+import dissensus.cli.progress
+import dissensus.compilation
+import dissensus.evaluation.store
+import dissensus.shards.evaluation  # noqa: F401 - importing is all it is for

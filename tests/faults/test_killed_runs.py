@@ -1,0 +1,190 @@
+"""Runs over shards that are killed or interrupted at any moment: with ``--resume`` they end as if nothing had been."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dissensus.evaluation.store import load_evaluation
+from faults.large_study import EVALUATE, RESUME, SHARDS, begun, content_of, ended, put_large_study, until
+from faults.small_study import call, entries
+
+if os.name != "posix":
+    pytest.skip("signals are sent as POSIX does", allow_module_level=True)
+
+KILLS, INTERRUPTIONS = 20, 6
+BESIDE = ["A", "study"]
+LINE = re.compile(r"interrupted; (nothing was written|written before: (?P<place>.*/run)(?P<how> \(unfinished: .*\))?)")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run that nobody disturbed, and how long it took."""
+
+    seconds: float
+    content: dict[str, bytes]
+
+    def moments(self, count: int, seed: int) -> Iterator[float]:
+        """Choose moments at random, from the very beginning to the very end; the first comes before any end."""
+        chance = Random(seed)
+        yield 0.0
+        for number in range(count - 1):
+            yield self.seconds * (number + chance.random()) / (count - 1)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    folder = tmp_path_factory.mktemp("whole")
+    put_large_study(folder)
+    assert ended(begun(folder, EVALUATE), folder).code == 0  # once, until everything that is kept on disk is there
+    (folder / "run").rename(folder / "first")
+    start = time.perf_counter()
+    assert ended(begun(folder, EVALUATE), folder).code == 0
+    seconds = time.perf_counter() - start
+    content = content_of(folder / "run")
+    assert content == content_of(folder / "first")
+    assert sum(name.startswith("per_case/") for name in content) == SHARDS
+    return Whole(seconds, content)
+
+
+def check_finished(folder: Path, whole: Whole) -> None:
+    """Assert that a run has the bytes of one that was not disturbed, and that nothing else is there."""
+    assert content_of(folder / "run") == whole.content
+    assert entries(folder) == sorted([*BESIDE, "run"])
+    assert entries(folder / "run") == sorted({name.split("/")[0] for name in (*whole.content, ".lock")})
+    assert not [name for name in entries(folder / "run" / "shards") if name in ("input", "unfinished")]
+
+
+def test_a_run_that_is_killed_at_twenty_moments_ends_with_the_same_bytes(whole: Whole, tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    put_large_study(folder)
+    seen = []
+    for number, moment in enumerate(whole.moments(KILLS, seed=16)):
+        seen.append(ended(begun(folder, RESUME), folder, number=signal.SIGKILL, moment=moment).code)
+        if seen[-1] == 0:  # it was faster: the next ones are to find something to do
+            check_finished(folder, whole)
+            (folder / "run").rename(tmp_path / f"run-{number}")
+    assert ended(begun(folder, RESUME), folder).code == 0
+    check_finished(folder, whole)
+    load_evaluation(folder / "run")
+    assert set(seen) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in seen
+
+
+def test_an_unfinished_run_is_not_begun_again_by_mistake(
+    whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "killed"
+    put_large_study(folder)
+    process = begun(folder, EVALUATE)
+    until_shards(folder / "run", 3)
+    ended(process, folder, number=signal.SIGKILL, moment=0.0)
+    before = content_of(folder / "run")
+    monkeypatch.chdir(folder)
+    outcome = call(monkeypatch, capsys, EVALUATE)
+    assert outcome.code == 2
+    assert "the output directory holds an unfinished run" in outcome.err
+    assert "--resume" in outcome.err
+    assert content_of(folder / "run") == before
+    outcome = call(monkeypatch, capsys, RESUME)
+    assert outcome.code == 0
+    assert f"of {SHARDS} shards are finished" in outcome.err
+    check_finished(folder, whole)
+
+
+def until_shards(run: Path, count: int) -> None:
+    """Wait until some shards are finished."""
+    until(lambda: len(list((run / "shards").glob("[0-9]-*.json"))) >= count, "no shard is finished")
+
+
+def test_ctrl_c_says_in_one_line_how_to_go_on_and_leaves_nothing_half_written(whole: Whole, tmp_path: Path) -> None:
+    folder = tmp_path / "stopped"
+    put_large_study(folder)
+    seen = []
+    for moment in whole.moments(INTERRUPTIONS, seed=17):
+        outcome = ended(begun(folder, RESUME), folder, number=signal.SIGINT, moment=moment)
+        seen.append(outcome.code)
+        assert set(entries(folder)) <= {*BESIDE, "run"}
+        if outcome.code == 130:
+            check_interrupted(outcome.err, folder / "run")
+        assert outcome.code in (0, 130)
+    assert ended(begun(folder, RESUME), folder).code == 0
+    check_finished(folder, whole)
+
+
+def check_interrupted(said: str, run: Path) -> None:
+    """Assert that the last line tells what is there, and that nothing of it is half written."""
+    line = LINE.fullmatch(said.splitlines()[-1])
+    assert line is not None, said
+    assert said.count("interrupted; ") == 1
+    is_finished = (run / "run.json").exists()
+    if run.exists():
+        assert line["place"] == str(run)
+        assert (line["how"] is None) == is_finished
+        assert is_finished or "--resume goes on" in line["how"]
+    assert not (run / "shards" / "unfinished").exists()
+
+
+def test_ctrl_c_in_the_middle_of_the_shards(whole: Whole, tmp_path: Path) -> None:
+    folder = tmp_path / "stopped"
+    put_large_study(folder)
+    process = begun(folder, EVALUATE)
+    until_shards(folder / "run", 2)
+    outcome = ended(process, folder, number=signal.SIGINT, moment=0.0)
+    assert outcome.code in (0, 130)  # it may have been over by then, on a busy machine
+    if outcome.code == 130:
+        check_interrupted(outcome.err, folder / "run")
+    assert ended(begun(folder, RESUME), folder).code == 0
+    check_finished(folder, whole)
+
+
+# Two at once --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("second", [("--resume",), ("--overwrite",), ()])
+def test_a_second_process_is_told_that_the_first_one_writes_there(
+    whole: Whole,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    second: tuple[str, ...],
+) -> None:
+    folder = tmp_path / "twice"
+    put_large_study(folder)
+    monkeypatch.chdir(folder)
+    process = begun(folder, EVALUATE)
+    until_shards(folder / "run", 1)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        outcome = call(monkeypatch, capsys, (*EVALUATE, *second))
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    assert outcome.code == 2
+    if second:
+        assert "another process writes into this directory" in outcome.err
+        assert f"process {process.pid} on" in outcome.err
+    else:
+        assert "unfinished run" in outcome.err
+    assert ended(process, folder).code == 0
+    check_finished(folder, whole)
+
+
+def test_of_two_processes_that_begin_together_one_ends_well(whole: Whole, tmp_path: Path) -> None:
+    folder, other = tmp_path / "together", tmp_path / "beside"
+    put_large_study(folder)
+    other.symlink_to(folder)
+    together = [(begun(place, RESUME), place) for place in (folder, other)]
+    outcomes = sorted((ended(*one) for one in together), key=lambda outcome: outcome.code)
+    assert outcomes[0].code == 0
+    assert outcomes[1].code in (0, 2)  # the second may have come when the first was over
+    assert "Traceback" not in outcomes[1].err
+    check_finished(folder, whole)

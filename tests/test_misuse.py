@@ -85,6 +85,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
     trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
+    shared = pl.DataFrame({"case": ["0", "0", "1"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
+    shared.write_parquet(folder / "study.parquet")
+    pl.DataFrame({"case": ["0", "1"], "a": [0.2, 0.2], "b": [0.3, 0.3]}).write_parquet(folder / "model.parquet")
     model.write_text("case,a,b,c\n0,0.2,0.3,0.5\n1,0.2,0.3,0.5\n", encoding="utf-8")
     ratings.write_text("case,annotator,score\n0,x,1.5\n1,y,2\n", encoding="utf-8")
     risks = folder / "risks.txt"
@@ -209,7 +212,12 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "evaluate": {"annotations": said, "predictions": {"A": predicted}, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "draws": 8, "seed": 1, "threads": 1, "categories": categories}
         | {"strata": {"site": ["u", "v"]}, "images": ["u", "v"], "level": 0.9, "allow_missing": False, "advance": None}
-        | {"annotators": "fixed", "panel": None, "reference": None},
+        | {"annotators": "fixed", "panel": None, "reference": None, "executor": None},
+        "evaluate_files": {"study": folder / "study.parquet", "predictions": {"A": folder / "model.parquet"}}
+        | {"directory": folder / "run", "reading": None, "aggregations": ["dirichlet"], "metrics": ["top-k-accuracy:1"]}
+        | {"draws": 8, "seed": 1, "threads": 1, "categories": None, "strata": None, "level": 0.9}
+        | {"annotators": "fixed", "panel": None, "reference": None, "shard_size": 9, "resume": False}
+        | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}},

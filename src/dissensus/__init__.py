@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from dissensus.predictions.reader import read_predictions as read_predictions
     from dissensus.report.page import write_report as write_report
     from dissensus.report.section import ReportSection as ReportSection
+    from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
@@ -165,6 +166,7 @@ _HOMES = {
     "certainty_profile": "evaluation.certainty",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
+    "evaluate_files": "shards.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
     "krippendorff_alpha": "evaluation.krippendorff",

@@ -239,7 +239,7 @@ def evaluate(
     again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
     say_cost(again, study.n_cases * n_runs)
     with (
-        executor_of(workers, dask, threads) as executor,
+        executor_of(workers, dask) as executor,
         progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance,
     ):
         result = evaluated(

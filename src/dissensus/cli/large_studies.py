@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def evaluate_shards(
     from dissensus.cli.progress import compile_on_first_use, progress_of
     from dissensus.cli.terminal import say
     from dissensus.evaluation.evaluator import chosen_aggregations, with_prior
-    from dissensus.shards.evaluation import SHARD_CASES, evaluate_files
+    from dissensus.shards.evaluation import SHARD_CASES, Watch, evaluate_files
 
     chosen = chosen_aggregations(aggregations)
     chosen = chosen if prior is None else with_prior(chosen, prior)
@@ -79,7 +80,10 @@ def evaluate_shards(
     compile_on_first_use()
     asked["shard_size"] = asked["shard_size"] or SHARD_CASES
     strata = asked.pop("strata")
-    with executor_of(*cluster, asked["threads"]) as executor:
+    watch = Watch(progress_of, lambda line: say(line, stderr=True), tell_receipts)
+    if report:
+        watch = replace(watch, beside=lambda found, place: _write_report(found, place, remote_images))
+    with executor_of(*cluster) as executor:
         result = evaluate_files(
             as_given(file),
             {name: as_given(place) for name, place in places.items()},
@@ -88,10 +92,7 @@ def evaluate_shards(
             aggregations=chosen,
             strata=None if strata is None else as_given(strata),
             executor=executor,
-            progress=progress_of,
-            say=lambda line: say(line, stderr=True),
-            tell=tell_receipts,
-            beside=(lambda found, place: _write_report(found, place, remote_images)) if report else None,
+            watch=watch,
             **{**asked, "threads": threads_of(cluster[0], asked["threads"])},
         )
     show_results(result, out)
@@ -127,9 +128,8 @@ def threads_of(workers: int | None, threads: int | None) -> int | None:
 
 
 @contextmanager
-def executor_of(workers: int | None, dask: str | None, threads: int | None) -> Iterator[object | None]:
+def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None]:
     """Give what runs shards: nothing for this process, or a client of a cluster whose kernels are compiled."""
-    del threads
     if workers is None and dask is None:
         yield None
         return

@@ -219,6 +219,7 @@ CLASSES = {
         "Evaluation",
         "Panel",
         "Source",
+        "Watch",
     ),
     *("PointAggregation", "NormalInverseGammaPrior", "DataFrame"),
 }

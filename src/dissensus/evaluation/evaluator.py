@@ -550,12 +550,26 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
     return [name for name in annotations.case_names if name in shared]
 
 
+def check_level(level: float) -> None:
+    """Refuse a probability of intervals that is none."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
+
+
+def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:
+    """Return metrics or their texts as they are given; refuse anything else."""
+    found = _listed(given)
+    for one in found:
+        if not isinstance(one, str):
+            _check_spec("metric", one, Metric)
+    return tuple(found)
+
+
 def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:
     """Refuse what cannot be evaluated before anything is drawn."""
     if models and not metrics:
         raise DissensusError("there is nothing to evaluate", expected="at least one metric")
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
+    check_level(level)
     check_names("metric", tuple(metric.name for metric in metrics))
     for model in models.values():
         for metric in metrics:

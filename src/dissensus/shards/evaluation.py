@@ -7,20 +7,23 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Receipt
@@ -32,11 +35,13 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.evaluator import (
     TOPS,
+    check_level,
     check_request,
     chosen_aggregations,
     chosen_metrics,
     design_of,
     left_out,
+    listed_metrics,
     panel_reason,
     points_for,
     shared_spread,
@@ -68,6 +73,9 @@ MOST_REMARKS = 8
 SHOWN_CASES = 2000
 """How many cases are held by the result, to be looked at one by one."""
 
+AT_ONCE = 2
+"""How many shards are worked on at a time in this process."""
+
 OUTPUTS = {
     "per_case": "per_case/part-{}.parquet",
     "certainty": "certainty/part-{}.parquet",
@@ -81,12 +89,42 @@ Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[
 """Shows how far something is: what, how much of it in all, and of which unit."""
 
 
+def _ignored(*_: Any) -> None:
+    """Tell nobody."""
+
+
+def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(_ignored)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is told while an evaluation goes on; by default nothing.
+
+    Attributes
+    ----------
+    progress
+        Shows how far something is.
+    say
+        Takes a line of text.
+    tell
+        Takes what was understood of the files: of opinions, then of each model.
+    beside
+        Writes more files beside the results, such as a report.
+    """
+
+    progress: Progress = _silent
+    say: Callable[[str], None] = _ignored
+    tell: Callable[[Sequence[Receipt]], None] = _ignored
+    beside: Callable[[Evaluation, FilePath], None] = _ignored
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is asked of an evaluation; see :func:`evaluate_files`."""
 
     aggregations: tuple[Aggregation, ...]
-    metrics: Sequence[Metric | str] | None
+    metrics: tuple[Metric | str, ...] | None
     draws: int
     seed: int
     level: float
@@ -94,6 +132,24 @@ class Asked:
     panel: bool | None
     calibrated: bool
     categories: Categories | Path | None
+
+    def check(self) -> None:
+        """Refuse what cannot be evaluated, or not shard by shard, before any file is looked at."""
+        if not self.aggregations:
+            raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+        check_count(draws=self.draws)
+        check_seed(self.seed)
+        check_level(self.level)
+        if self.annotators is not None:
+            check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
+        for spec in self.aggregations:
+            reason = cannot_be_split(spec)
+            if reason:
+                raise DissensusError(
+                    f"{spec.id} cannot be evaluated shard by shard",
+                    got=reason,
+                    advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+                )
 
     def options(self) -> dict[str, Any]:
         """Return everything that numbers depend on as plain values."""
@@ -164,6 +220,7 @@ class Learned:
         return None if self.recipe is None else PriorRecipe.from_arrays(self.recipe)
 
 
+@checked
 def evaluate_files(
     study: Path | Sequence[Path],
     predictions: Mapping[str, Path | Sequence[Path]],
@@ -186,10 +243,7 @@ def evaluate_files(
     learn_again: bool = False,
     overwrite: bool = False,
     executor: object | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-    tell: Callable[[Sequence[Receipt]], None] | None = None,
-    beside: Callable[[Evaluation, FilePath], None] | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Evaluate models on a study of any size, shard by shard, into a directory that a run can be resumed from.
 
@@ -218,27 +272,43 @@ def evaluate_files(
     executor
         An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default shards are evaluated
         one after the other in this process.
-    progress, say, tell, beside
-        Shows progress; takes a line of text; takes what was understood of the files; writes more files beside the
-        results, such as a report.
+    watch
+        What is told while it goes on, and what is written beside the results.
 
     Returns
     -------
     Evaluation
         Tables over cases are about all of them; single cases are a sample.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> said = pl.DataFrame({"case": ["x", "x", "y"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
+    >>> scores = pl.DataFrame({"case": ["x", "y"], "a": [0.7, 0.2], "b": [0.3, 0.8]})
+    >>> with TemporaryDirectory() as folder:
+    ...     said.write_parquet(f"{folder}/said.parquet")
+    ...     scores.write_parquet(f"{folder}/scores.parquet")
+    ...     files = {"A": f"{folder}/scores.parquet"}
+    ...     result = evaluate_files(f"{folder}/said.parquet", files, f"{folder}/run", aggregations=["majority-vote"])
+    >>> result.n_cases, result.to_frame()["mean"].to_list()
+    (2, [0.75, 0.75])
     """
+    if reference is not None:
+        check_choice("reference", reference, ("calibrated",))
     asked = Asked(
         chosen_aggregations(aggregations),
-        metrics,
+        None if metrics is None else listed_metrics(metrics),
         draws,
         seed,
         level,
         annotators,
         panel,
-        reference == "calibrated",
+        reference is not None,
         categories,
     )
-    refuse_unsplittable(asked.aggregations)
+    asked.check()
+    check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
     refuse_inside(directory, [study, *predictions.values(), *([] if strata is None else [strata])])
     inputs = inputs_of(study, predictions, strata)
     how = reading_of(study, predictions, strata, reading or {})
@@ -255,7 +325,7 @@ def evaluate_files(
         run = RunDirectory.new(directory, manifest, overwrite=overwrite)
     with run:
         if run.is_finished:
-            known = None if learn_again else finished_results(run, beside, say or _ignored)
+            known = None if learn_again else finished_results(run, watch or Watch())
             if known is not None:
                 return known
             run.reopen()
@@ -266,32 +336,10 @@ def evaluate_files(
             tuple(predictions),
             threads,
             executor,
-            progress or _silent,
-            say or _ignored,
             learn_again,
-            tell or _ignored,
+            watch or Watch(),
         )
-        return course.result(beside)
-
-
-def _ignored(_: Any) -> None:
-    """Tell nobody."""
-
-
-def _silent(_: str, __: int, ___: str) -> AbstractContextManager[Callable[[int], None]]:
-    return nullcontext(_ignored)
-
-
-def refuse_unsplittable(aggregations: Sequence[Aggregation]) -> None:
-    """Refuse aggregations that have to see all cases at once."""
-    for spec in aggregations:
-        reason = cannot_be_split(spec)
-        if reason:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated shard by shard",
-                got=reason,
-                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-            )
+        return course.result()
 
 
 def refuse_inside(directory: Path, inputs: Sequence[Path | Sequence[Path]]) -> None:
@@ -308,28 +356,25 @@ def refuse_inside(directory: Path, inputs: Sequence[Path | Sequence[Path]]) -> N
                 )
 
 
-def finished_results(
-    run: RunDirectory, beside: Callable[[Evaluation, FilePath], None] | None, say: Callable[[str], None]
-) -> Evaluation | None:
+def finished_results(run: RunDirectory, watch: Watch) -> Evaluation | None:
     """Return the results of a finished run if nothing of it has changed; otherwise say what has."""
     run.forget_input()
     wrong = run.faults()
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        say(f"the run was finished, and is not as it was: {wrong[0]}{more}; what is missing is computed again")
+        watch.say(f"the run was finished, and is not as it was: {wrong[0]}{more}; what is missing is computed again")
         return None
     found = load_evaluation(run.path)
-    say("the run is finished, and nothing was added: these are its results")
-    if beside is not None and not (run.path / REPORT).is_file():
-        run.publish(lambda place: write_all(found, place, beside))
+    watch.say("the run is finished, and nothing was added: these are its results")
+    if not (run.path / REPORT).is_file():
+        watch.beside(found, run.path)
     return found
 
 
-def write_all(found: Evaluation, place: FilePath, beside: Callable[[Evaluation, FilePath], None] | None) -> None:
+def write_all(found: Evaluation, place: FilePath, watch: Watch) -> None:
     """Write the files of results, and what else is wanted."""
     write_files(found, place)
-    if beside is not None:
-        beside(found, place)
+    watch.beside(found, place)
 
 
 def inputs_of(
@@ -350,6 +395,14 @@ def reading_of(
 ) -> Reading:
     """Say how files are read, and what the user calls them."""
     models = {name: _called(given) for name, given in predictions.items()}
+    known = {part.name for part in fields(Reading)} - {"place", "models", "strata_place"}
+    for name in options:
+        if name not in known:
+            raise DissensusError(
+                f"there is no option {name!r} of reading",
+                expected=listing(sorted(known), most=len(known)),
+                advice=suggestion(str(name), known),
+            )
     return Reading(_called(study), models, "" if strata is None else _called(strata), **options)
 
 
@@ -359,8 +412,6 @@ def _called(given: Path | Sequence[Path]) -> str:
 
 def n_buckets_of(study: Tables, reading: Reading, shard_size: int) -> int:
     """Return into how many buckets cases are split, so that they have about as many as wanted."""
-    if shard_size < 1:
-        raise DissensusError("a shard has to have a case at least", expected="a number from 1", got=str(shard_size))
     return max(1, -(-study.n_distinct(reading.case_column(study)) // shard_size))
 
 
@@ -374,15 +425,13 @@ class Course:
     models: tuple[str, ...]
     threads: int | None
     executor: object | None
-    progress: Progress
-    say: Callable[[str], None]
     learn_again: bool
-    tell: Callable[[Sequence[Receipt]], None]
+    watch: Watch
 
-    def result(self, beside: Callable[[Evaluation, FilePath], None] | None) -> Evaluation:
+    def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
         examined = self.examined
-        self.tell(self.receipts)
+        self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
         sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
         done = settings.evaluated(sample)
@@ -391,7 +440,7 @@ class Course:
         self.evaluate_shards(settings)
         shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
         whole = self.put_together(settings, examined, shown, done.shared)
-        self.run.publish(lambda place: write_all(whole, place, beside), self.journals)
+        self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
         return whole
 
     # Shards ----------------------------------------------------------------------------------------------
@@ -405,7 +454,7 @@ class Course:
             inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
-            with self.progress("splitting by case", total, "rows") as advance:
+            with self.watch.progress("splitting by case", total, "rows") as advance:
                 found = bucketed(
                     inputs,
                     columns,
@@ -459,10 +508,21 @@ class Course:
     ) -> Iterator[tuple[str, bytes]]:
         """Do work on some shards of these sizes, wherever it is done; results come in any order."""
         tasks = [Task(name, self.shards[name].payload) for name in sizes]
-        with self.progress(what, sum(sizes.values()), unit) as advance:
-            for name, result in workers_of(self.executor).results(work, settings, tasks):
+        with self.watch.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
+            for name, result in workers_of(executor).results(work, settings, tasks):
                 yield name, result
                 advance(sizes[name])
+
+    def _place(self) -> AbstractContextManager[object]:
+        """Return where shards are worked on: here, two at a time, so that one is read and summed while one is drawn."""
+        return ThreadPoolExecutor(AT_ONCE) if self.executor is None else nullcontext(self.executor)
+
+    @property
+    def threads_per_shard(self) -> int | None:
+        """How many threads draw the cases of a shard."""
+        if self.executor is not None:
+            return self.threads
+        return max(1, (self.threads or available_threads()) // AT_ONCE)
 
     # What is known of the whole --------------------------------------------------------------------------
 
@@ -522,10 +582,8 @@ class Course:
         learned = self.learned(examined, sample, chosen)
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
-        settings = Settings(
-            self.known_reading, self.models, plan, chosen, learned.prior, self.asked.level, threads=self.threads
-        )
-        return settings, reason, trust
+        how: Any = {"recipe": learned.prior, "level": self.asked.level, "threads": self.threads_per_shard}
+        return Settings(self.known_reading, self.models, plan, chosen, **how), reason, trust
 
     def _calibrated(self, sample: ShardContent) -> Calibration | None:
         if not self.asked.calibrated:
@@ -563,7 +621,7 @@ class Course:
         before = self._learned_before(contents.conditions, key)
         if before is not None:
             if any(spec.learns or spec.is_informed for spec in chosen):
-                self.say(
+                self.watch.say(
                     f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
                     "frequent conditions are (--learn-again learns it from all cases, and computes all shards again)"
                 )
@@ -599,7 +657,7 @@ class Course:
             )
         before = _learned_from(self.run.read("learned", "shards/learned.bundle"))
         if before.conditions != conditions:
-            self.say("the files that were added name other conditions: everything is learned and computed again")
+            self.watch.say("the files that were added name other conditions: everything is learned and computed again")
             return None
         return before
 
@@ -625,7 +683,7 @@ class Course:
         left = [name for name in self.shards if not self.run.finished(name, keys[name])]
         self._tell_remarks()
         if 0 < len(left) < len(self.shards):
-            self.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
+            self.watch.say(f"{len(self.shards) - len(left)} of {len(self.shards)} shards are finished")
         sizes = {name: self.sizes[name] for name in left}
         for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
@@ -634,9 +692,9 @@ class Course:
     def _tell_remarks(self) -> None:
         told = list(dict.fromkeys(remark.replace("shard examined-", "shard ") for remark in self.run.remarks))
         for remark in told[:MOST_REMARKS]:
-            self.say(remark)
+            self.watch.say(remark)
         if len(told) > MOST_REMARKS:
-            self.say(f"and {len(told) - MOST_REMARKS} more shards are computed again")
+            self.watch.say(f"and {len(told) - MOST_REMARKS} more shards are computed again")
 
     def _key_of(self, settings: Settings) -> str:
         """Hash everything that the numbers of a shard depend on besides its rows."""
@@ -685,7 +743,9 @@ class Course:
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
-        with self.progress("leaving annotators out", len(design.case) * len(plan.aggregations), "cases") as advance:
+        with self.watch.progress(
+            "leaving annotators out", len(design.case) * len(plan.aggregations), "cases"
+        ) as advance:
             moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
         return moved, shared_spread(plan, sample.models, design)
 

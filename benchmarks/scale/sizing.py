@@ -135,9 +135,9 @@ def costs(results: Mapping[str, Any]) -> str:
     """Write the constants that the other tables follow from."""
     known = Constants(**results["constants"])
     rows = [
-        ("evaluation, one processor", f"{significant(1 / known.second_seconds)} cases/s"),
-        ("first look at the shards, one processor", f"{significant(1 / known.first_seconds)} cases/s"),
-        ("splitting, hashing and learning, one process", f"{significant(1 / known.alone_seconds)} cases/s"),
+        ("evaluation, one processor", rate(known.second_seconds)),
+        ("first look at the shards, one processor", rate(known.first_seconds)),
+        ("splitting, hashing and learning, one process", rate(known.alone_seconds)),
         ("reading what is sent, one process", f"{significant(1000 * known.payload_seconds)} ms a shard, in each pass"),
         ("putting sums together, one process", f"{significant(1000 * known.end_seconds)} ms a shard"),
         ("start, imports and report", duration(known.fixed_seconds)),
@@ -220,6 +220,15 @@ def significant(value: float) -> str:
     """
     rounded = float(f"{value:.3g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
+def rate(seconds: float) -> str:
+    """Write how many cases are done in a second if one takes so long.
+
+    >>> rate(0.0005), rate(0.0)
+    ('2,000 cases/s', 'too fast to tell')
+    """
+    return f"{significant(1 / seconds)} cases/s" if seconds else "too fast to tell"
 
 
 def counted(number: int) -> str:

@@ -67,7 +67,7 @@ class Need:
 
     @property
     def disk(self) -> float:
-        """Bytes of the run directory."""
+        """Bytes of the run directory until the run is finished."""
         return self.n_cases * (self.known.split_bytes + self.known.table_bytes) + self.n_shards * self.known.sum_bytes
 
     @property
@@ -141,7 +141,7 @@ def costs(results: Mapping[str, Any]) -> str:
         ("reading what is sent, one process", f"{significant(1000 * known.payload_seconds)} ms a shard, in each pass"),
         ("putting sums together, one process", f"{significant(1000 * known.end_seconds)} ms a shard"),
         ("start, imports and report", duration(known.fixed_seconds)),
-        ("disk: split input", f"{significant(known.split_bytes)} bytes a case"),
+        ("disk: split input, until the run is finished", f"{significant(known.split_bytes)} bytes a case"),
         ("disk: per-case tables", f"{significant(known.table_bytes)} bytes a case"),
         ("disk: sums", f"{size(known.sum_bytes)} a shard"),
         ("network: to a worker, in each of two passes", f"{size(known.payload_bytes)} a shard"),

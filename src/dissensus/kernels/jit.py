@@ -52,7 +52,7 @@ class Kernel(Generic[Parameters, Result]):
         except OSError:  # kernels open no files, so it was Numba, before the call: the disk is full, or the folder gone
             self._folder, self.dispatcher = None, self._uncached()
             return cast(Result, self.dispatcher(*args, **kwargs))
-        if self._folder is not None and len(dispatcher.signatures) != self._n_sealed:
+        if self._folder is not None and len(dispatcher.overloads) != self._n_sealed:
             self._seal()
         return cast(Result, result)
 
@@ -82,7 +82,7 @@ class Kernel(Generic[Parameters, Result]):
     def _seal(self) -> None:
         """Seal what is on disk, if Numba compiled anything; it has written all before it called the function."""
         with self._lock:
-            self._n_sealed = len(self.dispatcher.signatures)
+            self._n_sealed = len(self.dispatcher.overloads)
             if self._folder is not None and not cache.is_intact(self._folder):
                 with suppress(OSError):  # without a seal the next process compiles anew, which is no reason to fail
                     cache.seal(self._folder)

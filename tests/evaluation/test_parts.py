@@ -10,11 +10,12 @@ import pytest
 
 import dissensus as ds
 from dissensus import DissensusError
+from dissensus.datasets.simulation import SimulatedStudy
 from dissensus.evaluation import parts
 
 
 @pytest.fixture(scope="module")
-def study() -> ds.SimulatedStudy:
+def study() -> SimulatedStudy:
     return ds.simulate_study(n_cases=130, n_conditions=6, seed=2)
 
 
@@ -23,7 +24,7 @@ ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "dirichlet:1", "ann
 
 @pytest.mark.parametrize("processes", [False, True])
 def test_parts_that_an_executor_evaluates_are_the_whole(
-    processes: bool, study: ds.SimulatedStudy, monkeypatch: pytest.MonkeyPatch
+    processes: bool, study: SimulatedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "LEAST_CASES", 20)
     strata = {"site": ["rare" if place == 3 else "often" for place in range(130)]}
@@ -37,12 +38,12 @@ def test_parts_that_an_executor_evaluates_are_the_whole(
     assert found.by_group("site").equals(once.by_group("site"))
 
 
-def test_what_learns_from_all_cases_is_refused(study: ds.SimulatedStudy) -> None:
+def test_what_learns_from_all_cases_is_refused(study: SimulatedStudy) -> None:
     with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="dawid-skene cannot be evaluated by"):
         ds.evaluate(study.annotations, study.predictions, aggregations=["dawid-skene"], draws=10, executor=executor)
 
 
-def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: ds.SimulatedStudy) -> None:
+def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: SimulatedStudy) -> None:
     own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="cannot be sent to workers"):
         ds.evaluate(study.annotations, study.predictions, metrics=[own], executor=executor, **ASKED)

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
 
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.learned import cannot_be_split
 from dissensus.shards import evaluation as shards
-from dissensus.workers.cluster import local_cluster
+from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -108,6 +107,27 @@ def test_a_panel_with_groups_across_shards_is_the_same(mixed: Files, once: ds.Ev
     assert once.panel is not None
     for size in (20, 1000):
         assert not list(differences(once, mixed.in_shards(tmp_path / str(size), shard_size=size, **ASKED)))
+
+
+def test_groups_that_are_put_together_part_by_part_are_the_same(
+    mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dissensus.shards.sums.GROUPS_AT_ONCE", 300)
+    assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=40, **ASKED)))
+
+
+def test_models_that_are_the_same_in_one_shard_only_are_not_the_same(tmp_path: Path) -> None:
+    cases = [f"c{number}" for number in range(12)]
+    study = pl.DataFrame({"case": cases, "annotator": ["A"] * 12, "condition": ["x", "y", "z"] * 4})
+    one = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
+    files = Files(study, {"M": one, "N": changed(one, "x", 0.5, row=7)})
+    asked: dict[str, Any] = {"aggregations": ["majority-vote"], "shard_size": 3, "metrics": ["top-k-accuracy:1"]}
+    found = files.in_shards(tmp_path / "some", **asked)
+    assert found.whole is not None
+    assert not found.whole.are_same[0, 1]
+    same = Files(study, {"M": one, "N": one}).in_shards(tmp_path / "all", **asked)
+    assert same.whole is not None
+    assert same.whole.are_same[0, 1]
 
 
 @pytest.mark.parametrize("largest", [1e-6, 1e4, 1e7])
@@ -235,6 +255,9 @@ def test_executors_change_nothing(
 @pytest.mark.cluster
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_a_cluster_changes_nothing(n_workers: int, mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from dissensus.workers.cluster import local_cluster
+
     with local_cluster(n_workers, threads=1) as client:
         found = mixed.in_shards(tmp_path, shard_size=40, executor=client, threads=1, **ASKED)
     assert not list(differences(once, found))
@@ -249,11 +272,10 @@ def test_a_metric_that_cannot_be_sent_is_one_clear_error(mixed: Files, tmp_path:
 # Errors -------------------------------------------------------------------------------------------------
 
 
-def changed(frame: pl.DataFrame, column: str, value: Any) -> pl.DataFrame:
+def changed(frame: pl.DataFrame, column: str, value: Any, row: int = 20) -> pl.DataFrame:
     """Write another value into one row."""
-    row = pl.int_range(pl.len()) == 20
     plain = pl.col(column).cast(pl.String) if isinstance(value, str) else pl.col(column)
-    return frame.with_columns(pl.when(row).then(pl.lit(value)).otherwise(plain).alias(column))
+    return frame.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value)).otherwise(plain).alias(column))
 
 
 def faults(files: Files) -> dict[str, tuple[Files, str]]:
@@ -286,7 +308,8 @@ def test_faults_in_one_shard_are_told_as_in_memory(fault: str, mixed: Files, tmp
         files.in_shards(tmp_path / "in", aggregations=["majority-vote"], shard_size=20)
     assert (split.value.problem, split.value.expected) == (once.value.problem, once.value.expected)
     assert split.value.where.startswith(str(tmp_path / "in"))
-    assert "shard" not in split.value.where.removeprefix(str(tmp_path)) and "run" not in Path(split.value.where).parts
+    assert "shard" not in split.value.where.removeprefix(str(tmp_path))
+    assert "run" not in Path(split.value.where).parts
 
 
 def test_a_model_in_text_is_refused_where_the_study_is_split(mixed: Files, tmp_path: Path) -> None:

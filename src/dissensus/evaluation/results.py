@@ -953,8 +953,8 @@ class Evaluation(Value):
     def certainties(self) -> pl.DataFrame:
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
 
-        ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where cases
-        are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
+        ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where
+        cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
 
         Examples
         --------
@@ -998,8 +998,8 @@ class Evaluation(Value):
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
 
-        A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be a
-        sample (``is_sample``).
+        A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be
+        a sample (``is_sample``).
 
         Examples
         --------

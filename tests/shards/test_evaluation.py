@@ -213,6 +213,15 @@ def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> Non
     assert set(one.case_names) == set(other.case_names)
 
 
+@pytest.mark.parametrize("role", ["annotator", "group"])
+def test_names_across_shards_that_are_fractions_are_refused(role: str, tmp_path: Path) -> None:
+    study = pl.DataFrame({"case": list("abcd"), "annotator": ["A"] * 4, "group": ["P"] * 4, "condition": list("xyxy")})
+    numbers = study.with_columns(pl.Series(role, [1.0, 1.0, 2.0, 2.5]))
+    with pytest.raises(DissensusError, match=f"the {role} of a row is a number with a fraction") as caught:
+        Files(numbers).in_shards(tmp_path, aggregations=["majority-vote"], shard_size=1)
+    assert "as text" in caught.value.advice
+
+
 def test_a_file_without_rows_changes_nothing(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
     given = mixed.written(tmp_path, 1)
     mixed.study[:0].write_parquet(tmp_path / "study" / "empty.parquet")

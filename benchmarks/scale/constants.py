@@ -28,7 +28,7 @@ class Constants:
     end_seconds
         Time by shard to put sums together; one process does it.
     split_bytes, table_bytes
-        Disk by case: the split input, and per-case tables.
+        Disk by case: the split input, until the run is finished, and per-case tables.
     sum_bytes
         Disk by shard: sums and journal.
     files

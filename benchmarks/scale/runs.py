@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dissensus.shards.buckets import Buckets
@@ -27,11 +29,11 @@ JOURNALS, EXAMINED = "shards/[0-9]*-[0-9]*.json", "shards/examined-*.json"
 """Files for every shard that is finished, and for every one that was looked at."""
 
 CONTENTS = {
-    "split input": ("shards/input/**/*",),
+    "split input": ("input/**/*",),
     "sums": ("shards/*.bundle", "shards/*.json"),
     "per-case tables": ("per_case/*.parquet", "certainty/*.parquet"),
 }
-"""What stands where below the directory of a run."""
+"""What stands where below the directory of a run; its split input is kept apart."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Stages:
     @staticmethod
     def of(place: Path, seen: Watched) -> Stages:
         """Look at the files."""
-        split = max(times_of(place, "shards/input/*/index.json"))
+        split = max(times_of(place, "input/*/index.json"))
         looked, looking = span_of(times_of(place, EXAMINED))
         done, doing = span_of(times_of(place, JOURNALS))
         began, ended = seen.began, seen.began + seen.seconds
@@ -138,14 +140,14 @@ class Run:
     def of(place: Path, n_cases: int, seen: Watched) -> Run:
         """Look at the directory of a run."""
         manifest = Manifest.from_json((place / "manifest.json").read_bytes(), "manifest.json")
-        shards = Buckets(place / "shards" / "input", manifest.n_buckets).shards()
+        shards = Buckets(place / "input", manifest.n_buckets).shards()
         return Run(
             n_cases,
             len(shards),
             seen,
             Stages.of(place, seen),
             {name: size_of(place, patterns) for name, patterns in CONTENTS.items()},
-            sum(file.is_file() for file in place.rglob("*")),
+            sum(file.is_file() and place / "input" not in file.parents for file in place.rglob("*")),
             len(shards[0].payload()),
             min(seconds(shards[0].payload) for _ in range(5)),
             (place / "summary.json").read_bytes(),
@@ -160,6 +162,13 @@ class Run:
     def result(self) -> int:
         """Bytes that come back for a shard from the evaluation: its files."""
         return (self.disk["sums"] + self.disk["per-case tables"]) // self.n_shards
+
+
+def keep_input(place: Path, kept: Path) -> bool:
+    """Keep the split input of a run, which removes it at its end, once all of it is there; the run may go on."""
+    if not kept.exists() and any(place.glob(EXAMINED)):
+        shutil.copytree(place / "shards" / "input", kept, copy_function=os.link)
+    return False
 
 
 def size_of(place: Path, patterns: Sequence[str]) -> int:
@@ -200,7 +209,10 @@ class Bench:
 
     def _once(self, name: str, n_cases: int, options: Sequence[str]) -> Run:
         shutil.rmtree(self.out(name), ignore_errors=True)
-        seen = watched(self.command(name, n_cases, *options))
+        kept = self.place / "input"
+        shutil.rmtree(kept, ignore_errors=True)
+        seen = watched(self.command(name, n_cases, *options), until=partial(keep_input, self.out(name), kept))
+        kept.rename(self.out(name) / "input")
         return Run.of(self.out(name), n_cases, seen)
 
     def resumed(self, name: str, n_cases: int, *options: str) -> Watched:

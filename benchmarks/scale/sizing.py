@@ -67,7 +67,7 @@ class Need:
 
     @property
     def disk(self) -> float:
-        """Bytes of the run directory."""
+        """Bytes of the run directory until the run is finished."""
         return self.n_cases * (self.known.split_bytes + self.known.table_bytes) + self.n_shards * self.known.sum_bytes
 
     @property
@@ -135,13 +135,13 @@ def costs(results: Mapping[str, Any]) -> str:
     """Write the constants that the other tables follow from."""
     known = Constants(**results["constants"])
     rows = [
-        ("evaluation, one processor", f"{significant(1 / known.second_seconds)} cases/s"),
-        ("first look at the shards, one processor", f"{significant(1 / known.first_seconds)} cases/s"),
-        ("splitting, hashing and learning, one process", f"{significant(1 / known.alone_seconds)} cases/s"),
+        ("evaluation, one processor", rate(known.second_seconds)),
+        ("first look at the shards, one processor", rate(known.first_seconds)),
+        ("splitting, hashing and learning, one process", rate(known.alone_seconds)),
         ("reading what is sent, one process", f"{significant(1000 * known.payload_seconds)} ms a shard, in each pass"),
         ("putting sums together, one process", f"{significant(1000 * known.end_seconds)} ms a shard"),
         ("start, imports and report", duration(known.fixed_seconds)),
-        ("disk: split input", f"{significant(known.split_bytes)} bytes a case"),
+        ("disk: split input, until the run is finished", f"{significant(known.split_bytes)} bytes a case"),
         ("disk: per-case tables", f"{significant(known.table_bytes)} bytes a case"),
         ("disk: sums", f"{size(known.sum_bytes)} a shard"),
         ("network: to a worker, in each of two passes", f"{size(known.payload_bytes)} a shard"),
@@ -220,6 +220,15 @@ def significant(value: float) -> str:
     """
     rounded = float(f"{value:.3g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
+def rate(seconds: float) -> str:
+    """Write how many cases are done in a second if one takes so long.
+
+    >>> rate(0.0005), rate(0.0)
+    ('2,000 cases/s', 'too fast to tell')
+    """
+    return f"{significant(1 / seconds)} cases/s" if seconds else "too fast to tell"
 
 
 def counted(number: int) -> str:

@@ -9,13 +9,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
-from faults.small_study import Outcome
+from faults.small_study import Outcome, call
 
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 LEARNS, LEARNS_NOTHING = "plackett-luce:3", "dirichlet:1"
@@ -92,6 +94,22 @@ def results_of(run: Path) -> dict[str, bytes]:
     """Return what users read: everything but what is below ``shards``, and the manifest."""
     found = content_of(run)
     return {name: data for name, data in found.items() if not name.startswith(("shards/", "manifest"))}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with the study, in which the command runs within this process."""
+
+    place: Path
+    patch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    @property
+    def run(self) -> Path:
+        return self.place / "run"
+
+    def call(self, *words: str) -> Outcome:
+        return call(self.patch, self.capsys, words)
 
 
 # Processes ----------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,7 @@ c3,0.2,0.5,0.3
 c4,0.2,0.2,0.6
 c5,0.1,0.2,0.7
 """
+NOBODY = 65534
 EVALUATE = (
     *("evaluate", "opinions.csv", "--predictions", "A=A.csv", "--aggregation", "plackett-luce:3"),
     *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--out", "results"),
@@ -74,3 +76,16 @@ def call(patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: S
         main()
     captured = capsys.readouterr()
     return Outcome(int(left.value.code or 0), captured.out, captured.err)
+
+
+@contextmanager
+def another_user() -> Iterator[None]:
+    """Be somebody whom permissions hold back."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.small_study import EVALUATE, call, entries, put_study, snapshot
+from faults.small_study import EVALUATE, another_user, call, entries, put_study, snapshot
 
 PAGE = 4096
-NOBODY = 65534
 DRAWN = ("--aggregation", "dirichlet", "--draws", "20")
 
 
@@ -133,19 +132,6 @@ def test_of_two_tables_none_is_written_if_the_second_does_not_fit(
 
 
 # Read-only directories ----------------------------------------------------------------------------------
-
-
-@contextmanager
-def another_user() -> Iterator[None]:
-    """Be somebody whom permissions hold back."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

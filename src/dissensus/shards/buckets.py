@@ -202,6 +202,10 @@ class _Index:
         """What must be the same for a directory to be what was asked for."""
         return self.input, self.generation, self.n_buckets, self.case, self.signature, self.format
 
+    def check(self) -> int:
+        """Return a check sum of everything."""
+        return zlib.crc32(json.dumps(asdict(self), sort_keys=True).encode())
+
     def append(self, file: int, start: int, document: bytes, rows: int) -> None:
         """Note where the next bucket stands."""
         for column, value in zip(
@@ -245,7 +249,7 @@ class _Task:
                 shutil.rmtree(old, ignore_errors=True)
             folder.mkdir()
             self._split(folder, index)
-            (folder / INDEX).write_text(json.dumps(asdict(index)), encoding="utf-8")
+            (folder / INDEX).write_text(json.dumps({**asdict(index), "check": index.check()}), encoding="utf-8")
             folder.rename(self.target)
 
     def _index(self, text: str, schema: dict[str, str]) -> _Index:
@@ -447,7 +451,12 @@ def _index(folder: FilePath) -> _Index:
 
 @lru_cache(maxsize=64)
 def _loaded_index(folder: FilePath, _time: int, _size: int) -> _Index:
-    return _Index(**json.loads((folder / INDEX).read_text(encoding="utf-8")))
+    said = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    check = said.pop("check", None)
+    found = _Index(**said)
+    if found.check() != check:
+        raise ValueError("a check sum that does not fit")
+    return found
 
 
 def _indexes(place: FilePath, generations: int, name: str) -> list[_Index]:

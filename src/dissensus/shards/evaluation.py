@@ -372,8 +372,8 @@ def finished_results(run: RunDirectory, watch: Watch) -> Evaluation | None:
         return None
     found = load_evaluation(run.path)
     watch.say("the run is finished, and nothing was added: these are its results")
-    if watch.beside is not _ignored and not (run.path / REPORT).is_file():
-        run.publish(lambda place: write_all(found, place, watch))
+    if not (run.path / REPORT).is_file():
+        watch.beside(found, run.path)
     return found
 
 

@@ -1,0 +1,229 @@
+"""Files that are added to a finished run: only what is new is computed, and what is kept is told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from faults.large_study import (
+    CONDITIONS,
+    LEARNS,
+    LEARNS_NOTHING,
+    SHARDS,
+    Folder,
+    content_of,
+    copied,
+    put_cases,
+    put_large_study,
+    put_opinions,
+    put_predictions,
+    words_of,
+)
+from faults.small_study import call
+
+FIRST, NEW = range(5 * SHARDS), range(100, 112)
+KEPT = "cases before files were added is kept"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study, and a finished run with each of two aggregations."""
+    folder = tmp_path_factory.mktemp("appended")
+    put_large_study(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(
+    request: pytest.FixtureRequest,
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Folder:
+    """A copy of the study with a finished run of the aggregation that a test asks for."""
+    aggregation: str = request.param
+    kept = aggregation.replace(":", "-")
+    if not (finished / kept).exists():
+        monkeypatch.chdir(finished)
+        assert call(monkeypatch, capsys, words_of(aggregation=aggregation, out=kept)).code == 0
+    copied(finished, tmp_path)
+    (tmp_path / kept).rename(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path, monkeypatch, capsys)
+
+
+def with_aggregations(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("folder", "aggregation"), [(name, name) for name in names], indirect=["folder"])
+
+
+def again(folder: Folder, aggregation: str, *more: str) -> str:
+    """Resume, and return what was said."""
+    outcome = folder.call(*words_of("--resume", *more, aggregation=aggregation))
+    assert outcome.code == 0, outcome.err
+    return outcome.err
+
+
+def fresh(folder: Folder, aggregation: str) -> Path:
+    """Return another run on everything that is there now."""
+    outcome = folder.call(*words_of(aggregation=aggregation, out="fresh"))
+    assert outcome.code == 0, outcome.err
+    return folder.place / "fresh"
+
+
+def rows_by_case(run: Path, table: str) -> pl.DataFrame:
+    """Return the tables of all shards, sorted."""
+    found = pl.read_parquet(sorted((run / table).glob("*.parquet")))
+    return found.sort(found.columns)
+
+
+def check_same(run: Path, other: Path) -> None:
+    """Assert that two runs that were split differently say the same."""
+    then, now = content_of(other), content_of(run)
+    for name in ("summary.json", "per_draw.parquet", "arrays.npz", "whole.bundle", "run.json"):
+        assert now[name] == then[name], name
+    assert {name: now[name] for name in now if name.startswith("disputed/")} == {
+        name: then[name] for name in then if name.startswith("disputed/")
+    }
+    for table in ("per_case", "certainty"):
+        assert rows_by_case(run, table).equals(rows_by_case(other, table))
+
+
+def journals(run: Path) -> dict[str, int]:
+    """Return when the journal of every shard was written, by the name of the shard."""
+    return {place.stem: place.stat().st_mtime_ns for place in (run / "shards").glob("[0-9]-*.json")}
+
+
+def parts(run: Path) -> dict[str, bytes]:
+    return {name: data for name, data in content_of(run).items() if name.startswith(("per_case", "certainty"))}
+
+
+@with_aggregations(LEARNS_NOTHING, "majority-vote")
+def test_without_learning_new_cases_are_all_that_is_computed_and_results_are_those_of_a_fresh_run(
+    folder: Folder, aggregation: str
+) -> None:
+    before, written = parts(folder.run), journals(folder.run)
+    put_cases(folder.place, NEW, file="2")
+    said = again(folder, aggregation)
+    assert KEPT not in said
+    assert "computed again" not in said
+    after, journalled = parts(folder.run), journals(folder.run)
+    assert {name: after[name] for name in before} == before
+    assert {name: journalled[name] for name in written} == written
+    assert 0 < len(journalled) - len(written) <= len(NEW)
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS)
+def test_what_was_learned_is_kept_and_told_unless_it_is_learned_again(folder: Folder, aggregation: str) -> None:
+    before, written = parts(folder.run), journals(folder.run)
+    put_cases(folder.place, NEW, file="2")
+    said = again(folder, aggregation)
+    assert f"what was learned from {len(FIRST)} {KEPT}" in said
+    assert "computed again" not in said
+    assert f"{SHARDS} of " in said
+    after = parts(folder.run)
+    assert {name: after[name] for name in before} == before
+    assert {name: journals(folder.run)[name] for name in written} == written
+    kept = content_of(folder.run)
+    assert again(folder, aggregation) == "the run is finished, and nothing was added: these are its results\n"
+    assert content_of(folder.run) == kept
+    said = again(folder, aggregation, "--learn-again")
+    assert KEPT not in said
+    other = fresh(folder, aggregation)
+    assert content_of(folder.run)["summary.json"] != kept["summary.json"]
+    check_same(folder.run, other)
+
+
+@with_aggregations(LEARNS)
+def test_what_was_learned_and_is_damaged_is_learned_again_only_if_asked(folder: Folder, aggregation: str) -> None:
+    put_cases(folder.place, NEW, file="2")
+    (folder.run / "shards" / "learned.bundle").write_bytes(b"")
+    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    assert outcome.code == 2
+    assert "--learn-again" in outcome.err
+    again(folder, aggregation, "--learn-again")
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_new_opinions_on_old_cases_change_only_their_shards(folder: Folder, aggregation: str) -> None:
+    written = journals(folder.run)
+    put_opinions(folder.place, [3, 4], file="2", salt=1)
+    said = again(folder, aggregation)
+    changed = {name for name, time in journals(folder.run).items() if written.get(name) != time}
+    assert 1 <= len(changed) <= 2
+    assert changed < set(written)
+    assert all(f"shard {name}: its input changed" in said for name in changed)
+    assert f"{SHARDS - len(changed)} of {SHARDS} shards are finished" in said
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_shards_that_become_one_leave_nothing_behind(folder: Folder, aggregation: str) -> None:
+    put_cases(folder.place, NEW, file="2")
+    again(folder, aggregation)
+    apart = journals(folder.run)
+    # opinions on all cases, old and new: every shard of the new cases joins the one of the old cases in its bucket
+    put_opinions(folder.place, [*FIRST, *NEW], file="3", salt=1)
+    again(folder, aggregation)
+    joined = journals(folder.run)
+    assert set(joined) < set(apart)
+    assert not [name for name in content_of(folder.run) if "1-000" in name]
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS, LEARNS_NOTHING)
+def test_new_conditions_compute_everything_again_and_say_so(folder: Folder, aggregation: str) -> None:
+    written = journals(folder.run)
+    put_cases(folder.place, NEW, file="2", conditions=[*CONDITIONS, "Vitiligo"])
+    said = again(folder, aggregation)
+    assert "the files that were added name other conditions: everything is learned and computed again" in said
+    assert not any(journals(folder.run)[name] == time for name, time in written.items())
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_new_cases_without_predictions_are_refused_until_there_are_some(folder: Folder, aggregation: str) -> None:
+    put_opinions(folder.place, NEW, file="2")
+    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    assert outcome.code == 2
+    assert "the cases of the study and of the predictions differ" in outcome.err
+    assert "'c100'" in outcome.err
+    put_predictions(folder.place, NEW, file="2")
+    again(folder, aggregation)
+    shutil.rmtree(folder.place / "study" / "unknown", ignore_errors=True)
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_files_that_come_one_after_the_other_end_as_all_at_once(folder: Folder, aggregation: str) -> None:
+    for file, numbers in (("2", NEW[:4]), ("3", NEW[4:8]), ("4", NEW[8:])):
+        put_cases(folder.place, numbers, file=file)
+        again(folder, aggregation)
+    check_same(folder.run, fresh(folder, aggregation))
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_an_old_report_does_not_stay_beside_new_results(folder: Folder, aggregation: str) -> None:
+    words = [word for word in words_of("--resume", aggregation=aggregation) if word != "--no-report"]
+    assert folder.call(*words).code == 0
+    assert (folder.run / "report.html").exists()
+    put_cases(folder.place, NEW, file="2")
+    again(folder, aggregation)
+    assert not (folder.run / "report.html").exists()
+
+
+@with_aggregations(LEARNS_NOTHING)
+def test_files_that_are_added_with_other_columns_are_refused(folder: Folder, aggregation: str) -> None:
+    rows = pl.read_parquet(folder.place / "study" / "1.parquet")
+    rows.with_columns(pl.col("rank").cast(pl.String)).write_parquet(folder.place / "study" / "2.parquet")
+    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    assert outcome.code == 2
+    assert outcome.err.count("error: ") == 1
+    (folder.place / "study" / "2.parquet").unlink()
+    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    assert outcome.code == 0 or "is missing now" in outcome.err

@@ -1,0 +1,366 @@
+"""Files of a run that are damaged between two processes, and input or options that change: mended, or refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dissensus.cli import main
+from dissensus.core import versions
+from dissensus.shards import evaluation as shards_evaluation
+from faults.large_study import (
+    EVALUATE,
+    RESUME,
+    SHARDS,
+    Folder,
+    content_of,
+    copied,
+    put_large_study,
+    put_predictions,
+    words_of,
+)
+from faults.small_study import another_user, entries
+
+SHARD = "0-00003"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study beside a finished run, and beside one that lacks nothing but its results."""
+    folder = tmp_path_factory.mktemp("finished")
+    put_large_study(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("dissensus.shards.directory.RunDirectory.forget_input", lambda _: None)
+        patch.setattr("sys.argv", ["dissensus", *EVALUATE])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert not left.value.code
+    shutil.copytree(folder / "run", folder / "almost")
+    (folder / "almost" / "run.json").unlink()
+    shutil.rmtree(folder / "run" / "shards" / "input")
+    return folder
+
+
+@pytest.fixture(params=["finished", "unfinished"])
+def folder(
+    request: pytest.FixtureRequest,
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Folder:
+    """A copy of it, with one of the runs; the split input is there in the unfinished one."""
+    copied(finished, tmp_path)
+    other = tmp_path / "almost"
+    if request.param == "unfinished":
+        shutil.rmtree(tmp_path / "run")
+        other.rename(tmp_path / "run")
+    else:
+        shutil.rmtree(other)
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path, monkeypatch, capsys)
+
+
+only_finished = pytest.mark.parametrize("folder", ["finished"], indirect=True)
+only_unfinished = pytest.mark.parametrize("folder", ["unfinished"], indirect=True)
+
+
+def truncate(place: Path) -> None:
+    place.write_bytes(place.read_bytes()[:-20])
+
+
+def change(place: Path) -> None:
+    data = bytearray(place.read_bytes())
+    data[len(data) // 2] ^= 1
+    place.write_bytes(data)
+
+
+FAULTS: dict[str, Callable[[Path], None]] = {"truncated": truncate, "changed": change, "removed": Path.unlink}
+faults = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+
+
+# Files of the run ---------------------------------------------------------------------------------------
+
+
+@faults
+def test_a_table_that_is_damaged_is_computed_again_and_told(
+    folder: Folder, finished: Path, fault: Callable[[Path], None]
+) -> None:
+    file = f"per_case/part-{SHARD}.parquet"
+    fault(folder.run / file)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert f"shard {SHARD}: {file} " in outcome.err
+    assert "it is computed again" in outcome.err
+    assert f"{SHARDS - 1} of {SHARDS} shards are finished" in outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_unfinished
+@pytest.mark.parametrize(
+    ("file", "fault", "told"),
+    [
+        (f"certainty/part-{SHARD}.parquet", change, f"shard {SHARD}: certainty"),
+        (f"shards/sums-{SHARD}.bundle", truncate, f"shard {SHARD}: shards/sums"),
+        (f"shards/contents-{SHARD}.bundle", change, f"shard {SHARD}: shards/contents"),
+        (f"shards/{SHARD}.json", change, f"shard {SHARD}: its journal was changed"),
+        (f"shards/{SHARD}.json", Path.unlink, f"{SHARDS - 1} of {SHARDS} shards are finished"),
+        (f"shards/examined-{SHARD}.json", truncate, f"shard {SHARD}: its journal was changed"),
+        ("shards/learned.bundle", change, "shard learned: shards/learned.bundle was changed"),
+        ("shards/learned.json", truncate, "shard learned: its journal was changed"),
+    ],
+)
+def test_what_is_damaged_is_computed_again_and_told(
+    folder: Folder, finished: Path, file: str, fault: Callable[[Path], None], told: str
+) -> None:
+    fault(folder.run / file)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert told in outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_finished
+@pytest.mark.parametrize("file", [f"shards/{SHARD}.json", f"shards/sums-{SHARD}.bundle", "shards/learned.json"])
+def test_what_is_missing_of_a_finished_run_is_computed_again_and_told(
+    folder: Folder, finished: Path, file: str
+) -> None:
+    (folder.run / file).unlink()
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert f"the run was finished, and is not as it was: {file} is missing" in outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_finished
+@faults
+@pytest.mark.parametrize("file", ["summary.json", "arrays.npz", "run.json", "disputed/run.json", "shards/all.json"])
+def test_results_that_are_damaged_are_put_together_again(
+    folder: Folder, finished: Path, file: str, fault: Callable[[Path], None]
+) -> None:
+    fault(folder.run / file)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    is_told = not (file == "run.json" and fault is Path.unlink)  # then the run is simply unfinished
+    assert (f"{file} " in outcome.err) == is_told
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_finished
+def test_all_that_is_wrong_is_found_at_once(folder: Folder, finished: Path) -> None:
+    shutil.rmtree(folder.run / "per_case")
+    shutil.rmtree(folder.run / "disputed")
+    (folder.run / "certainty" / "part-9-00000.parquet").write_bytes(b"PAR1")
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert "more shards are computed again" in outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@faults
+def test_a_damaged_manifest_is_told_and_the_run_may_be_replaced(
+    folder: Folder, finished: Path, fault: Callable[[Path], None]
+) -> None:
+    fault(folder.run / "manifest.json")
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 2
+    if fault is Path.unlink:
+        assert "this is not the directory of a run" in outcome.err
+        return
+    assert "the manifest of the run is damaged" in outcome.err
+    assert "--overwrite" in outcome.err
+    assert folder.call(*EVALUATE, "--overwrite").code == 0
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_unfinished
+@faults
+@pytest.mark.parametrize("file", ["0-study/part-00000", "0-study/index.json"])
+def test_split_input_that_is_damaged_is_split_again(
+    folder: Folder, finished: Path, file: str, fault: Callable[[Path], None]
+) -> None:
+    place = folder.run / "shards" / "input" / file
+    fault(place)
+    (folder.run / "per_case" / f"part-{SHARD}.parquet").unlink()
+    outcome = folder.call(*RESUME)
+    if outcome.code:  # then it says what to do
+        assert outcome.code == 2
+        assert f"remove {place.parent} and start again with --resume" in outcome.err.replace("\n", " ")
+        shutil.rmtree(place.parent)
+        outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_unfinished
+def test_an_index_that_says_something_else_is_not_believed(folder: Folder) -> None:
+    place = folder.run / "shards" / "input" / "0-study" / "index.json"
+    index = json.loads(place.read_text())
+    index["rows"][3] = 0
+    place.write_text(json.dumps(index))
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 2
+    assert "a part of the split input is damaged" in outcome.err
+
+
+@only_unfinished
+def test_split_input_that_was_removed_is_split_again(folder: Folder, finished: Path) -> None:
+    shutil.rmtree(folder.run / "shards" / "input" / "0-study")
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+# A finished run -----------------------------------------------------------------------------------------
+
+
+@only_finished
+def test_a_finished_run_shows_its_results_and_computes_nothing(folder: Folder, finished: Path) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("something is computed")
+
+    for name in ("bucketed", "workers_of", "write_files"):
+        folder.patch.setattr(shards_evaluation, name, never)
+    folder.patch.setattr("dissensus.shards.tables.Tables.n_distinct", never)
+    before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == "the run is finished, and nothing was added: these are its results\n"
+    assert "top-1 accuracy" in outcome.out
+    assert {place: place.stat().st_mtime_ns for place in before} == before
+    assert content_of(folder.run) == content_of(finished / "run")
+
+
+@only_finished
+def test_a_finished_run_gets_the_report_that_was_not_asked_for_before(folder: Folder, finished: Path) -> None:
+    words = [word for word in RESUME if word != "--no-report"]
+    assert folder.call(*words).code == 0
+    found = content_of(folder.run)
+    assert b"<html" in found.pop("report.html")
+    assert found == content_of(finished / "run")
+
+
+@only_finished
+def test_a_finished_run_is_not_begun_again_by_mistake(folder: Folder) -> None:
+    outcome = folder.call(*EVALUATE)
+    assert outcome.code == 2
+    assert "the output directory exists already" in outcome.err
+
+
+# Input --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
+def test_input_that_changed_is_refused(folder: Folder, file: str) -> None:
+    before = content_of(folder.run)
+    if file.startswith("A"):
+        put_predictions(folder.place, range(1, 60), file="1")
+    else:
+        change(folder.place / file)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 2
+    assert "the run was asked something else" in outcome.err
+    assert f"{file} changed" in outcome.err
+    assert content_of(folder.run) == before
+
+
+@pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
+@faults
+def test_input_that_cannot_be_read_any_more_is_one_error(
+    folder: Folder, file: str, fault: Callable[[Path], None]
+) -> None:
+    before = content_of(folder.run)
+    shutil.copy(folder.place / file, folder.place / file.replace("1", "2"))
+    fault(folder.place / file)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 2
+    assert outcome.err.count("error: ") == 1
+    assert file in outcome.err
+    assert "Traceback" not in outcome.err
+    assert content_of(folder.run) == before
+
+
+@only_finished
+def test_input_that_may_not_be_read_is_told(finished: Path, folder: Folder) -> None:
+    folder.patch.setattr("dissensus.cli.progress.compile_on_first_use", lambda: None)
+    assert folder.call(*RESUME).code == 0  # modules that are not imported yet may be out of reach for others
+    with tempfile.TemporaryDirectory() as place:
+        top = copied(folder.place, Path(place))
+        top.chmod(0o777)
+        (top / "study" / "1.parquet").chmod(0)
+        folder.patch.chdir(top)
+        with another_user():
+            outcome = folder.call(*RESUME)
+        assert outcome.code == 2
+        assert "permission denied" in outcome.err.lower()
+        assert content_of(top / "run") == content_of(finished / "run")
+        folder.patch.chdir(folder.place)
+
+
+# Options ------------------------------------------------------------------------------------------------
+
+
+def replaced(old: str, new: str) -> tuple[str, ...]:
+    """Return the command with one word changed."""
+    assert old in RESUME
+    return tuple(new if word == old else word for word in RESUME)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (replaced("30", "31"), "draws: 30 then, 31 now"),
+        (replaced("top-k-accuracy:1", "top-k-accuracy:2"), "metrics: "),
+        (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
+        (replaced("A=A", "B=A"), 'models: ["A"] then, ["B"] now'),
+        ((*RESUME, "--seed", "3"), "seed: 0 then, 3 now"),
+        ((*RESUME, "--level", "0.8"), "level: 0.9 then, 0.8 now"),
+        ((*RESUME, "--predictions", "B=A"), "model 1: an input now, and none then"),
+        ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
+    ],
+)
+def test_options_that_changed_are_refused(folder: Folder, words: tuple[str, ...], told: str) -> None:
+    (folder.place / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
+    before = content_of(folder.run)
+    outcome = folder.call(*words)
+    assert outcome.code == 2, outcome.err
+    assert "the run was asked something else" in outcome.err
+    assert told in outcome.err
+    assert content_of(folder.run) == before
+
+
+def test_other_versions_are_refused(folder: Folder) -> None:
+    there = {**versions.present_versions(), "numpy": "0.1"}
+    folder.patch.setattr(shards_evaluation, "present_versions", lambda: there)
+    outcome = folder.call(*RESUME)
+    assert outcome.code == 2
+    assert "versions: numpy " in outcome.err
+    assert "0.1 now" in outcome.err
+
+
+def test_another_size_of_shards_is_no_difference(folder: Folder, finished: Path) -> None:
+    outcome = folder.call(*replaced("5", "20"))
+    assert outcome.code == 0, outcome.err
+    assert content_of(folder.run) == content_of(finished / "run")
+    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == SHARDS
+
+
+# Places -------------------------------------------------------------------------------------------------
+
+
+@only_finished
+@pytest.mark.parametrize("out", ["study", "A", "study/run", "study/.run", "A/deeper", "."])
+@pytest.mark.parametrize("how", [(), ("--resume",), ("--overwrite",)], ids=["new", "resumed", "overwritten"])
+def test_nothing_is_written_where_the_input_is(folder: Folder, out: str, how: tuple[str, ...]) -> None:
+    before = content_of(folder.place)
+    outcome = folder.call(*words_of(*how, out=out))
+    assert outcome.code == 2, outcome.err
+    assert outcome.err.count("error: ") == 1
+    assert content_of(folder.place) == before
+    assert entries(folder.place / "study") == ["1.parquet"]

@@ -42,13 +42,33 @@ def evaluated_in_parts(
     tasks = [Task(name, partial(_payload, study, models, strata, cases)) for name, cases in parts.items()]
     fixed = replace(plan, aggregations=fixed_aggregations(plan.aggregations, study))
     found: dict[str, Evaluated] = {}
-    for name, result in workers.results(evaluate_part, pickle.dumps((fixed, threads)), tasks):
+    for name, result in workers.results(evaluate_part, pickled((fixed, threads)), tasks):
         found[name] = pickle.loads(result)
         if advance is not None:
             advance(len(parts[name]) * len(plan.aggregations))
     known = set(annotated)
     lost = tuple(name for name in study.case_names if name not in known)
     return replace(merged(found[name] for name in parts), excluded=lost)
+
+
+def pickled(settings: object) -> bytes:
+    """Write settings so that workers can read them, or say what cannot be sent.
+
+    >>> pickled(lambda: 1)
+    Traceback (most recent call last):
+    ...
+    dissensus.core.errors.DissensusError: an aggregation or a metric cannot be sent to workers
+    ...
+    """
+    try:
+        return pickle.dumps(settings)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise DissensusError(
+            "an aggregation or a metric cannot be sent to workers",
+            expected="functions and classes that a module defines under their own names",
+            got=str(error),
+            advice="put the function into a module that workers can import, or evaluate in memory without an executor",
+        ) from error
 
 
 def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:

@@ -873,6 +873,8 @@ class Evaluation(Value):
     def per_case(self) -> pl.DataFrame:
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
 
+        Where cases are a sample (``is_sample``), so are the rows; those of all cases are in ``per_case`` of the run.
+
         Examples
         --------
         >>> import dissensus as ds
@@ -951,7 +953,8 @@ class Evaluation(Value):
     def certainties(self) -> pl.DataFrame:
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
 
-        ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list.
+        ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where
+        cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
 
         Examples
         --------
@@ -965,7 +968,7 @@ class Evaluation(Value):
         return case_tables.certainties(self)
 
     def category_certainties(self) -> pl.DataFrame:
-        """Return the certainty of the category of the first condition: one row per aggregation and case.
+        """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
 
         Examples
         --------
@@ -979,7 +982,7 @@ class Evaluation(Value):
         return case_tables.category_certainties(self)
 
     def risks(self) -> pl.DataFrame:
-        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and case.
+        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case.
 
         Examples
         --------
@@ -995,7 +998,8 @@ class Evaluation(Value):
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
 
-        A missing condition stands for all that nobody mentioned, together.
+        A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be
+        a sample (``is_sample``).
 
         Examples
         --------
@@ -1010,6 +1014,8 @@ class Evaluation(Value):
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
+
+        Where cases are a sample (``is_sample``), so are the rows.
 
         Examples
         --------
@@ -1065,6 +1071,8 @@ class Evaluation(Value):
     @checked
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
+
+        Of a study in shards, tables by case stay in the directory of its run.
 
         Parameters
         ----------

@@ -27,6 +27,7 @@ Added = TypeVar("Added", bound=Sums)
 
 def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     """Return the evaluation of the cases of both; see :meth:`Evaluation.merge`."""
+    _check_held(one, other)
     _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
     for setting in SETTINGS:
         _check_alike(setting, getattr(one, setting), getattr(other, setting))
@@ -59,6 +60,15 @@ def _shared(one: Shared | None, other: Shared | None) -> Shared | None:
     if one is None or other is None:
         return None
     return Shared(np.concatenate([one.means, other.means], axis=-1), None)
+
+
+def _check_held(*parts: Evaluation) -> None:
+    if any(part.whole is not None for part in parts):
+        raise DissensusError(
+            "evaluations of studies in shards cannot be merged",
+            got="an evaluation that holds sums over all cases, and some of the cases",
+            advice="add the files of the other cases to those of the study, and resume the run (--resume)",
+        )
 
 
 def _check_independent(runs: Sequence[Run]) -> None:

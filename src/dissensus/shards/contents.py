@@ -41,6 +41,9 @@ MOST_NAMES = 100_000
 
 MOST_EXAMPLES = 5
 CASE = {"case": ALIASES["case"]}
+SHARED_NAMES = ("annotator", "condition", "group")
+"""Roles of columns whose names occur in several shards."""
+
 SEEN = 1000
 """Rows that are looked at to tell which column holds the cases."""
 
@@ -124,12 +127,26 @@ class Reading:
         limits = Limits.given(self.limits)
         with _Told(self.place):
             limits.check("columns", len(frame.columns), where=self.place)
+            self._refuse_fractions(frame)
             source = Source(FilePath(self.place), "parquet", frame)
             found = study_reading.examine_source(
                 source, self.format, options=self._options(limits), ignore=self.ignore, place=self.place
             )
         receipt = replace(found.receipt, path=self.place)
         return replace(found, study=found.study.with_receipt(receipt), receipt=receipt)
+
+    def _refuse_fractions(self, frame: pl.DataFrame) -> None:
+        """Refuse names that are numbers with a fraction: whole ones beside them are integers in some shards only."""
+        given = {role: name for role, name in self.columns.items() if role in ALIASES}
+        for role, name in find_columns(frame.columns, given, required=()).items():
+            known = frame[name].drop_nulls()
+            if role in SHARED_NAMES and known.dtype.is_float() and (known != known.round()).any():
+                raise DissensusError(
+                    f"the {role} of a row is a number with a fraction",
+                    expected="text, or whole numbers",
+                    got=f"{known.filter(known != known.round())[0]} in the column {name!r}",
+                    advice="write the names as text",
+                )
 
     def _options(self, limits: Limits) -> Options:
         return Options(

@@ -52,6 +52,7 @@ from dissensus.evaluation.evaluator import (
     with_panel_unless,
 )
 from dissensus.evaluation.material import Material
+from dissensus.evaluation.parts import pickled
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import REPORT, load_evaluation, write_files
@@ -733,7 +734,7 @@ class Course:
 
     def evaluate_shards(self, settings: Settings) -> None:
         """Evaluate the shards that are not finished."""
-        told = pickle.dumps(settings)
+        told = pickled(settings)
         basis = self._key_of(settings)
         keys = {name: _digest(self.fingerprints[name], basis) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(name, keys[name])]

@@ -1,0 +1,49 @@
+"""An executor changes the speed of an evaluation, and nothing else."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+
+import dissensus as ds
+from dissensus import DissensusError
+from dissensus.datasets.simulation import SimulatedStudy
+from dissensus.evaluation import parts
+
+
+@pytest.fixture(scope="module")
+def study() -> SimulatedStudy:
+    return ds.simulate_study(n_cases=130, n_conditions=6, seed=2)
+
+
+ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "dirichlet:1", "annotator-bootstrap"], "draws": 20}
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_parts_that_an_executor_evaluates_are_the_whole(
+    processes: bool, study: SimulatedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "LEAST_CASES", 20)
+    strata = {"site": ["rare" if place == 3 else "often" for place in range(130)]}
+    models = dict(list(study.predictions.items())[:2])
+    once = ds.evaluate(study.annotations, models, strata=strata, **ASKED)
+    assert once.panel is not None
+    start: Executor = ProcessPoolExecutor(2, get_context("spawn")) if processes else ThreadPoolExecutor(3)
+    with start as executor:
+        found = ds.evaluate(study.annotations, models, strata=strata, executor=executor, **ASKED)
+    assert found == once
+    assert found.by_group("site").equals(once.by_group("site"))
+
+
+def test_what_learns_from_all_cases_is_refused(study: SimulatedStudy) -> None:
+    with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="dawid-skene cannot be evaluated by"):
+        ds.evaluate(study.annotations, study.predictions, aggregations=["dawid-skene"], draws=10, executor=executor)
+
+
+def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: SimulatedStudy) -> None:
+    own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
+    with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="cannot be sent to workers"):
+        ds.evaluate(study.annotations, study.predictions, metrics=[own], executor=executor, **ASKED)

@@ -1,0 +1,365 @@
+"""Studies in shards say what they say in memory, bit for bit: any shard size, any order, any executor."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus import DissensusError
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.learned import cannot_be_split
+from dissensus.shards import evaluation as shards
+from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
+
+OF_SCORES = ["log-score", "top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
+OF_SETS = ["coverage", "set-size"]
+SEEDS = {
+    9: ["annotator-bootstrap", "dirichlet:1"],
+    18: ["inverse-rank", "majority-vote"],
+    25: ["probabilistic-inverse-rank:10"],
+    31: ["dirichlet:1", "plackett-luce-ml"],
+    122: ["probabilistic-inverse-rank:10"],
+    166: ["plackett-luce:1"],
+}
+"""Studies that have found something, and what they are evaluated with."""
+
+
+def asked_of(files: Files, aggregations: list[str]) -> dict[str, Any]:
+    """Return what is asked: metrics that all models have, and risks where all conditions are known beforehand."""
+    kinds = {name.split()[1] for name in files.models}
+    metrics = OF_SETS if "set" in kinds else OF_SCORES if kinds <= {"probabilities"} else OF_SCORES[1:]
+    known = files.reading.get("conditions")
+    return {
+        "aggregations": aggregations,
+        "metrics": metrics,
+        "draws": 20,
+        "categories": None if known is None else risks_of(known),
+    }
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Files:
+    """A study with groups, case weights and labels, a model of scores and one of rankings, for the panel as well."""
+    sim = ds.simulate_study(n_cases=130, n_conditions=6, n_annotators=25, seed=3)
+    said, rng = sim.annotations, np.random.default_rng(3)
+    people = [said.annotator_names[code] for code in said.annotators]
+    rows = [
+        {"case": said.case_names[case], "annotator": who, "condition": condition, "rank": rank}
+        for case, who, blocks in zip(
+            said.panel.case_of_opinion, people, (one for case in said.to_rankings() for one in case), strict=True
+        )
+        for rank, block in enumerate(blocks, start=1)
+        for condition in block
+    ]
+    of_case = {name: (f"P{place // 3}", float(rng.integers(1, 9))) for place, name in enumerate(said.case_names)}
+    study = pl.DataFrame(rows).with_columns(
+        group=pl.col("case").replace_strict({name: group for name, (group, _) in of_case.items()}),
+        case_weight=pl.col("case").replace_strict({name: weight for name, (_, weight) in of_case.items()}),
+    )
+    scores = {name: one.to_scores() for name, one in list(sim.predictions.items())[:2]}
+    models = {
+        name: pl.DataFrame({"case": said.case_names, **dict(zip(said.conditions, of_model.T, strict=True))})
+        for name, of_model in scores.items()
+    }
+    sites = ["rare" if place == 7 else f"site {place % 2}" for place in range(said.n_cases)]
+    strata = pl.DataFrame({"case": said.case_names, "site": sites})
+    return Files(study, models, strata, {"conditions": said.conditions})
+
+
+ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "majority-vote"], "draws": 20, "metrics": OF_SCORES[1:]}
+
+
+@pytest.fixture(scope="module")
+def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluation:
+    return mixed.at_once(tmp_path_factory.mktemp("once"), **ASKED)
+
+
+# The same numbers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_studies_say_in_shards_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
+    files = random_files(seed)
+    asked = asked_of(files, SEEDS[seed])
+    one = files.at_once(tmp_path / "once", **asked)
+    for size in (9, 1000):
+        other = files.in_shards(tmp_path / str(size), shard_size=size, **asked)
+        assert not list(differences(one, other))
+        for kind, table in (("per_case", one.per_case()), ("certainty", one.certainties())):
+            assert sorted_rows(table).equals(by_case(tmp_path / str(size) / "run", kind))
+        if "conditions" in files.reading:  # shards that do not know all conditions cannot tell which a model lacks
+            assert notes_of(one) == notes_of(other)
+
+
+def test_a_panel_with_groups_across_shards_is_the_same(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+    assert once.panel is not None
+    for size in (20, 1000):
+        assert not list(differences(once, mixed.in_shards(tmp_path / str(size), shard_size=size, **ASKED)))
+
+
+def test_groups_that_are_put_together_part_by_part_are_the_same(
+    mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dissensus.shards.sums.GROUPS_AT_ONCE", 300)
+    assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=40, **ASKED)))
+
+
+def test_models_that_are_the_same_in_one_shard_only_are_not_the_same(tmp_path: Path) -> None:
+    cases = [f"c{number}" for number in range(12)]
+    study = pl.DataFrame({"case": cases, "annotator": ["A"] * 12, "condition": ["x", "y", "z"] * 4})
+    one = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
+    files = Files(study, {"M": one, "N": changed(one, "x", 0.5, row=7)})
+    asked: dict[str, Any] = {"aggregations": ["majority-vote"], "shard_size": 3, "metrics": ["top-k-accuracy:1"]}
+    found = files.in_shards(tmp_path / "some", **asked)
+    assert found.whole is not None
+    assert not found.whole.are_same[0, 1]
+    same = Files(study, {"M": one, "N": one}).in_shards(tmp_path / "all", **asked)
+    assert same.whole is not None
+    assert same.whole.are_same[0, 1]
+
+
+@pytest.mark.parametrize("largest", [1e-6, 1e4, 1e7])
+@pytest.mark.parametrize("grouping", ["P", "own"])
+def test_large_and_small_case_weights_are_summed_exactly(largest: float, grouping: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    cases = [f"c{number}" for number in range(40)]
+    study = pl.DataFrame(
+        {
+            "case": np.repeat(cases, 2),
+            "annotator": ["A", "B"] * 40,
+            "condition": rng.choice(["x", "y", "z"], 80),
+            "case_weight": np.repeat(rng.random(40) * largest, 2),
+            "group": np.repeat(cases if grouping == "own" else [f"P{number % 7}" for number in range(40)], 2),
+        }
+    )
+    files = Files(study, {"M": pl.DataFrame({"case": cases, **{name: rng.random(40) for name in "xyz"}})})
+    asked: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "metrics": ["top-k-accuracy:1"]}
+    one = files.at_once(tmp_path / "once", **asked)
+    assert not list(differences(one, files.in_shards(tmp_path / "7", shard_size=7, **asked)))
+    plain = Files(study.with_columns(pl.col("case_weight") / largest), files.models).at_once(
+        tmp_path / "plain", **asked
+    )
+    for name in ("mean", "low", "high"):
+        np.testing.assert_allclose(one.to_frame()[name], plain.to_frame()[name], rtol=1e-6)
+
+
+def splittable() -> list[str]:
+    """Name every aggregation of rankings that can be split."""
+    found = []
+    for name, kind in Aggregation.family.known().items():
+        if kind.needs == "rankings" and name.islower():
+            try:
+                found.append(name) if not cannot_be_split(kind()) else None
+            except (TypeError, DissensusError):
+                continue  # it needs parameters, such as draws
+    return sorted(found)
+
+
+def test_every_aggregation_that_can_be_split_is_the_same(tmp_path: Path) -> None:
+    files = random_files(31)
+    names = splittable()
+    assert {"dirichlet", "majority-vote", "plackett-luce", "inverse-rank"} <= set(names)
+    asked = {**asked_of(files, names), "panel": False}
+    one = files.at_once(tmp_path / "once", **asked)
+    assert not list(differences(one, files.in_shards(tmp_path / "11", shard_size=11, **asked)))
+
+
+def test_an_aggregation_that_needs_all_cases_is_refused(mixed: Files, tmp_path: Path) -> None:
+    with pytest.raises(DissensusError, match="dawid-skene cannot be evaluated shard by shard"):
+        mixed.in_shards(tmp_path, aggregations=["dawid-skene"])
+
+
+def test_ratings_are_refused_in_words(tmp_path: Path) -> None:
+    study = pl.DataFrame({"case": ["a", "b"], "annotator": ["A", "A"], "score": [0.5, 1.5]})
+    with pytest.raises(DissensusError, match="normal-inverse-gamma cannot be evaluated shard by shard"):
+        Files(study).in_shards(tmp_path, aggregations=["normal-inverse-gamma"])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        list(range(12)),
+        [number + 0.5 for number in range(12)],
+        [dt.date(2020, 1, number + 1) for number in range(12)],
+        [f"{'very ' * 60}long 🦠 {number}" for number in range(12)],
+    ],
+    ids=["integers", "numbers", "dates", "text"],
+)
+def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    study = pl.DataFrame(
+        {
+            "case": [name for name in names for _ in range(2)],
+            "annotator": ["A", "B"] * 12,
+            "condition": ["x", "y", "z"] * 8,
+        }
+    )
+    files = Files(study, {"M": pl.DataFrame({"case": names, **{name: rng.random(12) for name in "xyz"}})})
+    one = files.at_once(tmp_path / "once", aggregations=["majority-vote"])
+    other = files.in_shards(tmp_path / "in", aggregations=["majority-vote"], shard_size=1, n_files=1)
+    assert not list(differences(one, other))
+    assert set(one.case_names) == set(other.case_names)
+
+
+@pytest.mark.parametrize("role", ["annotator", "group"])
+def test_names_across_shards_that_are_fractions_are_refused(role: str, tmp_path: Path) -> None:
+    study = pl.DataFrame({"case": list("abcd"), "annotator": ["A"] * 4, "group": ["P"] * 4, "condition": list("xyxy")})
+    numbers = study.with_columns(pl.Series(role, [1.0, 1.0, 2.0, 2.5]))
+    with pytest.raises(DissensusError, match=f"the {role} of a row is a number with a fraction") as caught:
+        Files(numbers).in_shards(tmp_path, aggregations=["majority-vote"], shard_size=1)
+    assert "as text" in caught.value.advice
+
+
+def test_a_file_without_rows_changes_nothing(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+    given = mixed.written(tmp_path, 1)
+    mixed.study[:0].write_parquet(tmp_path / "study" / "empty.parquet")
+    found = shards.evaluate_files(given.pop("study"), given.pop("predictions"), tmp_path / "run", **given, **ASKED)
+    assert not list(differences(once, found))
+
+
+# Any order, any executor --------------------------------------------------------------------------------
+
+
+class Backwards:
+    """Give results in the reverse order."""
+
+    n_workers = 1
+
+    def results(self, work: Any, settings: bytes, tasks: list[Any]) -> Iterator[tuple[str, bytes]]:
+        return ((task.name, work(settings, task.payload())) for task in reversed(list(tasks)))
+
+
+def test_the_order_in_which_shards_are_finished_does_not_matter(
+    mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "workers_of", lambda _: Backwards())
+    assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=20, **ASKED)))
+
+
+def processes() -> AbstractContextManager[Executor]:
+    return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+
+
+@pytest.mark.parametrize("start", [lambda: ThreadPoolExecutor(3), processes], ids=["threads", "processes"])
+def test_executors_change_nothing(
+    start: Callable[[], AbstractContextManager[Executor]], mixed: Files, once: ds.Evaluation, tmp_path: Path
+) -> None:
+    with start() as executor:
+        found = mixed.in_shards(tmp_path, shard_size=40, executor=executor, threads=1, **ASKED)
+    assert not list(differences(once, found))
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_a_cluster_changes_nothing(n_workers: int, mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from dissensus.workers.cluster import local_cluster
+
+    with local_cluster(n_workers, threads=1) as client:
+        found = mixed.in_shards(tmp_path, shard_size=40, executor=client, threads=1, **ASKED)
+    assert not list(differences(once, found))
+
+
+def test_a_metric_that_cannot_be_sent_is_one_clear_error(mixed: Files, tmp_path: Path) -> None:
+    own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
+    with pytest.raises(DissensusError, match="cannot be sent to workers"):
+        mixed.in_shards(tmp_path, **{**ASKED, "metrics": [own]})
+
+
+# Errors -------------------------------------------------------------------------------------------------
+
+
+def changed(frame: pl.DataFrame, column: str, value: Any, row: int = 20) -> pl.DataFrame:
+    """Write another value into one row."""
+    plain = pl.col(column).cast(pl.String) if isinstance(value, str) else pl.col(column)
+    return frame.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value)).otherwise(plain).alias(column))
+
+
+def faults(files: Files) -> dict[str, tuple[Files, str]]:
+    """Return studies with one fault each, and what is said of it."""
+    study, (name, model) = files.study, next(iter(files.models.items()))
+    condition = model.columns[2]
+
+    def with_model(frame: pl.DataFrame) -> Files:
+        return Files(study, {name: frame}, None, files.reading)
+
+    def with_study(frame: pl.DataFrame) -> Files:
+        return Files(frame, {name: model}, None, files.reading)
+
+    return {
+        "rank": (with_study(changed(study, "rank", "x")), "a rank is not a number"),
+        "condition": (with_study(changed(study, "condition", "Nonsense")), "unknown condition 'Nonsense'"),
+        "group": (with_study(changed(study, "group", "Q")), "group"),
+        "score": (with_model(changed(model, condition, float("nan"))), "a score is not a finite number"),
+        "twice": (with_model(pl.concat([model, model[20:21]])), "stands in several rows"),
+        "missing": (with_model(model[1:]), "the cases of the study and of the predictions differ"),
+    }
+
+
+@pytest.mark.parametrize("fault", ["rank", "condition", "group", "score", "twice", "missing"])
+def test_faults_in_one_shard_are_told_as_in_memory(fault: str, mixed: Files, tmp_path: Path) -> None:
+    files, told = faults(mixed)[fault]
+    with pytest.raises(DissensusError, match=told) as once:
+        files.at_once(tmp_path / "once", aggregations=["majority-vote"])
+    with pytest.raises(DissensusError, match=told) as split:
+        files.in_shards(tmp_path / "in", aggregations=["majority-vote"], shard_size=20)
+    assert (split.value.problem, split.value.expected) == (once.value.problem, once.value.expected)
+    assert split.value.where.startswith(str(tmp_path / "in"))
+    assert "shard" not in split.value.where.removeprefix(str(tmp_path))
+    assert "run" not in Path(split.value.where).parts
+
+
+def test_a_model_in_text_is_refused_where_the_study_is_split(mixed: Files, tmp_path: Path) -> None:
+    given = mixed.written(tmp_path)
+    next(iter(mixed.models.values())).write_csv(tmp_path / "a.csv")
+    with pytest.raises(DissensusError, match="need Parquet files") as caught:
+        shards.evaluate_files(given["study"], {"A": tmp_path / "a.csv"}, tmp_path / "run")
+    assert "sink_parquet" in caught.value.advice
+
+
+def test_strata_may_be_text(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+    given = mixed.written(tmp_path)
+    assert mixed.strata is not None
+    mixed.strata.write_csv(tmp_path / "strata.csv")
+    how = {**ASKED, "strata": tmp_path / "strata.csv", "reading": given["reading"], "shard_size": 50}
+    first = shards.evaluate_files(given["study"], given["predictions"], tmp_path / "run", **how)
+    assert not list(differences(once, first))
+    assert any(name.endswith("strata.csv") for name in first.inputs)
+    again = shards.evaluate_files(given["study"], given["predictions"], tmp_path / "run", resume=True, **how)
+    assert not in_tables(first, again)
+
+
+# Results ------------------------------------------------------------------------------------------------
+
+
+def in_tables(one: ds.Evaluation, other: ds.Evaluation) -> list[str]:
+    """Compare with what was loaded: numbers lie otherwise in memory, which moves the last digit of resampled means."""
+    return [told for told in differences(one, other) if not told.startswith("per_resample")]
+
+
+def test_a_sampled_result_is_loaded_saved_and_not_merged(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "SHOWN_CASES", 30)
+    found = mixed.in_shards(tmp_path, shard_size=50, **ASKED)
+    loaded = ds.load_evaluation(tmp_path / "run")
+    assert loaded == found
+    assert not in_tables(found, loaded)
+    assert (loaded.is_sample, len(loaded.case_names), loaded.n_cases) == (True, 30, 130)
+    found.save(tmp_path / "saved")
+    assert tables_of(ds.load_evaluation(tmp_path / "saved")).keys() == tables_of(found).keys()
+    assert not in_tables(found, ds.load_evaluation(tmp_path / "saved"))
+    with pytest.raises(DissensusError, match="studies in shards cannot be merged"):
+        loaded.merge(found)

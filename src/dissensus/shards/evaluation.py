@@ -26,6 +26,7 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
@@ -54,7 +55,7 @@ from dissensus.evaluation.store import REPORT, load_evaluation, write_files
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.shards.buckets import Buckets, Shard, bucketed
+from dissensus.shards.buckets import Buckets, Shard, bucketed, rows_about
 from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import Manifest, RunDirectory, is_run
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
@@ -430,6 +431,7 @@ class Course:
 
     def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
+        self._refuse_missing()
         examined = self.examined
         self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
@@ -439,6 +441,7 @@ class Course:
         settings = replace(settings, reference=shown.reference)
         self.evaluate_shards(settings)
         shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
+        shown = replace(shown, material=self._material(shown.material, sample.receipts))
         whole = self.put_together(settings, examined, shown, done.shared)
         self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
         return whole
@@ -492,16 +495,24 @@ class Course:
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model."""
         opinions, *models = self.examined.receipts
+        told = [
+            merged_receipts([one], notes=of_model, unlisted=self.examined.contents.unlisted(name))
+            for one, of_model, name in zip(models, self.notes, self.models, strict=True)
+        ]
+        return (opinions, *told)
+
+    def _refuse_missing(self) -> None:
+        """Count cases without a prediction over all shards, before the first shard with one is refused."""
+        _ = self.notes
+
+    @cached_property
+    def notes(self) -> list[tuple[Note, ...]]:
+        """What only the study or only a model has, by model; refused unless that is allowed."""
         matches = self.buckets.matches()
-        notes = [
+        return [
             matches[f"model {place}"].notes(name, allow_missing=self.reading.allow_missing)
             for place, name in enumerate(self.models)
         ]
-        told = [
-            merged_receipts([one], notes=of_model, unlisted=self.examined.contents.unlisted(name))
-            for one, of_model, name in zip(models, notes, self.models, strict=True)
-        ]
-        return (opinions, *told)
 
     def worked(
         self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
@@ -554,12 +565,7 @@ class Course:
 
     def content_of(self, names: Sequence[str]) -> ShardContent:
         """Read some cases into memory, in this order."""
-        import polars as pl
-
-        wanted = frozenset(names)
-        frames = [shard.about(wanted) for shard in self.shards.values()]
-        joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
-        content = read_shard(joined, self.known_reading, self.models)
+        content = read_shard(rows_about(list(self.shards.values()), names), self.known_reading, self.models)
         assert content is not None  # these cases were seen before
         return content.select(list(names))
 
@@ -728,7 +734,6 @@ class Course:
             excluded=excluded.names,
             annotators=moved,
             shared=None if shared is None else Shared(shared, apart),
-            material=self._material(shown.material),
             whole=self._whole(settings, examined, sums, excluded),
         )
 
@@ -776,9 +781,14 @@ class Course:
         content = self.content_of(sums.disputed.names)
         return settings.assembled(content, settings.evaluated(content))
 
-    def _material(self, shown: Material) -> Material:
-        """Say of the cases that are shown which files all cases came from, and what was understood of them."""
-        opinions, *models = self.receipts
+    def _material(self, shown: Material, receipts: Sequence[Receipt]) -> Material:
+        """Say of the cases that are shown which files all cases came from, and what was understood of them.
+
+        The examples are of the cases that are shown: the first shard has others if cases are split differently.
+        """
+        opinions, *models = [
+            replace(whole, examples=own.examples) for whole, own in zip(self.receipts, receipts, strict=True)
+        ]
         return replace(
             shown,
             study=shown.study.with_receipt(opinions),

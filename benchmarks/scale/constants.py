@@ -62,12 +62,17 @@ class Constants:
 
     @staticmethod
     def of(runs: Sequence[Run], tasks_per_second: float, bytes_per_second: float) -> Constants:
-        """Take the smallest and the largest run apart: what the larger one needs more is due to cases and shards."""
+        """Take the smallest and the largest run apart: what the larger one needs more is due to cases and shards.
+
+        The passes over shards take as long by case in both; in the smallest they cannot be told from the rest.
+        """
         small, large = runs[0], runs[-1]
         cases, shards = large.n_cases - small.n_cases, large.n_shards - small.n_shards
-        alone = _slope(small.stages.alone, large.stages.alone, cases)
+        passes = (large.stages.first + large.stages.second) / large.n_cases
+        small_alone = small.seen.seconds - small.stages.end - passes * small.n_cases
+        alone = _slope(small_alone, large.stages.alone, cases)
         end = _slope(small.stages.end, large.stages.end, shards)
-        fixed = small.stages.alone - alone * small.n_cases + small.stages.end - end * small.n_shards
+        fixed = small_alone - alone * small.n_cases + small.stages.end - end * small.n_shards
         return Constants(
             cases_per_shard=large.n_cases / large.n_shards,
             fixed_seconds=max(0.0, fixed),

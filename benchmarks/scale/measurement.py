@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,9 +31,10 @@ PLAIN_ON_THREADS = (*PLAIN, *THREADS)
 
 @dataclass
 class Measured:
-    """Collect rows: what was measured, its value, and its limit if there is one."""
+    """Collect rows (what was measured, its value, and its limit if there is one), and notes."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, what: str, value: float, unit: str = "", *, limit: float | None = None) -> None:
         """Note a value, and tell it at once."""
@@ -41,9 +42,10 @@ class Measured:
         self.rows.append({"what": what, "value": float(f"{value:.4g}"), "unit": unit, **bounded})
         say(f"{what}: {value:.4g} {unit}" + (f" (at most {limit:g})" if limit is not None else ""))
 
-    def failures(self) -> list[str]:
-        """Name what is above its limit."""
-        return [row["what"] for row in self.rows if row["value"] > row.get("limit", float("inf"))]
+
+def failures(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name what is above its limit."""
+    return [row["what"] for row in rows if row["value"] > row.get("limit", float("inf"))]
 
 
 def say(text: str) -> None:
@@ -61,7 +63,7 @@ def measure(bench: Bench, sizes: Sequence[int]) -> dict[str, Any]:
     measure_costs(bench, middle, found)
     cluster = partial(local_cluster, 1, threads=2)
     scheduled = tasks_per_second(cluster), bytes_per_second(cluster, runs[-1].payload)
-    return {"measured": found.rows, "constants": vars(Constants.of(runs, *scheduled)), "above": found.failures()}
+    return {"measured": found.rows, "notes": found.notes, "constants": vars(Constants.of(runs, *scheduled))}
 
 
 # Size ----------------------------------------------------------------------------------------------------
@@ -74,6 +76,11 @@ def measure_sizes(bench: Bench, sizes: Sequence[int], found: Measured) -> list[R
     runs: list[Run] = []
     for wanted in sizes:
         n_cases = affordable(wanted, runs)
+        if n_cases < wanted:
+            found.notes.append(
+                f"{wanted:,} cases would have taken over {MOST_SECONDS // 60} minutes; {n_cases:,} instead."
+            )
+            say(found.notes[-1])
         written_study(bench, n_cases)
         rounds = ROUNDS if n_cases <= SHORT else 1
         runs.append(bench.run(str(n_cases), n_cases, *PLAIN_ON_THREADS, rounds=rounds))
@@ -89,10 +96,7 @@ def measure_sizes(bench: Bench, sizes: Sequence[int], found: Measured) -> list[R
 def affordable(wanted: int, runs: Sequence[Run]) -> int:
     """Take a smaller study where the one that is wanted would take too long, as far as runs before it tell."""
     seconds = wanted * runs[-1].seconds_per_case if runs else 0.0
-    if seconds <= MOST_SECONDS or wanted <= INSTEAD:
-        return wanted
-    say(f"{wanted:,} cases would take {seconds / 60:.0f} minutes: {INSTEAD:,} instead")
-    return INSTEAD
+    return wanted if seconds <= MOST_SECONDS else min(wanted, INSTEAD)
 
 
 def written_study(bench: Bench, n_cases: int) -> None:
@@ -109,7 +113,7 @@ def tell_size(run: Run, libraries: int, found: Measured) -> None:
     stages = run.stages
     found.add(f"{cases}: in all", run.seen.seconds, "s")
     found.add(f"{cases}: in all", 1 / run.seconds_per_case, "cases/s")
-    if run.n_shards > 1:
+    if stages.second:
         found.add(f"{cases}: the evaluation of shards alone", run.n_cases / stages.second, "cases/s")
     found.add(f"{cases}: start, and the input split", stages.split, "s")
     found.add(f"{cases}: until the evaluation begins", stages.before + stages.first + stages.between, "s")

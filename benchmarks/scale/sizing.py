@@ -115,8 +115,9 @@ class Need:
 
 
 def measured(results: Mapping[str, Any]) -> str:
-    """Write what was measured, with its limits."""
-    return table(("measured", "value", "limit"), map(measured_row, results["measured"]))
+    """Write what was measured, with its limits, and notes."""
+    rows = table(("measured", "value", "limit"), map(measured_row, results["measured"]))
+    return rows + "".join(f"\n{note}\n" for note in results["notes"])
 
 
 def measured_row(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -144,7 +145,7 @@ def costs(results: Mapping[str, Any]) -> str:
         ("disk: per-case tables", f"{significant(known.table_bytes)} bytes a case"),
         ("disk: sums", f"{size(known.sum_bytes)} a shard"),
         ("network: to a worker, in each of two passes", f"{size(known.payload_bytes)} a shard"),
-        ("network: back from the evaluation", f"{size(known.result_bytes)} a shard"),
+        ("network: back from a worker, in both passes together", f"{size(known.result_bytes)} a shard"),
         ("scheduler: tasks that do nothing", f"{significant(known.tasks_per_second)} tasks/s"),
         ("scheduler: bytes that go through it", f"{size(known.bytes_per_second)}/s"),
     ]
@@ -256,7 +257,7 @@ def size(number: float) -> str:
 
 
 def main() -> None:
-    """Write the tables of the guide anew."""
+    """Write the tables of the guide."""
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
 

@@ -15,7 +15,7 @@ import pytest
 
 from dissensus import read_annotations, read_predictions
 from scale.constants import Constants
-from scale.measurement import INSTEAD, Measured, affordable
+from scale.measurement import INSTEAD, Measured, affordable, failures
 from scale.processes import Watched, watched
 from scale.runs import Run, Stages
 from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
@@ -113,7 +113,9 @@ def test_larger_shards_need_fewer_tasks_files_and_sums_and_send_as_much_per_case
 
 def run_of(n_cases: int, n_shards: int, stages: Stages) -> Run:
     disk = {"split input": 100 * n_cases, "sums": 7 * n_shards, "per-case tables": 50 * n_cases}
-    return Run(n_cases, n_shards, Watched(0.0, 1.0, 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b"")
+    return Run(
+        n_cases, n_shards, Watched(0.0, sum(vars(stages).values()), 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b""
+    )
 
 
 def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
@@ -138,6 +140,7 @@ def test_a_study_that_would_take_too_long_is_made_smaller() -> None:
     assert affordable(1_000_000, [quick]) == 1_000_000
     assert affordable(1_000_000, [slow]) == INSTEAD
     assert affordable(10_000, [slow]) == 10_000
+    assert affordable(200_000, [replace(slow, seen=Watched(0.0, 2000.0, 0))]) == 200_000
 
 
 # What is told --------------------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ def test_what_is_above_its_limit_is_named() -> None:
     found.add("memory", 999.0, "MB", limit=1000.0)
     found.add("ratio", 1.3, limit=1.25)
     found.add("anything", 1e9)
-    assert found.failures() == ["ratio"]
+    assert failures(found.rows) == ["ratio"]
 
 
 def test_memory_of_a_process_and_of_its_children_is_seen() -> None:

@@ -305,16 +305,25 @@ class CasePrior:
         >>> table.columns
         ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
         """
-        import polars as pl
-
-        schema: dict[str, Any] = {"model": pl.String}
-        schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
-        return pl.DataFrame(self._rows(), schema={**schema, "left_out": pl.String})
+        return table_of_models(self._rows())
 
     def _rows(self) -> list[Mapping[str, Any]]:
         if self.recipe is not None:
             return list(self.recipe.rows)
         return [*informing(self.likelihood, self.coefficients[0]), *left_out_rows(self.left_out)]
+
+
+def table_of_models(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a table of what each model informs, see :meth:`CasePrior.table`; what a row lacks is missing.
+
+    >>> table_of_models([{"model": "A", "left_out": "it repeats an annotator"}])["alone"].to_list()
+    [None]
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {"model": pl.String}
+    schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
+    return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
 
 
 def taken_prior(

@@ -47,7 +47,11 @@ def restored(data: bytes, classes: Sequence[type]) -> Any:
     if head + b"\n" != HEAD or not newline:
         raise FormatError("these bytes are not a bundle", expected=repr(HEAD), got=repr(data[: len(HEAD)]))
     try:
-        return _value(json.loads(said), _Arrays(body), {one.__name__: one for one in classes})
+        arrays = _Arrays(body)
+        value = _value(json.loads(said), arrays, {one.__name__: one for one in classes})
+        if arrays.position != len(body):
+            raise ValueError(f"{len(body)} bytes of arrays, not {arrays.position}")
+        return value
     except (LookupError, TypeError, ValueError) as error:
         raise FormatError("a bundle is damaged", got=repr(error)) from error
 

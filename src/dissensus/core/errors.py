@@ -98,12 +98,14 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f"did you mean {known[near[0]]!r}?" if near else ""
 
 
-def listing(names: Iterable[object], *, most: int = 5) -> str:
-    """Write a few names out and count the rest.
+def listing(names: Iterable[object], *, most: int = 5, total: int | None = None) -> str:
+    """Write a few names out and count the rest; of more than are at hand, say how many there are in all.
 
     >>> listing(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"
+    >>> listing(["a", "b", "c"], most=2, total=9)
+    "'a', 'b' and 7 more"
     """
     shown = [repr(name) for name in names]
-    rest = len(shown) - most
+    rest = (len(shown) if total is None else total) - most
     return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -184,8 +184,8 @@ class CaseSums(Value):
         """Mass of all cases, shape (columns,)."""
         return np.asarray(self.moments.rounded()[0])
 
-    def basis(self, squares: GroupSquares | None) -> Basis:
-        """Round; ``squares`` are those of the groups, if cases have groups."""
+    def basis(self, squares: GroupSquares | None, unit: float = 1.0) -> Basis:
+        """Round; ``squares`` are those of the groups, if cases have groups, and ``unit`` is that of the weights."""
         shape = self.limits.shape[1:]
         pairs = list(combinations(range(shape[0]), 2))
         n_columns = (shape[0] + len(pairs)) * shape[1]
@@ -195,7 +195,7 @@ class CaseSums(Value):
             for place, (a, b) in enumerate(pairs, start=shape[0]):
                 of_pairs[a, b] = of_pairs[b, a] = designs[place * shape[1] : (place + 1) * shape[1]]
         return Basis(
-            self.resamples.rounded(),
+            self.resamples.rounded(unit),
             designs[: shape[0] * shape[1]].reshape(shape),
             of_pairs,
             self.limits,

@@ -141,6 +141,8 @@ class Job:
         How many places of a draw matter; what is known of the order of a case may depend on it.
     refits
         How an informed prior would move, if the draws are of one.
+    unit
+        That of the weights of cases.
     """
 
     metrics: tuple[Metric, ...]
@@ -153,6 +155,7 @@ class Job:
     strata: Mapping[str, Mapping[str, str]]
     depth: int
     refits: Refits | None = None
+    unit: float = 1.0
 
     @property
     def category_names(self) -> tuple[str, ...]:
@@ -162,7 +165,7 @@ class Job:
     @cached_property
     def weights(self) -> CaseWeights:
         """How much each case counts, and what is resampled together."""
-        return CaseWeights.of(self.study.panel, self.seed)
+        return CaseWeights.of(self.study.panel, self.seed, self.unit)
 
     def run(self, plausibilities: Plausibilities, advance: Callable[[int], None] | None) -> Outcome:
         """Evaluate all cases under one aggregation, batch after batch."""

@@ -43,7 +43,7 @@ from dissensus.evaluation.plan import (
 )
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.single_opinions import SingleOpinions
-from dissensus.evaluation.tally import CaseWeights
+from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
@@ -226,6 +226,7 @@ def planned(
         draws,
         seed,
         refits_of(aggregations, study, models, seed),
+        unit_of(study.case_weights[study.panel.positions(list(sampled[0].case_names))]),
     )
     return plan, sampled
 

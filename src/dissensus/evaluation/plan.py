@@ -98,6 +98,8 @@ class Plan:
         As in :func:`evaluate`.
     refits : (n_refits, n_coefficients)
         Coefficients of an informed prior under resamples of all cases, if there is one.
+    unit
+        In which the weights of all cases are counted, see :func:`~dissensus.evaluation.tally.unit_of`.
     """
 
     aggregations: tuple[Aggregation, ...]
@@ -109,6 +111,7 @@ class Plan:
     draws: int
     seed: int
     refits: FloatArray | None = None
+    unit: float = 1.0
 
     def evaluated(
         self,
@@ -154,18 +157,20 @@ class Plan:
         keys, names = sorted({key for one in totals for key in one.strata}), self.category_names
         bins = range(len(EDGES) - 1) if len(self.tops) else ()
         return {
-            "tallies": tuple(one.tally.rounded() for one in totals),
-            "point_tallies": tuple(tally.rounded() for tally in points),
-            "stratum_tallies": {key: tuple(one.strata[key].rounded() for one in totals) for key in keys},
-            "category_tallies": {name: tuple(one.categories[name].rounded() for one in totals) for name in names},
+            "tallies": tuple(one.tally.rounded(self.unit) for one in totals),
+            "point_tallies": tuple(tally.rounded(self.unit) for tally in points),
+            "stratum_tallies": {key: tuple(one.strata[key].rounded(self.unit) for one in totals) for key in keys},
+            "category_tallies": {
+                name: tuple(one.categories[name].rounded(self.unit) for one in totals) for name in names
+            },
             "category_resamples": {
-                name: tuple(one.category_resamples[name].rounded().in_single_precision() for one in totals)
+                name: tuple(one.category_resamples[name].rounded(self.unit).in_single_precision() for one in totals)
                 for name in names
             },
             "bin_tallies": tuple(
-                tuple(one.bins.get(number, _thinned_zeros(one)).rounded() for one in totals) for number in bins
+                tuple(one.bins.get(number, _thinned_zeros(one)).rounded(self.unit) for one in totals) for number in bins
             ),
-            "fits": tuple(None if one.fit is None else one.fit.rounded() for one in totals),
+            "fits": tuple(None if one.fit is None else one.fit.rounded(self.unit) for one in totals),
         }
 
     def job(self, study: Study, models: Mapping[str, Predictions], strata: Strata) -> Job:
@@ -180,6 +185,7 @@ class Plan:
             categories=self.categories,
             strata=strata,
             depth=self.depth,
+            unit=self.unit,
         )
 
     def single(self, study: Study, models: Mapping[str, Predictions]) -> Job:

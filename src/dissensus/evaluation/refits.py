@@ -64,9 +64,9 @@ class ExactFit(Sums):
     moved: Exact
     weights: Exact
 
-    def rounded(self) -> FitSums:
-        """Return the sums as numbers."""
-        return FitSums(self.still.rounded(), self.moved.rounded(), self.weights.rounded())
+    def rounded(self, unit: float = 1.0) -> FitSums:
+        """Return the sums as numbers; ``unit`` is that of the weights."""
+        return FitSums(*(part.rounded() * unit for part in (self.still, self.moved, self.weights)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -345,6 +345,16 @@ class Evaluation(Value):
         return len(self.excluded) if self.whole is None else self.whole.n_excluded
 
     @property
+    def n_votes(self) -> int:
+        """Number of opinions on the evaluated cases, as often as each was given."""
+        return self.study.panel.n_votes if self.whole is None else self.whole.n_votes
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the cases that are held here are some of those that were evaluated: a study larger than memory."""
+        return len(self.case_names) < self.n_cases
+
+    @property
     def n_groups(self) -> int:
         """Number of groups of cases, 0 if cases stand alone."""
         if self.whole is not None:
@@ -530,7 +540,8 @@ class Evaluation(Value):
         is_known = ~np.isnan(shared.means)
         tally = None if self.whole is None else self.whole.shared
         if tally is None:
-            tally = ExactTally.of(shared.means[..., None], self.study.case_weights[:, None]).rounded()
+            weights = self.case_weights
+            tally = ExactTally.of(shared.means[..., None], weights.weights[:, None]).rounded(weights.unit)
         return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
 
     # Intervals --------------------------------------------------------------------------------------------
@@ -655,7 +666,7 @@ class Evaluation(Value):
             pairs=labels is None,
         )
         return [
-            sums.basis(None if of_groups is None else of_groups.squares(sums.masses))
+            sums.basis(None if of_groups is None else of_groups.squares(sums.masses), self.case_weights.unit)
             for sums, of_groups in zip(found, groups, strict=True)
         ]
 

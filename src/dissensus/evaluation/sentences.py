@@ -120,7 +120,7 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     if evaluation.n_excluded:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
         left_out = counted(evaluation.n_excluded, "case")
-        found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded)}")
+        found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded, total=evaluation.n_excluded)}")
     counts = evaluation.certainty_counts
     if counts and counts[evaluation.reference].n_rough:
         n_rough = counts[evaluation.reference].n_rough

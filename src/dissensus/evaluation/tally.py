@@ -19,6 +19,9 @@ from dissensus.study.panel import Panel
 CASES_AT_ONCE = 1024
 """How many cases are resampled at a time."""
 
+MOST_WEIGHT = 4.0
+"""The largest weight of a case that is counted as it is."""
+
 MOST_RESAMPLED = 512.0
 """Larger means of cases are not rounded before they are summed over resamples."""
 
@@ -99,9 +102,9 @@ class ExactTally(Sums):
             values = np.where(known, values, 0.0)
         return ExactTally(Exact.of(weights * values).summed(-2), Exact.of(weights).summed(-2))
 
-    def rounded(self) -> Tally:
-        """Return the sums as numbers."""
-        return Tally(self.sums.rounded(), self.weights.rounded())
+    def rounded(self, unit: float = 1.0) -> Tally:
+        """Return the sums as numbers; ``unit`` is that of the weights."""
+        return Tally(self.sums.rounded() * unit, self.weights.rounded() * unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +167,24 @@ class ExactResamples(Sums):
     weights: Exact
     squares: Exact
 
-    def rounded(self) -> Resamples:
-        """Return the sums as numbers."""
-        return Resamples(self.sums.rounded(), self.weights.rounded(), self.squares.rounded())
+    def rounded(self, unit: float = 1.0) -> Resamples:
+        """Return the sums as numbers; ``unit`` is that of the weights."""
+        return Resamples(self.sums.rounded() * unit, self.weights.rounded() * unit, self.squares.rounded() * unit**2)
+
+
+def unit_of(weights: FloatArray) -> float:
+    """Return the power of two in which weights of cases are counted: 1 unless they are all small, or some are large.
+
+    Exact sums have room for numbers of a certain size. In units, the largest weight is between 1 and 4.
+
+    >>> unit_of(np.array([1.0, 3.0])), unit_of(np.array([1e7])), unit_of(np.array([0.25, 0.1]))
+    (1.0, 4194304.0, 0.25)
+    """
+    largest = float(weights.max(initial=0.0))
+    if not 0 < largest < np.inf or 1 <= largest <= MOST_WEIGHT:
+        return 1.0
+    exponent = np.ceil(np.log2(largest / MOST_WEIGHT)) if largest > MOST_WEIGHT else np.floor(np.log2(largest))
+    return float(2.0**exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,23 +196,27 @@ class CaseWeights:
     seed
         Of the resampling.
     weights : (n_cases,)
-        Weight of each case.
+        Weight of each case, in units.
     names
         What is resampled: groups such as patients, or the cases themselves.
     is_grouped
         Whether these are groups.
+    unit
+        What a weight of one stands for, see :func:`unit_of`.
     """
 
     seed: int
     weights: FloatArray
     names: tuple[str, ...]
     is_grouped: bool = False
+    unit: float = 1.0
 
     @staticmethod
-    def of(panel: Panel, seed: int) -> CaseWeights:
-        """Take weights and groups of cases from the panel of a study."""
+    def of(panel: Panel, seed: int, unit: float | None = None) -> CaseWeights:
+        """Take weights and groups of cases from the panel of a study; the unit is by default that of its own cases."""
         names = tuple(f"group {name}" for name in panel.groups) if panel.groups else panel.case_names
-        return CaseWeights(seed, panel.case_weights, names, bool(panel.groups))
+        unit = unit_of(panel.case_weights) if unit is None else unit
+        return CaseWeights(seed, panel.case_weights / unit, names, bool(panel.groups), unit)
 
     @cached_property
     def keys(self) -> KeyArray:

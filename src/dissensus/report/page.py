@@ -134,7 +134,7 @@ def part_of(section: ReportSection, subject: ReportSubject) -> Part:
 
 def sample_note(evaluation: Evaluation) -> Markup:
     """Say where single cases are a sample of all of them; nothing if all are held."""
-    if evaluation.whole is None:
+    if not evaluation.is_sample:
         return Markup("")
     held, total = len(evaluation.case_names), words.counted(evaluation.n_cases, "case")
     note = (

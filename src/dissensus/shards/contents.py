@@ -347,7 +347,7 @@ class Contents:
     has_groups
         Whether cases are grouped.
     largest_case_weight
-        The largest weight of a case.
+        The largest weight of a case with an opinion that counts.
     annotator_names
         In alphabetical order; nothing where there are more than 100 000.
     scale
@@ -405,7 +405,7 @@ class Contents:
             len(annotated),
             tuple(others[:MOST_EXAMPLES]),
             bool(study.groups),
-            float(study.case_weights.max(initial=0.0)),
+            float(study.case_weights[counted].max(initial=0.0)),
             _few(study.annotator_names),
             study.scale,
             {name: ModelContents.of(model, annotated) for name, model in models.items()},

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
+from dissensus.aggregation.case_prior import table_of_models
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.core.aliases import FloatArray, Path
@@ -26,7 +27,9 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.names import case_keys
 from dissensus.core.notes import Note
+from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
@@ -52,17 +55,18 @@ from dissensus.evaluation.material import Material
 from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import REPORT, load_evaluation, write_files
+from dissensus.evaluation.tally import unit_of
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.shards.buckets import Buckets, Shard, bucketed, rows_about
+from dissensus.shards.buckets import Buckets, Match, Shard, bucketed, rows_about
 from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import Manifest, RunDirectory, is_run
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
 from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
-from dissensus.shards.tables import Tables, is_address
+from dissensus.shards.tables import Tables, are_text, is_address
 from dissensus.workers.work import Task, Work, workers_of
 
 SHARD_CASES = 10_000
@@ -252,7 +256,7 @@ def evaluate_files(
     ----------
     study, predictions, strata
         Parquet files, directories of them, patterns or addresses: of opinions, by the name of every model, and of
-        labels of cases.
+        labels of cases, which may be one CSV or TSV file as well.
     directory
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
@@ -431,11 +435,10 @@ class Course:
 
     def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
-        self._refuse_missing()
         examined = self.examined
         self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
-        sample = self.content_of(examined.annotated.names[:SHOWN_CASES])
+        sample = self.sample.select(list(examined.annotated.names[:SHOWN_CASES]))
         done = settings.evaluated(sample)
         shown = replace(settings.assembled(sample, done), calibration=trust)
         settings = replace(settings, reference=shown.reference)
@@ -454,7 +457,7 @@ class Course:
         place = self.run.path / "shards" / "input"
         found = None
         for number, files in enumerate(self.run.manifest.generations):
-            inputs = {name: Tables(tuple(places)) for name, places in files.items() if places}
+            inputs = {name: self._tables(name, places) for name, places in files.items() if places}
             columns = {name: self._case_column(name, tables) for name, tables in inputs.items()}
             total = sum(tables.n_rows() for tables in inputs.values())
             with self.watch.progress("splitting by case", total, "rows") as advance:
@@ -468,6 +471,18 @@ class Course:
                 )
         assert found is not None
         return found
+
+    def _tables(self, name: str, places: Sequence[str]) -> Tables:
+        """Return the tables of an input; strata from text are written as Parquet, as they are few."""
+        if name != "strata" or not are_text(places):
+            return Tables(tuple(places))
+        source = open_source(places[0])
+        if not source.is_table:
+            raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=places[0])
+        file = self.run.path / "shards" / f"strata-{source.sha256[:16]}.parquet"
+        if not file.exists():
+            write_table(source.table, file)
+        return Tables((str(file),))
 
     def _case_column(self, name: str, tables: Tables) -> str:
         if name == "study":
@@ -497,22 +512,21 @@ class Course:
         opinions, *models = self.examined.receipts
         told = [
             merged_receipts([one], notes=of_model, unlisted=self.examined.contents.unlisted(name))
-            for one, of_model, name in zip(models, self.notes, self.models, strict=True)
+            for one, of_model, name in zip(models, self.lacks, self.models, strict=True)
         ]
         return (opinions, *told)
 
-    def _refuse_missing(self) -> None:
-        """Count cases without a prediction over all shards, before the first shard with one is refused."""
-        _ = self.notes
-
     @cached_property
-    def notes(self) -> list[tuple[Note, ...]]:
-        """What only the study or only a model has, by model; refused unless that is allowed."""
+    def lacks(self) -> list[tuple[Note, ...]]:
+        """Which cases the study or a model lacks, by model; refused unless it is allowed."""
         matches = self.buckets.matches()
-        return [
-            matches[f"model {place}"].notes(name, allow_missing=self.reading.allow_missing)
-            for place, name in enumerate(self.models)
-        ]
+        return [self._lacks(matches[f"model {place}"], name) for place, name in enumerate(self.models)]
+
+    def _lacks(self, match: Match, name: str) -> tuple[Note, ...]:
+        try:
+            return match.notes(name, allow_missing=self.reading.allow_missing)
+        except DissensusError as error:
+            raise error.at(self.reading.models[name]) from None
 
     def worked(
         self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
@@ -520,9 +534,12 @@ class Course:
         """Do work on some shards of these sizes, wherever it is done; results come in any order."""
         tasks = [Task(name, self.shards[name].payload) for name in sizes]
         with self.watch.progress(what, sum(sizes.values()), unit) as advance, self._place() as executor:
-            for name, result in workers_of(executor).results(work, settings, tasks):
-                yield name, result
-                advance(sizes[name])
+            try:
+                for name, result in workers_of(executor).results(work, settings, tasks):
+                    yield name, result
+                    advance(sizes[name])
+            except DissensusError as error:
+                raise without_shard(error) from error
 
     def _place(self) -> AbstractContextManager[object]:
         """Return where shards are worked on: here, two at a time, so that one is read and summed while one is drawn."""
@@ -545,6 +562,7 @@ class Course:
     @cached_property
     def examined(self) -> Examined:
         """What is known of all shards."""
+        assert len(self.lacks) == len(self.models)  # what cases are missing is told of all shards together
         settings = settings_of(self.reading, self.models)
         keys = {name: _digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
@@ -563,9 +581,38 @@ class Course:
             raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
         return merged(known)
 
+    @cached_property
+    def sample(self) -> ShardContent:
+        """All cases that are looked at together, read at once: those that are shown, learned from, or left out of."""
+        examined = self.examined
+        learning = examined.annotated.names if self.learns else examined.annotated.names[:SHOWN_CASES]
+        everyone = examined.everyone.names if self.leaves_out else ()
+        return self.content_of(tuple(dict.fromkeys((*learning, *everyone))))
+
+    @cached_property
+    def why_no_panel(self) -> str:
+        """Why what a large panel would say cannot be estimated; empty if it can."""
+        counts = {"n_annotated": self.examined.lessons.n_cases, "n_opinions": self.examined.n_counted}
+        return panel_reason(self.examined.contents.kind, len(self.models), **counts)
+
+    @property
+    def learns(self) -> bool:
+        """Whether something is learned from a sample of the cases."""
+        asked = self.asked
+        informed = any(spec.is_informed for spec in asked.aggregations)
+        return asked.calibrated or informed or (asked.panel is not False and not self.why_no_panel)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether annotators are left out in turn."""
+        are = self.asked.annotators
+        return bool(self.models) and (are == "sample" or (are is None and self.examined.crossing.is_known))
+
     def content_of(self, names: Sequence[str]) -> ShardContent:
         """Read some cases into memory, in this order."""
-        content = read_shard(rows_about(list(self.shards.values()), names), self.known_reading, self.models)
+        buckets = set((case_keys(tuple(names)) % np.uint64(self.run.manifest.n_buckets)).tolist())
+        shards = [shard for shard in self.shards.values() if shard.bucket in buckets]
+        content = read_shard(rows_about(shards, names), self.known_reading, self.models)
         assert content is not None  # these cases were seen before
         return content.select(list(names))
 
@@ -576,15 +623,13 @@ class Course:
 
     def prepared(self, examined: Examined) -> tuple[Settings, str, Calibration | None]:
         """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
-        sample = self.content_of(examined.annotated.names)
+        sample = self.sample
+        if self.learns:
+            sample = sample.select(list(examined.annotated.names))
         trust = self._calibrated(sample)
         chosen = self.asked.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        n_annotated = examined.lessons.n_cases
-        why = panel_reason(
-            examined.contents.kind, len(self.models), n_annotated=n_annotated, n_opinions=examined.n_counted
-        )
-        chosen, reason = with_panel_unless(why, sample.study, chosen, self.asked.panel)
+        chosen, reason = with_panel_unless(self.why_no_panel, sample.study, chosen, self.asked.panel)
         learned = self.learned(examined, sample, chosen)
         specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
@@ -599,7 +644,8 @@ class Course:
     def _plan(self, examined: Examined, sample: ShardContent, specs: tuple[Aggregation, ...], learned: Learned) -> Plan:
         asked, few = self.asked, sample.study.select(list(sample.study.case_names[:1]))
         usable = [spec for spec in specs if not spec.is_informed]
-        conditions = learned.conditions or common_conditions([spec.sample(few, draws=1) for spec in usable])
+        drawn = [spec.sample(few, draws=1) for spec in usable]
+        conditions = common_conditions(drawn) if drawn else learned.conditions
         known = asked.known_categories(conditions)
         grouping = None if known is None else known.aligned(conditions)
         metrics = chosen_metrics(asked.metrics, conditions, grouping) if self.models else ()
@@ -616,6 +662,7 @@ class Course:
             asked.draws,
             asked.seed,
             None if learned.prior is None else learned.prior.refits,
+            unit_of(np.array([examined.contents.largest_case_weight])),
         )
 
     # What is learned -------------------------------------------------------------------------------------
@@ -710,6 +757,7 @@ class Course:
             "specs": [spec.record() for spec in settings.specs],
             "metrics": [metric.record() for metric in plan.metrics],
             "depth": plan.depth,
+            "unit": plan.unit,
             "reading": settings.reading.to_dict(),
             "reference": settings.reference,
         }
@@ -741,10 +789,9 @@ class Course:
         self, settings: Settings, examined: Examined
     ) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
-        fixed = self.asked.annotators == "fixed" or (self.asked.annotators is None and not examined.crossing.is_known)
-        if fixed or not self.models:
+        if not self.leaves_out:
             return tuple(None for _ in settings.specs), None
-        sample = self.content_of(examined.everyone.names)
+        sample = self.sample.select(list(examined.everyone.names))
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
@@ -767,8 +814,8 @@ class Course:
             n_excluded=excluded.count,
             n_votes=sums.n_votes,
             n_annotators=examined.contents.n_annotators,
-            bases={place: one.basis(squares.get(place)) for place, one in sums.bases.items()},
-            shared=None if sums.shared is None else sums.shared.rounded(),
+            bases={place: one.basis(squares.get(place), settings.plan.unit) for place, one in sums.bases.items()},
+            shared=None if sums.shared is None else sums.shared.rounded(settings.plan.unit),
             certainties=sums.certainties,
             are_same=sums.are_same,
             disputed=self._disputed(settings, sums),
@@ -806,11 +853,23 @@ class Course:
         }
 
 
+def without_shard(error: DissensusError) -> DissensusError:
+    """Take the name of the shard from the place of an error that says which of the user's files it is in.
+
+    >>> without_shard(DissensusError("a rank is missing", where="shard 0-00003, opinions, case 'x'")).where
+    "opinions, case 'x'"
+    """
+    shard, _, place = error.where.partition(", ")
+    if not shard.startswith("shard ") or not place:
+        return error
+    return type(error)(error.problem, expected=error.expected, got=error.got, where=place, advice=error.advice)
+
+
 def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:
     """Write down how much each model informs the prior."""
     if recipe is None:
         return PriorRecord(reason=reason)
-    return PriorRecord(recipe.rows, recipe.concentrations, "", recipe.warnings)
+    return PriorRecord(tuple(table_of_models(recipe.rows).to_dicts()), recipe.concentrations, "", recipe.warnings)
 
 
 def _learned_from(data: bytes) -> Learned:

@@ -85,8 +85,9 @@ def evaluate_shard(settings: bytes, payload: bytes) -> bytes:
             metric.check(model)
     done = how.evaluated(content)
     result = how.assembled(content, done)
+    plan, study = how.plan, content.study
     sums, groups = sums_of(
-        done, content.study, content.models, content.strata, seed=how.plan.seed, reference=how.reference
+        done, study, content.models, content.strata, seed=plan.seed, unit=plan.unit, reference=how.reference
     )
     outputs = {
         "per_case": parquet(result.per_case()),

@@ -151,12 +151,13 @@ def sums_of(
     strata: Strata,
     *,
     seed: int,
+    unit: float,
     reference: int,
 ) -> tuple[ShardSums, dict[Place, GroupSums]]:
     """Sum over the evaluated cases of a shard, and over the cases of every group, if there are groups."""
     names = done.case_names
     own = study.select(list(names))
-    weights = CaseWeights.of(own.panel, seed)
+    weights = CaseWeights.of(own.panel, seed, unit)
     shared = None if done.shared is None else Measured(done.shared, (~np.isnan(done.shared)).astype(np.float64))
     both = dict(_by_place(done, shared, weights, strata))
     found = [one.findings for one in done.outcomes if one.findings is not None and len(one.findings.certainties)]

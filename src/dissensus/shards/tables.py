@@ -19,7 +19,7 @@ import polars as pl
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
-from dissensus.core.files import checked_path, unreadable
+from dissensus.core.files import TABLE_ENDINGS, checked_path, unreadable
 from dissensus.core.packed import AGAIN
 from dissensus.study.ratings import SCORE_NAMES
 from dissensus.study.tables import find_columns, normalised
@@ -195,6 +195,15 @@ def is_large(given: object) -> bool:
         return False  # the ordinary reader says what is wrong with it
 
 
+def are_text(places: Sequence[str]) -> bool:
+    """Tell a single table of text, such as CSV, by its ending.
+
+    >>> are_text(["strata.csv"]), are_text(["strata.parquet"])
+    (True, False)
+    """
+    return len(places) == 1 and not is_address(places[0]) and FilePath(places[0]).suffix.lower() in TABLE_ENDINGS
+
+
 def is_address(given: object) -> bool:
     """Tell an address from a path.
 
@@ -294,6 +303,14 @@ def _refuse_others(file: FilePath) -> None:
     checked_path(file)
     if file.is_dir():
         raise FormatError("a directory is among the files", got=str(file), advice="give the directory alone")
+    if file.suffix.lower() in TABLE_ENDINGS:
+        raise FormatError(
+            "studies that are split or large need Parquet files throughout",
+            expected="Parquet",
+            got=f"a {file.suffix} file",
+            where=str(file),
+            advice="write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)",
+        )
     if not _has_magic(file):
         raise FormatError(
             "this is not a Parquet file",

@@ -38,7 +38,8 @@ class Data(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the introduction, and a table: what is counted, for all cases and for every group of them."""
-        groups = {"all cases": np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
+        everyone = "cases of the sample" if subject.evaluation.is_sample else "all cases"
+        groups = {everyone: np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
         counts = [subject.evaluation.study.select(cases).facts() for cases in groups.values()]
         rows = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
         return {
@@ -89,7 +90,7 @@ def introduction(evaluation: Evaluation) -> Markup:
     panel, whole = evaluation.study.panel, evaluation.whole
     people = len(panel.annotator_names) if whole is None else whole.n_annotators
     named = "very many named annotators" if people is None else counted(people, "named annotator")
-    opinions = counted(panel.n_votes if whole is None else whole.n_votes, evaluation.study.opinion)
+    opinions = counted(evaluation.n_votes, evaluation.study.opinion)
     who = "by anonymous annotators" if people == 0 else f"by {named}"
     parts = [
         Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),

@@ -48,10 +48,21 @@ class Methods(ReportSection):
 # The paragraph ------------------------------------------------------------------------------------------
 
 
+def _held_cases(evaluation: Evaluation) -> list[str]:
+    """Say that the sentence about the opinions is about a sample, if it is."""
+    if not evaluation.is_sample:
+        return []
+    held = counted(len(evaluation.case_names), "case")
+    return [
+        f"The study has {counted(evaluation.n_cases, 'case')}, of which a random sample of {held} is described here."
+    ]
+
+
 def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
     return " ".join(
         [
+            *_held_cases(evaluation),
             evaluation.study.methods(),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
             *prior_sentences(evaluation),
@@ -201,7 +212,8 @@ def _who(evaluation: Evaluation) -> str:
     n_named = len(panel.annotator_names) if whole is None else whole.n_annotators
     people = "Very many named annotators" if n_named is None else counted(n_named, "named annotator")
     people = people if n_named != 0 else "Anonymous annotators"
-    return f"{people}, {spread(panel.votes_per_case)} per case. Qualifications and training: {AUTHORS}"
+    per_case = "per case of a random sample" if evaluation.is_sample else "per case"
+    return f"{people}, {spread(panel.votes_per_case)} {per_case}. Qualifications and training: {AUTHORS}"
 
 
 def _variability(evaluation: Evaluation) -> str:

@@ -31,11 +31,10 @@ class InformedPrior(ReportSection):
         """Return what was fitted of every model, in numbers and in words, and how many votes the prior is worth."""
         evaluation = subject.evaluation
         assert evaluation.prior is not None, "checked by has"
-        votes = evaluation.study.panel.votes_per_case
         return {
             "rows": [(row, *gains(row)) for row in evaluation.prior.models],
             "worth": worth(evaluation.prior),
-            "opinions": f"{votes[votes > 0].mean():.3g}",
+            "opinions": f"{evaluation.n_votes / evaluation.n_cases:.3g}",
             "prior_warnings": evaluation.prior.warnings,
         }
 

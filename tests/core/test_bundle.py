@@ -1,0 +1,95 @@
+"""Values as bytes come back as they were, and nothing else comes out of bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from dissensus.core.bundle import HEAD, bundled, restored
+from dissensus.core.errors import FormatError
+from dissensus.core.exact import Exact
+
+NUMBERS = st.one_of(
+    arrays(np.float64, array_shapes(min_dims=0, min_side=0)),
+    arrays(np.int64, array_shapes(min_dims=0, min_side=0)),
+    arrays(np.bool_, array_shapes(min_side=0)),
+    arrays(np.uint64, array_shapes(min_side=0)),
+)
+PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), NUMBERS)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: st.one_of(
+        st.lists(inner), st.tuples(inner, inner), st.dictionaries(st.tuples(st.text(), st.integers()), inner)
+    ),
+    max_leaves=8,
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare kinds, shapes and bits; zeros may lose their sign."""
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and (one == other or (one != one and other != other))
+
+
+@given(VALUES)
+def test_values_come_back_and_give_the_same_bytes_again(value: Any) -> None:
+    data = bundled(value)
+    back = restored(data, [])
+    assert same(value, back)
+    assert bundled(back) == data
+
+
+def test_objects_come_back_as_the_classes_that_are_named_and_as_no_other() -> None:
+    data = bundled([Exact.of(np.array([0.5, 1e30]))])
+    assert restored(data, [Exact])[0] == Exact.of(np.array([0.5, 1e30]))
+    with pytest.raises(FormatError, match="damaged"):
+        restored(data, [])
+
+
+def test_arrays_of_zeros_take_no_room() -> None:
+    assert len(bundled(np.zeros(10_000))) < 100
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 100])
+def test_what_is_cut_off_is_refused(size: int) -> None:
+    data = bundled({"a": np.arange(1, 40), "b": np.ones(7)})
+    with pytest.raises(FormatError, match="bundle"):
+        restored(data[:-size], [])
+
+
+def test_arrays_of_objects_are_neither_written_nor_read() -> None:
+    with pytest.raises(TypeError, match="objects"):
+        bundled(np.array([object()]))
+    forged = HEAD + json.dumps({"array": ["|O", [1], 8]}).encode() + b"\n" + bytes(16)
+    with pytest.raises(FormatError, match="damaged"):
+        restored(forged, [])
+
+
+@dataclass
+class Unknown:
+    """What nobody can write."""
+
+
+def test_other_kinds_of_values_are_refused_when_they_are_written() -> None:
+    for value in (object(), {1, 2}, np.float32(1.0), len):
+        with pytest.raises(TypeError, match="cannot be bundled"):
+            bundled(value)
+    assert bundled(Unknown()).count(b"Unknown") == 1
+
+
+def test_other_bytes_are_refused() -> None:
+    for data in (b"", b"PK\x03\x04", b"\x80\x04.", HEAD, HEAD + b"{"):
+        with pytest.raises(FormatError, match="bundle"):
+            restored(data, [])

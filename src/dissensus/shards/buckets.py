@@ -593,6 +593,33 @@ def _about(rows: pl.DataFrame, index: _Index, cases: pl.Series) -> pl.DataFrame:
     return rows.filter(names.is_in(cases.implode()))
 
 
+def rows_about(shards: Sequence[Shard], cases: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Return the rows of every input about some cases, case by case in this order, however they are split.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     pl.DataFrame({"case": ["a", "b", "a"], "label": ["x", "y", "z"]}).write_parquet(f"{folder}/1.parquet")
+    ...     study = Tables.of(f"{folder}/1.parquet")
+    ...     found = bucketed({"study": study}, {"study": "case"}, FilePath(folder, "input"), n_buckets=5)
+    ...     rows_about(found.shards(), ["b", "a"])["study"].rows()
+    [('b', 'y'), ('a', 'x'), ('a', 'z')]
+    """
+    parts, first = [shard.about(cases) for shard in shards], shards[0]
+    found = {}
+    for name in parts[0]:
+        rows = pl.concat([part[name] for part in parts], how="vertical_relaxed")
+        found[name] = _in_order(rows, _indexes(first.place, first.generations, name)[0], cases)
+    return found
+
+
+def _in_order(rows: pl.DataFrame, index: _Index, cases: Sequence[str]) -> pl.DataFrame:
+    places = {case: place for place, case in enumerate(cases)}
+    names = _case_names(rows[index.case], index.text and STORED)
+    return rows[np.argsort([places[name] for name in names], kind="stable")]
+
+
 def packed(documents: Mapping[str, bytes]) -> bytes:
     r"""Put documents into one row of bytes.
 

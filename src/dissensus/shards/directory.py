@@ -571,11 +571,14 @@ class RunDirectory:
 
 def _begun(path: Path, manifest: Manifest, *, overwrite: bool) -> RunDirectory:
     """Put a directory with nothing but the manifest in the place of what was there, in one step."""
-    with directory_written_whole(path, overwrite=overwrite, foreign=not_a_run) as fresh:
-        (fresh / UNFINISHED).mkdir(parents=True)
-        (fresh / MANIFEST).write_bytes(manifest.to_json())
-        _flush_file(fresh / MANIFEST)
-        lock = Lock(fresh / LOCK)
+    with contextlib.ExitStack() as undone:
+        with directory_written_whole(path, overwrite=overwrite, foreign=not_a_run) as fresh:
+            (fresh / UNFINISHED).mkdir(parents=True)
+            (fresh / MANIFEST).write_bytes(manifest.to_json())
+            _flush_file(fresh / MANIFEST)
+            lock = Lock(fresh / LOCK)
+            undone.callback(lock.release)
+        undone.pop_all()
     WRITTEN[:] = [note for note in WRITTEN if note != str(path)]
     run = RunDirectory(FilePath(path).resolve(), manifest, lock)
     run._announce()

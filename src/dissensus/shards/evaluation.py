@@ -60,7 +60,7 @@ from dissensus.evaluation.tally import unit_of
 from dissensus.evaluation.whole import Whole
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.shards.buckets import Buckets, Match, Shard, bucketed
+from dissensus.shards.buckets import Buckets, Match, Shard, bucketed, rows_about
 from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import Manifest, RunDirectory, is_run
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
@@ -445,6 +445,7 @@ class Course:
         settings = replace(settings, reference=shown.reference)
         self.evaluate_shards(settings)
         shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
+        shown = replace(shown, material=self._material(shown.material, sample.receipts))
         whole = self.put_together(settings, examined, shown, done.shared)
         self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
         return whole
@@ -610,13 +611,9 @@ class Course:
 
     def content_of(self, names: Sequence[str]) -> ShardContent:
         """Read some cases into memory, in this order."""
-        import polars as pl
-
-        wanted = frozenset(names)
         buckets = set((case_keys(tuple(names)) % np.uint64(self.run.manifest.n_buckets)).tolist())
-        frames = [shard.about(wanted) for shard in self.shards.values() if shard.bucket in buckets]
-        joined = {name: pl.concat([one[name] for one in frames], how="vertical_relaxed") for name in frames[0]}
-        content = read_shard(joined, self.known_reading, self.models)
+        shards = [shard for shard in self.shards.values() if shard.bucket in buckets]
+        content = read_shard(rows_about(shards, names), self.known_reading, self.models)
         assert content is not None  # these cases were seen before
         return content.select(list(names))
 
@@ -786,7 +783,6 @@ class Course:
             excluded=excluded.names,
             annotators=moved,
             shared=None if shared is None else Shared(shared, apart),
-            material=self._material(shown.material),
             whole=self._whole(settings, examined, sums, excluded),
         )
 
@@ -833,9 +829,14 @@ class Course:
         content = self.content_of(sums.disputed.names)
         return settings.assembled(content, settings.evaluated(content))
 
-    def _material(self, shown: Material) -> Material:
-        """Say of the cases that are shown which files all cases came from, and what was understood of them."""
-        opinions, *models = self.receipts
+    def _material(self, shown: Material, receipts: Sequence[Receipt]) -> Material:
+        """Say of the cases that are shown which files all cases came from, and what was understood of them.
+
+        The examples are of the cases that are shown: the first shard has others if cases are split differently.
+        """
+        opinions, *models = [
+            replace(whole, examples=own.examples) for whole, own in zip(self.receipts, receipts, strict=True)
+        ]
         return replace(
             shown,
             study=shown.study.with_receipt(opinions),

@@ -61,8 +61,12 @@ class Lock:
                 where=str(path.parent),
                 advice="wait until it has ended, or end it",
             )
-        os.ftruncate(self._number, 0)
-        os.pwrite(self._number, f"process {os.getpid()} on {platform.node()}\n".encode(), 0)
+        try:
+            os.ftruncate(self._number, 0)
+            os.pwrite(self._number, f"process {os.getpid()} on {platform.node()}\n".encode(), 0)
+        except OSError:  # the disk is full
+            self.release()
+            raise
 
     def release(self) -> None:
         """Give the lock back."""

@@ -65,7 +65,8 @@ def evaluate_shards(
     from dissensus.cli.progress import compile_on_first_use, progress_of
     from dissensus.cli.terminal import say
     from dissensus.evaluation.evaluator import chosen_aggregations, with_prior
-    from dissensus.shards.evaluation import SHARD_CASES, Watch, evaluate_files
+    from dissensus.shards.asked import Watch
+    from dissensus.shards.evaluation import SHARD_CASES, evaluate_files
 
     chosen = chosen_aggregations(aggregations)
     chosen = chosen if prior is None else with_prior(chosen, prior)

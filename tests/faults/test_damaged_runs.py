@@ -12,6 +12,7 @@ import pytest
 
 from dissensus.cli import main
 from dissensus.core import versions
+from dissensus.shards import course
 from dissensus.shards import evaluation as shards_evaluation
 from faults.large_study import (
     EVALUATE,
@@ -226,7 +227,7 @@ def test_a_finished_run_shows_its_results_and_computes_nothing(folder: Folder, f
         raise AssertionError("something is computed")
 
     for name in ("bucketed", "workers_of", "write_files"):
-        folder.patch.setattr(shards_evaluation, name, never)
+        folder.patch.setattr(course, name, never)
     folder.patch.setattr("dissensus.shards.tables.Tables.n_distinct", never)
     before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
     outcome = folder.call(*RESUME)

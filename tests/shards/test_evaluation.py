@@ -18,7 +18,7 @@ import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.learned import cannot_be_split
-from dissensus.shards import evaluation as shards
+from dissensus.shards import course
 from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
@@ -244,7 +244,7 @@ class Backwards:
 def test_the_order_in_which_shards_are_finished_does_not_matter(
     mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "workers_of", lambda _: Backwards())
+    monkeypatch.setattr(course, "workers_of", lambda _: Backwards())
     assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=20, **ASKED)))
 
 
@@ -352,7 +352,7 @@ def in_tables(one: ds.Evaluation, other: ds.Evaluation) -> list[str]:
 def test_a_sampled_result_is_loaded_saved_and_not_merged(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "SHOWN_CASES", 30)
+    monkeypatch.setattr(course, "SHOWN_CASES", 30)
     found = mixed.in_shards(tmp_path, shard_size=50, **ASKED)
     loaded = ds.load_evaluation(tmp_path / "run")
     assert loaded == found

@@ -225,7 +225,7 @@ def test_names_across_shards_that_are_fractions_are_refused(role: str, tmp_path:
 def test_a_file_without_rows_changes_nothing(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
     given = mixed.written(tmp_path, 1)
     mixed.study[:0].write_parquet(tmp_path / "study" / "empty.parquet")
-    found = shards.evaluate_files(given.pop("study"), given.pop("predictions"), tmp_path / "run", **given, **ASKED)
+    found = ds.evaluate_files(given.pop("study"), given.pop("predictions"), tmp_path / "run", **given, **ASKED)
     assert not list(differences(once, found))
 
 
@@ -325,7 +325,7 @@ def test_a_model_in_text_is_refused_where_the_study_is_split(mixed: Files, tmp_p
     given = mixed.written(tmp_path)
     next(iter(mixed.models.values())).write_csv(tmp_path / "a.csv")
     with pytest.raises(DissensusError, match="need Parquet files") as caught:
-        shards.evaluate_files(given["study"], {"A": tmp_path / "a.csv"}, tmp_path / "run")
+        ds.evaluate_files(given["study"], {"A": tmp_path / "a.csv"}, tmp_path / "run")
     assert "sink_parquet" in caught.value.advice
 
 
@@ -334,10 +334,10 @@ def test_strata_may_be_text(mixed: Files, once: ds.Evaluation, tmp_path: Path) -
     assert mixed.strata is not None
     mixed.strata.write_csv(tmp_path / "strata.csv")
     how = {**ASKED, "strata": tmp_path / "strata.csv", "reading": given["reading"], "shard_size": 50}
-    first = shards.evaluate_files(given["study"], given["predictions"], tmp_path / "run", **how)
+    first = ds.evaluate_files(given["study"], given["predictions"], tmp_path / "run", **how)
     assert not list(differences(once, first))
     assert any(name.endswith("strata.csv") for name in first.inputs)
-    again = shards.evaluate_files(given["study"], given["predictions"], tmp_path / "run", resume=True, **how)
+    again = ds.evaluate_files(given["study"], given["predictions"], tmp_path / "run", resume=True, **how)
     assert not in_tables(first, again)
 
 

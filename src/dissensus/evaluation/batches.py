@@ -143,6 +143,8 @@ class Job:
         How an informed prior would move, if the draws are of one.
     unit
         That of the weights of cases.
+    sketches
+        Whether a few draws of every case are kept, to be looked at.
     """
 
     metrics: tuple[Metric, ...]
@@ -156,6 +158,7 @@ class Job:
     depth: int
     refits: Refits | None = None
     unit: float = 1.0
+    sketches: bool = True
 
     @property
     def category_names(self) -> tuple[str, ...]:
@@ -186,7 +189,9 @@ class Job:
         whole = Adder(values, self.weights.weights[cases], self.draws)
         thinned = Adder(values, self.weights.weights[cases], self.draws, step_of(self.draws))
         chances = [] if self.categories is None else order_chances(drawn, self.categories)
-        findings = Findings.of(drawn, self.tops, self.categories, chances) if len(self.tops) else None
+        findings = None
+        if len(self.tops):
+            findings = Findings.of(drawn, self.tops, self.categories, chances, sketches=self.sketches)
         named = dict(zip(self.category_names, chances, strict=True))
         means, deviations, shares = values.moments()
         totals = Totals(

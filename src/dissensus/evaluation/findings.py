@@ -57,8 +57,18 @@ class Findings(Value):
     risks: FloatArray
 
     @staticmethod
-    def of(drawn: Drawn, tops: IntArray, categories: Categories | None, chances: Sequence[FloatArray]) -> Findings:
-        """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories."""
+    def of(
+        drawn: Drawn,
+        tops: IntArray,
+        categories: Categories | None,
+        chances: Sequence[FloatArray],
+        *,
+        sketches: bool = True,
+    ) -> Findings:
+        """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories.
+
+        Without ``sketches`` no draws are kept.
+        """
         from dissensus.kernels.orders import place_shares
 
         batch = drawn.batch
@@ -77,7 +87,7 @@ class Findings(Value):
             certain.is_member[:, told],
             pooled(batch, batch.means(), told),
             pooled(batch, tops_of_members, told),
-            sketched(batch, told),
+            sketched(batch, told) if sketches else np.empty((0, len(told) + batch.n_cases), dtype=np.float16),
             *by_category,
             risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
         )

@@ -100,6 +100,8 @@ class Plan:
         Coefficients of an informed prior under resamples of all cases, if there is one.
     unit
         In which the weights of all cases are counted, see :func:`~dissensus.evaluation.tally.unit_of`.
+    sketches
+        Whether a few draws of every case are kept, to be looked at.
     """
 
     aggregations: tuple[Aggregation, ...]
@@ -112,6 +114,7 @@ class Plan:
     seed: int
     refits: FloatArray | None = None
     unit: float = 1.0
+    sketches: bool = True
 
     def evaluated(
         self,
@@ -186,6 +189,7 @@ class Plan:
             strata=strata,
             depth=self.depth,
             unit=self.unit,
+            sketches=self.sketches,
         )
 
     def single(self, study: Study, models: Mapping[str, Predictions]) -> Job:

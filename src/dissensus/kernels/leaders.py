@@ -8,9 +8,12 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.orders import find_leaders, integers
 from dissensus.kernels.rest import Atoms, Weights, largest_unequal, new_atoms
+
+ROOM = 1 << 17
+"""For how many of them there is room at a time, at least."""
 
 
 class LeaderRoom(NamedTuple):
@@ -48,44 +51,51 @@ def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leade
     -----
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
-    values, most = plain(values), layout.n_draws * depth
+    values, most = plain(values), max(layout.n_draws * depth, ROOM)
     room = LeaderRoom(
         np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
     )
-    draws, codes, masses, is_first = integers(most), integers(most), np.empty(most), integers(most)
-    parts = []
-    for case in range(len(layout.rest_shapes)):
-        n = find_others(layout, case, values, room, draws, codes, masses, is_first)
-        found = draws[:n].copy(), codes[:n].copy(), masses[:n].copy(), is_first[:n].copy()
-        parts.append(Leaders(np.full(n, case), *found))
+    found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most))
+    case, parts = 0, []
+    while case < len(layout.rest_shapes):
+        case, n = find_others(layout, case, values, room, found)
+        parts.append([column[:n].copy() for column in found])
     return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 @compiled
-def find_others(
-    layout: Layout,
-    case: int,
-    values: FloatArray,
-    room: LeaderRoom,
-    draws: IntArray,
-    codes: IntArray,
-    masses: FloatArray,
-    is_first: IntArray,
-) -> int:
-    """Write down the unmentioned conditions among the first ones of all draws of a case; return their number."""
+def find_others(layout: Layout, case: int, values: FloatArray, room: LeaderRoom, found: Leaders) -> tuple[int, int]:
+    """Write down the unmentioned conditions among the first ones of all draws, from one case on, while there is room.
+
+    Returns
+    -------
+    case, n
+        The case that comes next, and how many were found.
+    """
+    n, most = 0, layout.n_draws * len(room.best)
+    while case < len(layout.rest_shapes) and n + most <= len(found.cases):
+        n = find_of_case(layout, case, values, room, found, n)
+        case += 1
+    return case, n
+
+
+@inner
+def find_of_case(layout: Layout, case: int, values: FloatArray, room: LeaderRoom, found: Leaders, n: int) -> int:
+    """Write down those of one case behind the first ``n``; return how many there are then."""
     first, depth = layout.support_offsets[case], len(room.best)
     size = layout.support_offsets[case + 1] - first
     weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
-    source, found = layout.n_draws * (first + case), 0
+    source = layout.n_draws * (first + case)
     for draw in range(layout.n_draws):
         filled, _ = find_leaders(values, source, size, room.best, room.members)
         last, rest = room.best[depth - 1] if filled == depth else 0.0, values[source + size]
         if rest > last:
             key = layout.rest_keys[case]
-            n = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.atoms)
-            for i in range(n):
-                draws[found], codes[found], masses[found] = draw, room.codes[i], room.others[i]
-                is_first[found] = int(i == 0 and room.others[i] > room.best[0])
-                found += 1
+            others = largest_unequal(rest, weights, key, draw, last, room.others, room.codes, room.atoms)
+            for i in range(others):
+                found.cases[n], found.draws[n], found.codes[n] = case, draw, room.codes[i]
+                found.masses[n] = room.others[i]
+                found.is_first[n] = int(i == 0 and room.others[i] > room.best[0])
+                n += 1
         source += size + 1
-    return found
+    return n

@@ -75,6 +75,7 @@ class Settings:
 def evaluate_shard(settings: bytes, payload: bytes) -> bytes:
     """Evaluate the cases of a shard: the work of the second pass; by kind of output, the bytes of a file."""
     how: Settings = pickle.loads(settings)
+    how = replace(how, plan=replace(how.plan, sketches=False))
     content = read_shard(frames_from(payload), how.reading, how.models)
     if content is None:
         return bundled({})

@@ -254,24 +254,26 @@ class Course:
     @cached_property
     def examined(self) -> Examined:
         """What is known of all shards."""
-        assert len(self.lacks) == len(self.models)  # what cases are missing is told of all shards together
-        settings = settings_of(self.reading, self.models)
+        # cases that a model lacks are told of all shards together, before any is read
+        names = tuple(name for name, _ in zip(self.models, self.lacks, strict=True))
+        settings = settings_of(self.reading, names)
         keys = {name: digest(self.fingerprints[name], json.dumps(self.reading.to_dict())) for name in self.shards}
         left = [name for name in self.shards if not self.run.finished(f"examined-{name}", keys[name])]
         for name, result in self.worked(
             examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"
         ):
             self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
-        parts = [
-            examined_from(self.run.read(f"examined-{name}", f"shards/contents-{name}.bundle")) for name in self.shards
-        ]
-        known = [part for part in parts if part is not None]
-        self.sizes.update(
-            {name: 0 if part is None else part.contents.n_cases for name, part in zip(self.shards, parts, strict=True)}
-        )
-        if not known:
+        return merged(self._examined_parts())
+
+    def _examined_parts(self) -> Iterator[Examined]:
+        """Read what is known of every shard, one after the other, and note their sizes."""
+        for name in self.shards:
+            part = examined_from(self.run.read(f"examined-{name}", f"shards/contents-{name}.bundle"))
+            self.sizes[name] = 0 if part is None else part.contents.n_cases
+            if part is not None:
+                yield part
+        if not any(self.sizes.values()):
             raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
-        return merged(known)
 
     @cached_property
     def sample(self) -> ShardContent:

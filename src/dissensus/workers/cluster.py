@@ -47,6 +47,15 @@ SHOWN = 3
 # Clusters ------------------------------------------------------------------------------------------------
 
 
+OF_LOCAL_WORKERS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26,
+    "distributed.worker.profile.enabled": False,
+}
+"""Settings of Dask under which a shard takes no longer than in a process of its own: by default its workers give the
+memory of every array back to the system at once, and look a hundred times a second at what they do."""
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Give a client of a scheduler that runs already.
@@ -154,7 +163,7 @@ def _temporary_directory() -> Iterator[None]:
     remove = partial(shutil.rmtree, place, ignore_errors=True)
     UNDERWAY[place] = remove
     try:
-        with dask.config.set({"temporary-directory": place}):
+        with dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
             yield
     finally:
         del UNDERWAY[place]

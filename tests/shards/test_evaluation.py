@@ -18,6 +18,7 @@ import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.learned import cannot_be_split
+from dissensus.report.page import report_html
 from dissensus.shards import course
 from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
 
@@ -363,3 +364,15 @@ def test_a_sampled_result_is_loaded_saved_and_not_merged(
     assert not in_tables(found, ds.load_evaluation(tmp_path / "saved"))
     with pytest.raises(DissensusError, match="studies in shards cannot be merged"):
         loaded.merge(found)
+
+
+def test_the_report_of_a_sample_is_about_all_cases_and_says_where_it_is_not(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(course, "SHOWN_CASES", 30)
+    found = mixed.in_shards(tmp_path, shard_size=50, **ASKED)
+    page = report_html(found)
+    facts = page.partition('<p class="facts">')[2].partition("</p>")[0]
+    assert "130 cases" in facts
+    assert f"{found.n_votes:,} opinions" in facts
+    assert "about a random sample of 30 of the 130 cases" in page

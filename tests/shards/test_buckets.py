@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.names import case_keys
+from dissensus.predictions.alignment import Match
 from dissensus.shards import buckets as module
-from dissensus.shards.buckets import Buckets, Match, bucketed, buckets_of, fingerprint_of, frames_from
+from dissensus.shards.buckets import Buckets, bucketed, buckets_of, fingerprint_of, frames_from
 from dissensus.shards.tables import Tables
 
 

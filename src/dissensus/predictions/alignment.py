@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dissensus.core.aliases import IntArray
 
 
+EXAMPLES = 5
+"""How many cases that one side lacks are kept by name."""
+
+
 @dataclass(frozen=True)
 class Aligned:
     """Predictions in the order of a study, and notes on what only one side had."""
@@ -41,9 +45,9 @@ def aligned(
     if conditions is not None and tuple(conditions) != predictions.conditions:
         predictions = with_conditions(predictions, tuple(conditions))
     if case_names is not None and tuple(case_names) != predictions.case_names:
-        notes = _unmatched_cases(predictions, tuple(case_names))
-        if notes and not allow_missing:
-            raise _missing_cases(predictions, tuple(case_names), notes)
+        check_names("case", tuple(case_names))
+        match = Match.of(case_names, predictions.case_names)
+        notes = match.notes(predictions.name, allow_missing=allow_missing)
         own = set(predictions.case_names)
         predictions = predictions.select([name for name in case_names if name in own])
     return Aligned(predictions, notes)
@@ -77,32 +81,79 @@ def aligned_models(
 # Cases ------------------------------------------------------------------------------------------------
 
 
-def _unmatched_cases(predictions: Predictions, case_names: tuple[str, ...]) -> tuple[Note, ...]:
-    check_names("case", case_names)
-    own, wanted = set(predictions.case_names), set(case_names)
-    if not own & wanted:
-        raise DissensusError(
-            "no case of the study is among the predictions",
-            expected=f"the names of {len(wanted)} cases, such as {listing(case_names, most=3)}",
-            got=f"{len(own)} cases, such as {listing(predictions.case_names, most=3)}",
-            where=f"model {predictions.name!r}",
-            advice="use the same names for the cases of the study and of the predictions",
+@dataclass(frozen=True)
+class Match:
+    """How the cases of a model fit those of the study.
+
+    Attributes
+    ----------
+    n_study, n_model, n_common
+        Cases of the study, of the model, and of both.
+    absent, extra
+        The first few names of cases without a prediction, and of predictions on cases outside the study.
+
+    Examples
+    --------
+    >>> print(*Match(3, 2, 2, absent=("c",)).notes("A", allow_missing=True))
+    cases without a prediction: 1, skipped (for example 'c')
+    """
+
+    n_study: int = 0
+    n_model: int = 0
+    n_common: int = 0
+    absent: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(study: Sequence[str], model: Sequence[str]) -> Match:
+        """Compare the names of cases, all different on each side."""
+        known, listed = set(study), set(model)
+        absent = tuple(name for name in study if name not in listed)
+        extra = tuple(name for name in model if name not in known)
+        return Match(len(study), len(model), len(known & listed), absent[:EXAMPLES], extra[:EXAMPLES])
+
+    def __add__(self, other: Match) -> Match:
+        return Match(
+            self.n_study + other.n_study,
+            self.n_model + other.n_model,
+            self.n_common + other.n_common,
+            (*self.absent, *other.absent)[:EXAMPLES],
+            (*self.extra, *other.extra)[:EXAMPLES],
         )
-    absent = tuple(name for name in case_names if name not in own)
-    extra = tuple(name for name in predictions.case_names if name not in wanted)
-    found = {"cases without a prediction": absent, "predictions on cases outside the study": extra}
-    return tuple(Note(what, len(names), "skipped", names[:5], lost=True) for what, names in found.items() if names)
 
+    def notes(self, name: str, *, allow_missing: bool) -> tuple[Note, ...]:
+        """Note what only one side has, or refuse it."""
+        if not self.n_common:
+            raise DissensusError(
+                "no case of the study is among the predictions",
+                expected=f"the names of {self.n_study} cases, such as {self._some(self.absent, self.n_study)}",
+                got=f"{self.n_model} cases, such as {self._some(self.extra, self.n_model)}",
+                where=f"model {name!r}",
+                advice="use the same names for the cases of the study and of the predictions",
+            )
+        found = (
+            Note("cases without a prediction", self.n_study - self.n_common, "skipped", self.absent, lost=True),
+            Note(
+                "predictions on cases outside the study", self.n_model - self.n_common, "skipped", self.extra, lost=True
+            ),
+        )
+        notes = tuple(note for note in found if note.count)
+        if notes and not allow_missing:
+            raise self._refused(name, notes)
+        return notes
 
-def _missing_cases(predictions: Predictions, case_names: tuple[str, ...], notes: tuple[Note, ...]) -> DissensusError:
-    found = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
-    return DissensusError(
-        "the cases of the study and of the predictions differ",
-        expected=f"a prediction for each of {len(case_names)} cases, and no others",
-        got=f"{predictions.n_cases} cases: {found}",
-        where=f"model {predictions.name!r}",
-        advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
-    )
+    def _some(self, names: tuple[str, ...], total: int) -> str:
+        return listing(names, most=3, total=total)
+
+    def _refused(self, name: str, notes: tuple[Note, ...]) -> DissensusError:
+        found = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
+        return DissensusError(
+            "the cases of the study and of the predictions differ",
+            expected=f"a prediction for each of {self.n_study} cases, and no others",
+            got=f"{self.n_model} cases: {found}",
+            where=f"model {name!r}",
+            advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
+        )
 
 
 # Conditions -------------------------------------------------------------------------------------------

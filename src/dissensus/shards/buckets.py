@@ -31,8 +31,8 @@ import polars as pl
 from dissensus.core.aliases import IntArray, KeyArray
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.names import case_keys
-from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run
+from dissensus.predictions.alignment import Match
 from dissensus.shards.tables import Tables
 from dissensus.study.tables import encoded, tidied
 
@@ -56,7 +56,6 @@ BUCKET = "bucket of the row"
 STORED = "stored"
 """Names of cases that were numbers with a decimal point are stored as text."""
 
-EXAMPLES = 5
 MAGIC = b"dissensus shard 1\n"
 
 
@@ -708,79 +707,6 @@ def _joined(cases: Sequence[pl.Series]) -> list[list[int]]:
 # Cases of the study and of the models -------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Match:
-    """How the cases of a model fit those of the study.
-
-    Attributes
-    ----------
-    n_study, n_model, n_common
-        Cases of the study, of the model, and of both.
-    absent, extra
-        The first few names of cases without a prediction, and of predictions on cases outside the study.
-
-    Examples
-    --------
-    >>> print(*Match(3, 2, 2, absent=("c",)).notes("A", allow_missing=True))
-    cases without a prediction: 1, skipped (for example 'c')
-    """
-
-    n_study: int = 0
-    n_model: int = 0
-    n_common: int = 0
-    absent: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-
-    @staticmethod
-    def of(study: pl.Series, model: pl.Series) -> Match:
-        """Compare the different names of cases."""
-        wanted, own = study.to_list(), model.to_list()
-        known, listed = set(wanted), set(own)
-        absent = tuple(name for name in wanted if name not in listed)
-        extra = tuple(name for name in own if name not in known)
-        return Match(len(wanted), len(own), len(known & listed), absent[:EXAMPLES], extra[:EXAMPLES])
-
-    def __add__(self, other: Match) -> Match:
-        return Match(
-            self.n_study + other.n_study,
-            self.n_model + other.n_model,
-            self.n_common + other.n_common,
-            (*self.absent, *other.absent)[:EXAMPLES],
-            (*self.extra, *other.extra)[:EXAMPLES],
-        )
-
-    def notes(self, name: str, *, allow_missing: bool) -> tuple[Note, ...]:
-        """Note what only one side has, or refuse it, as predictions in memory do."""
-        if not self.n_common:
-            raise DissensusError(
-                "no case of the study is among the predictions",
-                expected=f"the names of {self.n_study} cases, such as {listing(self.absent, most=3)}",
-                got=f"{self.n_model} cases, such as {listing(self.extra, most=3)}",
-                where=f"model {name!r}",
-                advice="use the same names for the cases of the study and of the predictions",
-            )
-        found = (
-            Note("cases without a prediction", self.n_study - self.n_common, "skipped", self.absent, lost=True),
-            Note(
-                "predictions on cases outside the study", self.n_model - self.n_common, "skipped", self.extra, lost=True
-            ),
-        )
-        notes = tuple(note for note in found if note.count)
-        if notes and not allow_missing:
-            raise self._refused(name, notes)
-        return notes
-
-    def _refused(self, name: str, notes: tuple[Note, ...]) -> DissensusError:
-        found = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
-        return DissensusError(
-            "the cases of the study and of the predictions differ",
-            expected=f"a prediction for each of {self.n_study} cases, and no others",
-            got=f"{self.n_model} cases: {found}",
-            where=f"model {name!r}",
-            advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
-        )
-
-
 def matches_of(place: FilePath, n_buckets: int, generations: int) -> dict[str, Match]:
     """Compare the cases of every model, by the name of its input, with those of the study; only names are read."""
     models = {name: _indexes(place, generations, name) for name in _names(place, generations) if "model" in name}
@@ -789,5 +715,5 @@ def matches_of(place: FilePath, n_buckets: int, generations: int) -> dict[str, M
     for bucket in range(n_buckets if models else 0):
         wanted = _cases(place, study, bucket)
         for name, indexes in models.items():
-            found[name] = found[name] + Match.of(wanted, _cases(place, indexes, bucket))
+            found[name] = found[name] + Match.of(wanted.to_list(), _cases(place, indexes, bucket).to_list())
     return found

@@ -48,9 +48,10 @@ from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
 from dissensus.evaluation.tally import unit_of
 from dissensus.evaluation.whole import Whole
+from dissensus.predictions.alignment import Match
 from dissensus.predictions.lists import Predictions
 from dissensus.shards.asked import Asked, Watch, digest
-from dissensus.shards.buckets import Buckets, Match, Shard, bucketed, rows_about
+from dissensus.shards.buckets import Buckets, Shard, bucketed, rows_about
 from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import RunDirectory
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of

@@ -160,12 +160,14 @@ def inside(low: FloatArray, value: FloatArray, high: FloatArray) -> FloatArray:
 
 def annotator_parts(studies: Studies, value: SharedValues | AdjustedValues) -> tuple[Part, Part]:
     """Leave annotators out in turn: what they move, for the means of models and for their differences."""
-    design = Design.of(annotations_of(studies.population, studies.readers, studies.labels[0]))
+    study = annotations_of(studies.population, studies.readers, studies.labels[0])
+    design = Design.of(study)
+    cases = study.panel.positions(list(design.study.case_names))[design.case]
     codes = np.array([int(name.split()[1]) for name in design.study.annotator_names])
     group_of = np.zeros(codes.max() + 1, dtype=np.int64)
     group_of[codes] = design.group_of
-    kept = group_of[studies.readers[design.case]] != design.group[:, None]
-    moved = [design.spread(one[:, None]) for one in value.without(design.case, kept)]
+    kept = group_of[studies.readers[cases]] != design.group[:, None]
+    moved = [design.spread(one[:, None]) for one in value.without(cases, kept)]
     return _stacked([one.of_models() for one in moved]), _stacked([_of_pairs(one) for one in moved])
 
 

@@ -214,7 +214,8 @@ def planned(
     sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=threads) for spec in aggregations])
     conditions = common_conditions(sampled)
     grouping = None if categories is None else categories.aligned(conditions)
-    measured = chosen_metrics(metrics, conditions, grouping) if models else ()
+    wanted = chosen_metrics(metrics, conditions, grouping)
+    measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
     plan = Plan(
         aggregations,

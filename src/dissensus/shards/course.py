@@ -343,7 +343,8 @@ class Course:
         conditions = common_conditions(drawn) if drawn else learned.conditions
         known = asked.known_categories(conditions)
         grouping = None if known is None else known.aligned(conditions)
-        metrics = chosen_metrics(asked.metrics, conditions, grouping) if self.models else ()
+        wanted = chosen_metrics(asked.metrics, conditions, grouping)
+        metrics = wanted if self.models else ()
         check_request(metrics, sample.models, asked.level)
         tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
         widest = {name: _as_wide(model, examined.widest[name]) for name, model in sample.models.items()}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as ds
+from dissensus.aggregation._evidence import ScoreRange
 from dissensus.aggregation._priors import ChoiceCounts, LearnedPrior, fitted_alpha
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.core.bundle import bundled, restored
 from dissensus.core.names import case_keys, sampled_cases
 from dissensus.core.ragged import row_of_each
 
@@ -116,13 +116,10 @@ def test_kinds_of_choices_are_those_counted_case_by_case() -> None:
     assert kinds == expected
 
 
-def test_lessons_survive_a_file_of_arrays() -> None:
+def test_lessons_survive_as_bytes() -> None:
     study = ds.simulate_study(n_cases=30)
     lessons = Lessons.of(study.annotations, study.predictions)
-    file = io.BytesIO()
-    np.savez(file, **lessons.to_arrays())
-    file.seek(0)
-    assert Lessons.from_arrays(np.load(file, allow_pickle=False)) == lessons
+    assert restored(bundled(lessons), [Lessons, ChoiceCounts, ScoreRange]) == lessons
 
 
 def test_the_order_of_conditions_moves_a_fitted_alpha_by_rounding_only() -> None:

@@ -86,7 +86,7 @@ def described(place: Path) -> dict[str, Any]:
 def write(place: Path, content: dict[str, Any], *, forge: bool = False) -> None:
     """Write run.json, with a checksum that fits if it is to be forged."""
     if forge:
-        content = {**content, "checksum": store._checksum(content)}
+        content = {**content, "checksum": store.checksum(content)}
     (place / "run.json").write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -17,6 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus import Annotations, Predictions, Ratings, Study, examine_annotations, write_annotations
+from dissensus.aggregation._evidence import ScoreRange
+from dissensus.aggregation.learned import Lessons
+from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
@@ -153,7 +157,7 @@ def test_the_shards_together_are_what_is_read_at_once(
 
 def replace_listed(contents: Contents) -> dict[str, object]:
     """Leave out what depends on the list of conditions, which the models of single shards do not know."""
-    plain = contents.to_dict()
+    plain = asdict(contents)
     plain["models"] = {name: {**model, "complete": None} for name, model in plain["models"].items()}
     return plain
 
@@ -246,16 +250,17 @@ def test_too_many_annotators_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_scores_are_is_decided_by_annotated_cases(values: list[list[float]]) -> None:
     study = study_of(("x", "a b"), ("y", "b"), ("z", ""))
     model = Predictions.from_scores([*values, [-9.0, 50.0]], ["a", "b"], case_names=["x", "y", "z"])
-    found = Contents.of(study, {"A": model}).models["A"]
-    assert found.is_negative == (min(map(min, values)) < 0)
-    assert found.largest_sum == max(sum(row) for row in values)
-    alone = [Contents.of(study.select([name]), {"A": model.select([name])}) for name in "xyz"]
-    assert reduce(add, alone).models["A"] == found
+    found = Lessons.of(study, {"A": model}).ranges["A"]
+    assert (found.lowest < 0) == (min(map(min, values)) < 0)
+    assert found.most == max(sum(row) for row in values)
+    alone = [Lessons.of(study.select([name]), {"A": model.select([name])}) for name in "xyz"]
+    assert reduce(add, alone).ranges["A"] == found
 
 
 def test_numbers_that_look_like_sets_in_some_shards_are_scores() -> None:
     one, other = ModelContents("set", 1), ModelContents("scores", 1)
     assert (one + other).kind == (other + one).kind == "scores"
+    assert (ScoreRange("set", 0.0, 2.0) + ScoreRange("scores", 0.0, 1.0)).reading == "scores"
     assert (ModelContents() + one).kind == "set"
     with pytest.raises(DissensusError, match="of several kinds"):
         one + ModelContents("ranking", 1)
@@ -282,20 +287,20 @@ def test_kinds_that_were_found_are_said_to_every_shard() -> None:
 )
 def test_parts_that_do_not_fit_together_are_refused(change: dict[str, Any], problem: str) -> None:
     one = Contents.of(study_of(("x", "a b")), {})
-    other = Contents.from_dict({**one.to_dict(), **change})
+    other = replace(one, **change)
     with pytest.raises(DissensusError, match=problem):
         one + other
 
 
-def test_contents_and_readings_survive_json_and_pickle() -> None:
+def test_contents_survive_as_bytes_and_readings_in_json_and_pickle() -> None:
     study = study_of(("x", "a b"), annotator_names=["A", "B"])
     model = Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["x"])
     known = Contents.of(study, {"A": model}, {"site": ["s"]})
-    assert Contents.from_dict(json.loads(json.dumps(known.to_dict()))) == known
+    assert restored(bundled(known), [Contents, ModelContents]) == known
     reading = Reading(
         "o", models={"A": "s"}, conditions=("a", "b"), ignore=("x",), columns={"case": "c"}, limits={"columns": 9}
     )
-    assert Reading.from_dict(json.loads(json.dumps(reading.to_dict()))) == reading
+    assert json.loads(json.dumps(reading.to_dict())) == reading.to_dict()
     assert pickle.loads(pickle.dumps(reading)) == reading
 
 

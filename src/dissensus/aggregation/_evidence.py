@@ -11,9 +11,8 @@ import numpy as np
 
 from dissensus.aggregation._priors import SMOOTHING, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.study.opinions import Opinions
 
 FLOOR = 1e-3
@@ -55,7 +54,7 @@ class ScoreRange:
     ('probabilities', 'scores')
     """
 
-    kind: str
+    kind: PredictionKind | None
     lowest: float = 0.0
     most: float = 0.0
 
@@ -66,15 +65,15 @@ class ScoreRange:
         return ScoreRange(model.kind, float(model.values.min(initial=0.0)), float(sums.max(initial=0.0)))
 
     def __add__(self, other: ScoreRange) -> ScoreRange:
-        if self.kind != other.kind:
-            raise DissensusError("a model predicts in two ways", expected=self.kind, got=other.kind)
-        return ScoreRange(self.kind, min(self.lowest, other.lowest), max(self.most, other.most))
+        return ScoreRange(
+            common_kind(self.kind, other.kind), min(self.lowest, other.lowest), max(self.most, other.most)
+        )
 
     @property
     def reading(self) -> Reading:
         """Probabilities are taken as they are, other scores for shares, negative ones for logarithms."""
         if self.kind == "ranking" or self.kind == "set":
-            return self.kind  # type: ignore[return-value]  # compared above
+            return self.kind
         if self.lowest < 0:
             return "logarithms"
         return "probabilities" if self.most <= 1 + FLOOR else "scores"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,6 @@ from dissensus.aggregation.majority_vote import votes
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.json_arrays import array_of_json, json_of_array
 from dissensus.core.ragged import begins_run, row_of_each, weighted_counts
 from dissensus.core.value import Value
 from dissensus.study.opinions import Opinions
@@ -220,20 +219,6 @@ class ChoiceCounts(Value):
         of_members = self.numbers * (gammaln(shapes + self.votes) - gammaln(shapes))
         of_cases = self.cases * (gammaln(mass) - gammaln(mass + self.totals))
         return float(of_members.sum() + of_cases.sum())
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return plain arrays by name."""
-        return {
-            "conditions": array_of_json(self.conditions),
-            "mentions": self.mentions,
-            **{name: getattr(self, name) for name in COUNTED},
-        }
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Any]) -> ChoiceCounts:
-        """Read what :meth:`to_arrays` returns."""
-        names = tuple(json_of_array(arrays["conditions"]))
-        return ChoiceCounts(names, arrays["mentions"], *(arrays[name] for name in COUNTED))
 
 
 COUNTED = ("codes", "sizes", "votes", "numbers", "totals", "cases")

@@ -6,14 +6,13 @@ A part that is drawn by an aggregation that was taught has the draws that its ca
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dissensus.aggregation._evidence import ScoreRange
 from dissensus.aggregation._priors import ChoiceCounts, LearnedPrior
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.errors import DissensusError
-from dissensus.core.json_arrays import array_of_json, json_of_array
 from dissensus.core.value import Value
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions, kept_opinions
@@ -78,34 +77,6 @@ class Lessons(Value):
             self.n_cases + other.n_cases,
             {name: _range(name, self, other) for name in {**self.ranges, **other.ranges}},
         )
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return plain arrays by name.
-
-        Examples
-        --------
-        >>> from dissensus import Annotations
-        >>> lessons = Lessons.of(Annotations.from_counts([[3, 1]], ["a", "b"]))
-        >>> Lessons.from_arrays(lessons.to_arrays()) == lessons
-        True
-        """
-        ranges = {name: asdict(one) for name, one in self.ranges.items()}
-        return {**self.choices.to_arrays(), "other": array_of_json({"n_cases": self.n_cases, "ranges": ranges})}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Any]) -> Lessons:
-        """Read what :meth:`to_arrays` returns.
-
-        Examples
-        --------
-        >>> from dissensus import Annotations
-        >>> lessons = Lessons.of(Annotations.from_counts([[3, 1]], ["a", "b"]))
-        >>> Lessons.from_arrays(lessons.to_arrays()).n_cases
-        1
-        """
-        other = json_of_array(arrays["other"])
-        ranges = {name: ScoreRange(**one) for name, one in other["ranges"].items()}
-        return Lessons(ChoiceCounts.from_arrays(arrays), other["n_cases"], ranges)
 
 
 def _of_annotated(model: Predictions, opinions: Opinions) -> Predictions:

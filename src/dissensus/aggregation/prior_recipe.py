@@ -9,7 +9,7 @@ the request: the recipe has the same bits whatever the parts and their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,8 +20,7 @@ from dissensus.aggregation._prior_fit import LEAST_SHAPE, Centre, PriorLikelihoo
 from dissensus.aggregation.learned import Lessons
 from dissensus.core.aliases import FloatArray
 from dissensus.core.exact import Exact
-from dissensus.core.json_arrays import array_of_json, json_of_array
-from dissensus.core.names import case_keys, sampled_cases
+from dissensus.core.names import in_order_of_keys, sampled_cases
 from dissensus.core.value import Value
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -110,24 +109,6 @@ class PriorRecipe(Value):
         raw = raw_covariates(plain, self.plain)
         return replace(plain, covariates=Centre(self.means, self.spread).applied(raw))
 
-    def to_arrays(self) -> dict[str, Any]:
-        """Return plain arrays by name."""
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        ranges = {name: asdict(one) for name, one in self.ranges.items()}
-        return {**arrays, "other": array_of_json({name: getattr(self, name) for name in OTHERS} | {"ranges": ranges})}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Any]) -> PriorRecipe:
-        """Read what :meth:`to_arrays` returns."""
-        other = json_of_array(arrays["other"])
-        other |= {name: tuple(other[name]) for name in ("conditions", "models", "concentrations", "rows", "warnings")}
-        other["ranges"] = {name: ScoreRange(**one) for name, one in other["ranges"].items()}
-        return PriorRecipe(**other, **{name: arrays[name] for name in ARRAYS})
-
-
-ARRAYS = ("counts", "plain", "means", "coefficients", "curvature", "refits")
-OTHERS = ("conditions", "models", "left_out", "n_cases", "turns", "spread", "concentrations", "rows", "warnings")
-
 
 # Sums over parts ----------------------------------------------------------------------------------------
 
@@ -185,17 +166,6 @@ class Request(Value):
             return Exact.zeros(n_refits, n_coefficients)
         n_plain = len(SAYINGS) * len(self.recipe.models) + 2
         return Exact.zeros(1 + n_coefficients if self.sought == "slopes" else 2 + n_coefficients - n_plain)
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return plain arrays by name."""
-        own = {"sought": array_of_json(self.sought), "at": self.coefficients}
-        return {**own, **{f"recipe {name}": array for name, array in self.recipe.to_arrays().items()}}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Any]) -> Request:
-        """Read what :meth:`to_arrays` returns."""
-        own = {name.removeprefix("recipe "): arrays[name] for name in arrays if name.startswith("recipe ")}
-        return Request(json_of_array(arrays["sought"]), PriorRecipe.from_arrays(own), arrays["at"])
 
 
 Total: TypeAlias = Callable[[Request], Exact]
@@ -328,7 +298,7 @@ def fitted_recipe(
     >>> recipe.models, recipe.n_cases
     (('Aster', 'Birch', 'Clover', 'Dahlia', 'Elder'), 120)
     """
-    said = in_order_of_keys(study)
+    said = study.select(in_order_of_keys(study.case_names))
     own = aligned_models(
         {name: model.select(list(said.case_names)) for name, model in models.items()}, said.case_names, said.conditions
     )
@@ -391,13 +361,6 @@ def learning_sample(study: Annotations) -> Annotations:
     annotated = np.flatnonzero(study.counted.panel.votes_per_case > 0)
     names = [study.case_names[place] for place in annotated]
     return study.select([names[place] for place in sampled_cases(names, LEARNING_CASES)])
-
-
-def in_order_of_keys(study: Annotations) -> Annotations:
-    """Put cases into an order that does not depend on where they stood."""
-    names = study.case_names
-    keys = case_keys(names).tolist()
-    return study.select([name for _, name in sorted(zip(keys, names, strict=True))])
 
 
 # What is told about it ----------------------------------------------------------------------------------

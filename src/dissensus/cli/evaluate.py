@@ -346,21 +346,16 @@ def show_results(result: Evaluation, out: Path) -> None:
     say(f"-> {out}" + (f" ({seen})" if seen else ""))
 
 
-def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, list[str]]:
+def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Read columns that group cases, aligned to the cases by name."""
-    from dissensus.core.errors import listing
-    from dissensus.study.tables import find_columns
+    from dissensus.study.tables import labels_of_cases
 
     if not source.is_table:
         raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(source.path))
-    case = find_columns(source.table.columns, {}, required=("case",))["case"]
-    rows = {str(row[case]): row for row in source.table.iter_rows(named=True)}
-    missing = [name for name in case_names if name not in rows]
-    if missing:
-        raise DissensusError(
-            "some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}", where=str(source.path)
-        )
-    return {name: [str(rows[c][name]) for c in case_names] for name in source.table.columns if name != case}
+    try:
+        return labels_of_cases(source.table, case_names)
+    except DissensusError as error:
+        raise error.at(str(source.path)) from None
 
 
 def summary_table(result: Evaluation) -> Table:

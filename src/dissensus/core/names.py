@@ -139,6 +139,16 @@ def _case_keys(names: tuple[str, ...]) -> KeyArray:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
+def in_order_of_keys(names: Sequence[str]) -> IntArray:
+    """Return positions of cases by their keys, those of equal keys by name: an order that any list of them has.
+
+    >>> one, other = ["case 2", "case 1", "case 3"], ["case 3", "case 2", "case 1"]
+    >>> [one[place] for place in in_order_of_keys(one)] == [other[place] for place in in_order_of_keys(other)]
+    True
+    """
+    return np.lexsort((np.array(names, dtype=np.str_), case_keys(names)))
+
+
 def sampled_cases(names: Sequence[str], most: int) -> IntArray:
     """Choose cases by their keys, the smallest, and return their positions, ascending.
 
@@ -149,10 +159,4 @@ def sampled_cases(names: Sequence[str], most: int) -> IntArray:
     >>> chosen == {names[::-1][place] for place in sampled_cases(names[::-1], 4)}
     True
     """
-    if len(names) <= most:
-        return np.arange(len(names), dtype=np.int64)
-    keys = case_keys(names)
-    limit = np.partition(keys, most - 1)[most - 1]
-    below, level = np.flatnonzero(keys < limit), np.flatnonzero(keys == limit)
-    alike = sorted(level.tolist(), key=lambda place: names[place])
-    return np.sort(np.append(below, np.array(alike[: most - len(below)], dtype=np.int64)))
+    return np.sort(in_order_of_keys(names)[:most])

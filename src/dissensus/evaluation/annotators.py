@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.names import case_keys
+from dissensus.core.names import in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Part
@@ -122,7 +122,7 @@ class Design:
     def of(study: Study) -> Design:
         """Put annotators into groups and choose the cases."""
         said = study.counted
-        said = by_name(said.select(np.argsort(case_keys(said.case_names), kind="stable")[:MOST_CASES]))
+        said = by_name(said.select(in_order_of_keys(said.case_names)[:MOST_CASES]))
         return Design(said, grouped(said), said.case_weights / said.case_weights.sum())
 
     @property

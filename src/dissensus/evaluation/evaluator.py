@@ -212,24 +212,42 @@ def planned(
 ) -> tuple[Plan, list[Plausibilities]]:
     """Settle what is computed, and prepare the draws."""
     sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=threads) for spec in aggregations])
-    conditions = common_conditions(sampled)
+    plan = plan_of(
+        aggregations,
+        study.kind,
+        models,
+        common_conditions(sampled),
+        metrics=metrics,
+        categories=categories,
+        draws=draws,
+        seed=seed,
+        refits=refits_of(aggregations, study, models, seed),
+        unit=unit_of(study.case_weights[study.panel.positions(list(sampled[0].case_names))]),
+    )
+    return plan, sampled
+
+
+def plan_of(
+    aggregations: tuple[Aggregation, ...],
+    kind: str,
+    models: Mapping[str, Predictions],
+    conditions: tuple[str, ...],
+    *,
+    metrics: Sequence[Metric | str] | None,
+    categories: Categories | None,
+    draws: int,
+    seed: int,
+    refits: FloatArray | None,
+    unit: float,
+) -> Plan:
+    """Settle what is computed on studies of a kind; models say how many places of a draw matter."""
     grouping = None if categories is None else categories.aligned(conditions)
     wanted = chosen_metrics(metrics, conditions, grouping)
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-    plan = Plan(
-        aggregations,
-        tuple(points_for(study.kind, aggregations)) if models else (),
-        measured,
-        tops,
-        depth_of(measured, models, tops),
-        grouping,
-        draws,
-        seed,
-        refits_of(aggregations, study, models, seed),
-        unit_of(study.case_weights[study.panel.positions(list(sampled[0].case_names))]),
-    )
-    return plan, sampled
+    points = tuple(points_for(kind, aggregations)) if models else ()
+    depth = depth_of(measured, models, tops)
+    return Plan(aggregations, points, measured, tops, depth, grouping, draws, seed, refits, unit)
 
 
 def assembled(

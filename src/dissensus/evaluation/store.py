@@ -107,7 +107,7 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
             "files": _hashes(place, numbers_of(evaluation.whole is not None)),
         }
     )
-    (place / "run.json").write_text(_json({**described, "checksum": _checksum(described)}), encoding="utf-8")
+    (place / "run.json").write_text(_json({**described, "checksum": checksum(described)}), encoding="utf-8")
 
 
 def numbers_of(is_whole: bool) -> tuple[str, ...]:
@@ -183,8 +183,8 @@ def _hashes(place: FilePath, names: Iterable[str]) -> dict[str, str]:
     return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in names}
 
 
-def _checksum(described: Described) -> str:
-    """Hash everything that ``run.json`` says, whatever its spaces and the order of its keys."""
+def checksum(described: Mapping[str, Any]) -> str:
+    """Hash everything that a file of JSON says but its checksum, whatever its spaces and the order of its keys."""
     rest = {key: value for key, value in described.items() if key != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -200,7 +200,7 @@ def _verified(described: Any, place: FilePath) -> Described:
             advice="results of versions before 0.2 cannot be read: evaluate again",
         )
     _check_version(described.get("version"), place)
-    if described.get("checksum") != _checksum(described):
+    if described.get("checksum") != checksum(described):
         raise _changed("run.json", place)
     hashes = described.get("files")
     for name, found in _hashes(place, numbers_of(described.get("whole") is True)).items():

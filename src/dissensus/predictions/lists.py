@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError, DissensusWarning
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Received, shortened, spaced, tied_in_words
@@ -30,6 +30,23 @@ PredictionKind: TypeAlias = Literal["scores", "ranking", "set"]
 
 Conditions: TypeAlias = "Sequence[str] | int | None"
 """Names in the order of their codes; a number K stands for "0" to "K - 1"."""
+
+
+def common_kind(one: PredictionKind | None, other: PredictionKind | None) -> PredictionKind | None:
+    """Return the kind of all predictions: numbers that are 0 and 1 in some shards only are scores, as they are at once.
+
+    >>> common_kind("set", "scores"), common_kind(None, "ranking")
+    ('scores', 'ranking')
+    """
+    kinds = sorted({kind for kind in (one, other) if kind is not None})
+    if len(kinds) < 2 or kinds == ["scores", "set"]:
+        return kinds[0] if kinds else None
+    raise DissensusError(
+        "the predictions of a model are of several kinds",
+        expected="one kind for all cases",
+        got=listing(kinds),
+        advice="say which it is (--kind scores)",
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

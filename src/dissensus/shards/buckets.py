@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import IntArray, KeyArray
+from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import begins_run
@@ -55,8 +56,6 @@ NAMES_AT_ONCE = 8192
 BUCKET = "bucket of the row"
 STORED = "stored"
 """Names of cases that were numbers with a decimal point are stored as text."""
-
-MAGIC = b"dissensus shard 1\n"
 
 
 @dataclass(frozen=True)
@@ -569,8 +568,8 @@ class Shard:
         return found
 
     def payload(self) -> bytes:
-        """Return the same as bytes: a line of JSON that counts them, then a Parquet table for every input."""
-        return packed({name: _document(rows, "zstd") for name, rows in self.frames().items()})
+        """Return the same as bytes: a bundle with a Parquet table for every input."""
+        return bundled({name: _document(rows, "zstd") for name, rows in self.frames().items()})
 
     def fingerprint(self) -> str:
         """Return the hash of what the rows say, whatever the compression."""
@@ -619,37 +618,17 @@ def _in_order(rows: pl.DataFrame, index: _Index, cases: Sequence[str]) -> pl.Dat
     return rows[np.argsort([places[name] for name in names], kind="stable")]
 
 
-def packed(documents: Mapping[str, bytes]) -> bytes:
-    r"""Put documents into one row of bytes.
-
-    Examples
-    --------
-    >>> packed({"study": b"PAR1"})
-    b'dissensus shard 1\n[["study", 4]]\nPAR1'
-    """
-    sizes = json.dumps([[name, len(document)] for name, document in documents.items()])
-    return b"".join([MAGIC, sizes.encode(), b"\n", *documents.values()])
-
-
 def frames_from(payload: bytes) -> dict[str, pl.DataFrame]:
     """Return the frames of a shard from what :meth:`Shard.payload` gave.
 
     Examples
     --------
-    >>> frames_from(packed({"study": _document(pl.DataFrame({"case": ["a"]}), "zstd")}))["study"].rows()
+    >>> frames_from(bundled({"study": _document(pl.DataFrame({"case": ["a"]}), "zstd")}))["study"].rows()
     [('a',)]
     """
-    head, _, rest = payload.removeprefix(MAGIC).partition(b"\n")
     try:
-        sizes = json.loads(head) if payload.startswith(MAGIC) else []
-        ends = np.cumsum([0, *(size for _, size in sizes)])
-        if not sizes or ends[-1] != len(rest):
-            raise ValueError(f"{len(payload)} bytes")
-        return {
-            name: pl.read_parquet(io.BytesIO(rest[start : start + size]))
-            for start, (name, size) in zip(ends.tolist(), sizes, strict=False)
-        }
-    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        return {name: pl.read_parquet(io.BytesIO(document)) for name, document in restored(payload, []).items()}
+    except (FormatError, pl.exceptions.PolarsError) as error:
         raise FormatError("the bytes of a shard are damaged or cut off", got=str(error).partition("\n")[0]) from error
 
 

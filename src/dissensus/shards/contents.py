@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
@@ -22,17 +22,16 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import Source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
-from dissensus.core.ragged import weighted_counts
 from dissensus.core.receipt import Receipt
 from dissensus.predictions import reader
 from dissensus.predictions.frames import case_column
-from dissensus.predictions.lists import PredictionKind, Predictions
+from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.predictions.reader import PredictionOptions, PredictionReading
 from dissensus.shards.tables import Tables
 from dissensus.study import reading as study_reading
 from dissensus.study.reading.format import Options
 from dissensus.study.study import Study
-from dissensus.study.tables import ALIASES, find_columns, missing_column
+from dissensus.study.tables import ALIASES, find_columns, labels_of_cases, missing_column
 
 Value = TypeVar("Value")
 
@@ -212,13 +211,7 @@ class Reading:
     def strata(self, frame: pl.DataFrame, study: Study) -> dict[str, tuple[str, ...]]:
         """Read the columns that group cases, aligned to the cases of a shard by name."""
         with _Told(self.strata_place):
-            case = find_columns(frame.columns, {}, required=("case",))["case"]
-            rows = {str(row[case]): row for row in frame.iter_rows(named=True)}
-            missing = [name for name in study.case_names if name not in rows]
-            if missing:
-                raise DissensusError("some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}")
-        others = [name for name in frame.columns if name != case]
-        return {name: tuple(str(rows[one][name]) for one in study.case_names) for name in others}
+            return labels_of_cases(frame, study.case_names)
 
     # What is known of the whole -----------------------------------------------------------------------
 
@@ -237,16 +230,10 @@ class Reading:
 
         Examples
         --------
-        >>> Reading.from_dict(Reading("opinions/", conditions=("a", "b")).to_dict()).conditions
-        ('a', 'b')
+        >>> Reading("opinions/", conditions=("a", "b")).to_dict()["conditions"]
+        ['a', 'b']
         """
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Reading:
-        """Restore what :meth:`to_dict` gave."""
-        known: Any = {name: _tuple(value) for name, value in given.items()}
-        return cls(**known)
 
 
 class _Told:
@@ -287,9 +274,6 @@ class ModelContents:
         Cases with a prediction.
     complete
         Whether every case has a score for every condition.
-    is_negative, largest_sum
-        Whether any score of an annotated case is negative, and the largest sum of the scores of one: by that, scores
-        are taken for logarithms, for probabilities, or for neither.
     listed
         The conditions that any case lists, in alphabetical order.
     """
@@ -297,54 +281,27 @@ class ModelContents:
     kind: PredictionKind | None = None
     n_cases: int = 0
     complete: bool = True
-    is_negative: bool = False
-    largest_sum: float = 0.0
     listed: tuple[str, ...] = ()
 
     @staticmethod
-    def of(model: Predictions, annotated: Sequence[str]) -> ModelContents:
-        """Look at the predictions of a shard, and at the scores of its annotated cases."""
+    def of(model: Predictions) -> ModelContents:
+        """Look at the predictions of a shard."""
         if not model.n_cases:
             return ModelContents()
-        own = set(model.case_names)
-        said = model.select([name for name in annotated if name in own])
-        sums = weighted_counts(said.case_of_entry, said.values, said.n_cases)
-        is_scored = model.kind == "scores"
         return ModelContents(
             model.kind,
             model.n_cases,
             model.complete,
-            is_scored and bool(said.values.min(initial=0.0) < 0),
-            float(sums.max(initial=0.0)) if is_scored else 0.0,
             tuple(sorted(model.conditions[code] for code in np.unique(model.codes))),
         )
 
     def __add__(self, other: ModelContents) -> ModelContents:
         return ModelContents(
-            _kind_of_both(self.kind, other.kind),
+            common_kind(self.kind, other.kind),
             self.n_cases + other.n_cases,
             self.complete and other.complete,
-            self.is_negative or other.is_negative,
-            max(self.largest_sum, other.largest_sum),
             _union(self.listed, other.listed),
         )
-
-
-def _kind_of_both(one: PredictionKind | None, other: PredictionKind | None) -> PredictionKind | None:
-    """Return the kind of all predictions: numbers that are 0 and 1 in some shards only are scores, as they are at once.
-
-    >>> _kind_of_both("set", "scores"), _kind_of_both(None, "ranking")
-    ('scores', 'ranking')
-    """
-    kinds = sorted({kind for kind in (one, other) if kind is not None})
-    if len(kinds) < 2 or kinds == ["scores", "set"]:
-        return kinds[0] if kinds else None
-    raise DissensusError(
-        "the predictions of a model are of several kinds",
-        expected="one kind for all cases",
-        got=listing(kinds),
-        advice="say which it is (--kind scores)",
-    )
 
 
 @dataclass(frozen=True)
@@ -425,7 +382,7 @@ class Contents:
             float(study.case_weights[counted].max(initial=0.0)),
             _few(study.annotator_names),
             study.scale,
-            {name: ModelContents.of(model, annotated) for name, model in models.items()},
+            {name: ModelContents.of(model) for name, model in models.items()},
             {column: _labels(labels) for column, labels in (strata or {}).items()},
         )
 
@@ -471,28 +428,9 @@ class Contents:
             _added(self.strata, other.strata, _union),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Contents:
-        """Restore what :meth:`to_dict` gave, also by way of JSON."""
-        known = {name: _tuple(given[name]) for name in (part.name for part in fields(cls))}
-        known["models"] = {
-            name: ModelContents(**{key: _tuple(value) for key, value in model.items()})
-            for name, model in given["models"].items()
-        }
-        known["strata"] = {column: tuple(labels) for column, labels in given["strata"].items()}
-        return cls(**known)
-
 
 def _labels(labels: Sequence[str] | Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(set(map(str, labels.values() if isinstance(labels, Mapping) else labels))))
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:

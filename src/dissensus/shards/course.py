@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.aggregation._evidence import ScoreRange
+from dissensus.aggregation._priors import ChoiceCounts
 from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import table_of_models
 from dissensus.aggregation.learned import Lessons, taught
@@ -31,19 +33,17 @@ from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.basis import merged
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.evaluator import (
-    TOPS,
     check_request,
-    chosen_metrics,
     design_of,
     left_out,
     panel_reason,
-    points_for,
+    plan_of,
     shared_spread,
     with_panel_unless,
 )
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.parts import pickled
-from dissensus.evaluation.plan import Plan, common_conditions, depth_of, informed_by, known_prior
+from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
 from dissensus.evaluation.tally import unit_of
@@ -88,23 +88,15 @@ class Learned:
     ----------
     conditions
         Of the study.
-    n_cases
-        From how many annotated cases.
     lessons
         What aggregations learn.
     recipe
-        How the prior that models inform is made, if there is one: arrays of :meth:`PriorRecipe.to_arrays`.
+        How the prior that models inform is made, if there is one.
     """
 
     conditions: tuple[str, ...]
-    n_cases: int
-    lessons: Mapping[str, Any]
-    recipe: Mapping[str, Any] | None
-
-    @cached_property
-    def prior(self) -> PriorRecipe | None:
-        """The recipe."""
-        return None if self.recipe is None else PriorRecipe.from_arrays(self.recipe)
+    lessons: Lessons
+    recipe: PriorRecipe | None
 
 
 def write_all(found: Evaluation, place: FilePath, watch: Watch) -> None:
@@ -326,9 +318,9 @@ class Course:
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
         chosen, reason = with_panel_unless(self.why_no_panel, sample.study, chosen, self.asked.panel)
         learned = self.learned(examined, sample, chosen)
-        specs = tuple(taught(spec, Lessons.from_arrays(learned.lessons), learned.conditions) for spec in chosen)
+        specs = tuple(taught(spec, learned.lessons, learned.conditions) for spec in chosen)
         plan = self._plan(examined, sample, specs, learned)
-        how: Any = {"recipe": learned.prior, "level": self.asked.level, "threads": self.threads_per_shard}
+        how: Any = {"recipe": learned.recipe, "level": self.asked.level, "threads": self.threads_per_shard}
         return Settings(self.known_reading, self.models, plan, chosen, **how), reason, trust
 
     def _calibrated(self, sample: ShardContent) -> Calibration | None:
@@ -341,25 +333,20 @@ class Course:
         usable = [spec for spec in specs if not spec.is_informed]
         drawn = [spec.sample(few, draws=1) for spec in usable]
         conditions = common_conditions(drawn) if drawn else learned.conditions
-        known = asked.known_categories(conditions)
-        grouping = None if known is None else known.aligned(conditions)
-        wanted = chosen_metrics(asked.metrics, conditions, grouping)
-        metrics = wanted if self.models else ()
-        check_request(metrics, sample.models, asked.level)
-        tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-        widest = {name: _as_wide(model, examined.widest[name]) for name, model in sample.models.items()}
-        return Plan(
+        plan = plan_of(
             specs,
-            tuple(points_for(sample.study.kind, specs)) if self.models else (),
-            metrics,
-            tops,
-            depth_of(metrics, widest, tops),
-            grouping,
-            asked.draws,
-            asked.seed,
-            None if learned.prior is None else learned.prior.refits,
-            unit_of(np.array([examined.contents.largest_case_weight])),
+            sample.study.kind,
+            {name: _as_wide(model, examined.widest[name]) for name, model in sample.models.items()},
+            conditions,
+            metrics=asked.metrics,
+            categories=asked.known_categories(conditions),
+            draws=asked.draws,
+            seed=asked.seed,
+            refits=None if learned.recipe is None else learned.recipe.refits,
+            unit=unit_of(np.array([examined.contents.largest_case_weight])),
         )
+        check_request(plan.metrics, sample.models, asked.level)
+        return plan
 
     # What is learned -------------------------------------------------------------------------------------
 
@@ -371,8 +358,8 @@ class Course:
         if before is not None:
             if any(spec.learns or spec.is_informed for spec in chosen):
                 self.watch.say(
-                    f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
-                    "frequent conditions are (--learn-again learns it from all cases, and computes all shards again)"
+                    f"what was learned from {before.lessons.n_cases:,} cases before files were added is kept, such as "
+                    "how frequent conditions are (--learn-again learns it from all cases and computes all shards again)"
                 )
             return before
         if self.run.finished("learned", key):
@@ -380,12 +367,7 @@ class Course:
         recipe = None
         if any(spec.is_informed for spec in chosen):
             recipe = self._fitted(examined.lessons, sample)
-        found = Learned(
-            contents.conditions,
-            examined.lessons.n_cases,
-            examined.lessons.to_arrays(),
-            None if recipe is None else recipe.to_arrays(),
-        )
+        found = Learned(contents.conditions, examined.lessons, recipe)
         self.run.record("learned", key, {place: bundled(found)})
         return _learned_from(self.run.read("learned", place))
 
@@ -572,7 +554,7 @@ def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:
 
 
 def _learned_from(data: bytes) -> Learned:
-    found = restored(data, [Learned])
+    found = restored(data, [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe])
     assert isinstance(found, Learned)
     return found
 

@@ -39,7 +39,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
 from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
 from dissensus.core.output import PREFIX, checked_directory_target, directory_written_whole
-from dissensus.evaluation.store import DISPUTED, FILES, REPORT, WHOLE, not_results
+from dissensus.evaluation.store import DISPUTED, FILES, REPORT, WHOLE, checksum, not_results
 from dissensus.shards.lock import Lock
 
 Files: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -208,13 +208,8 @@ def _plain(value: Any) -> Any:
 
 def _with_checksum(content: Mapping[str, Any]) -> bytes:
     plain = _plain(content)
-    text = json.dumps({**plain, "checksum": _checksum(plain)}, indent=1, ensure_ascii=False)
+    text = json.dumps({**plain, "checksum": checksum(plain)}, indent=1, ensure_ascii=False)
     return f"{text}\n".encode(errors="surrogatepass")  # names of files may hold bytes that are no text
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    rest = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _checked_json(data: bytes) -> dict[str, Any] | None:
@@ -223,7 +218,7 @@ def _checked_json(data: bytes) -> dict[str, Any] | None:
         found = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    fits = isinstance(found, dict) and found.get("checksum") == _checksum(found)
+    fits = isinstance(found, dict) and found.get("checksum") == checksum(found)
     return found if fits else None
 
 

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dissensus.aggregation._evidence import ScoreRange
 from dissensus.aggregation._priors import ChoiceCounts
 from dissensus.aggregation.learned import Lessons
 from dissensus.aggregation.prior_recipe import LEARNING_CASES
-from dissensus.core.aliases import KeyArray
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.names import case_keys
+from dissensus.core.names import in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
@@ -25,12 +22,11 @@ from dissensus.shards.shard_content import ShardContent, read_shard
 from dissensus.study.study import Study
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Sampled:
     """The cases with the smallest keys, in the order of keys; samples of different cases add up."""
 
     names: tuple[str, ...]
-    keys: KeyArray
     most: int
 
     @staticmethod
@@ -40,17 +36,10 @@ class Sampled:
         >>> Sampled.of(["a", "b", "c"], 2) + Sampled.of(["d"], 2) == Sampled.of(["d", "c", "b", "a"], 2)
         True
         """
-        keys = case_keys(tuple(names))
-        order = np.lexsort((np.array(names, dtype=object).astype(str), keys))[:most]
-        return Sampled(tuple(names[i] for i in order), keys[order], most)
+        return Sampled(tuple(names[place] for place in in_order_of_keys(names)[:most]), most)
 
     def __add__(self, other: Sampled) -> Sampled:
         return Sampled.of((*self.names, *other.names), self.most)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sampled) and (self.names, self.most) == (other.names, other.most)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, FloatArray
-from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys
 from dissensus.core.value import Value
@@ -125,16 +124,6 @@ CLASSES = (
     *(Named, Disputed, ShardSums),
 )
 """What may be in the files of a shard."""
-
-
-def written(value: object) -> bytes:
-    """Write sums of a shard as bytes."""
-    return bundled(value)
-
-
-def read(data: bytes) -> object:
-    """Read what :func:`written` wrote."""
-    return restored(data, CLASSES)
 
 
 def _added(one: tuple[Addend, ...], other: tuple[Addend, ...]) -> tuple[Addend, ...]:

@@ -406,6 +406,20 @@ def _declared_unranked(table: pl.DataFrame) -> Unranked:
     return "unobserved" if meanings == ["unobserved"] else "below"
 
 
+def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of a table that group cases, aligned to the cases by name.
+
+    >>> labels_of_cases(pl.DataFrame({"case": ["y", "x"], "site": ["S", "N"]}), ["x", "y"])
+    {'site': ('N', 'S')}
+    """
+    case = find_columns(table.columns, {}, required=("case",))["case"]
+    rows = {str(row[case]): row for row in table.iter_rows(named=True)}
+    missing = [name for name in case_names if name not in rows]
+    if missing:
+        raise DissensusError("some cases have no stratum", got=f"{len(missing)} cases: {listing(missing)}")
+    return {name: tuple(str(rows[one][name]) for one in case_names) for name in table.columns if name != case}
+
+
 # Codes of cases, annotators and conditions ------------------------------------------------------------
 
 

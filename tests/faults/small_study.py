@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ c4,0.2,0.2,0.6
 c5,0.1,0.2,0.7
 """
 NOBODY = 65534
+PAGE = 4096
 EVALUATE = (
     *("evaluate", "opinions.csv", "--predictions", "A=A.csv", "--aggregation", "plackett-luce:3"),
     *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--out", "results"),
@@ -89,3 +91,16 @@ def another_user() -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+@contextmanager
+def mounted(place: Path, pages: int) -> Iterator[Path]:
+    """Give a file system of its own with so many pages."""
+    if os.name != "posix" or os.geteuid() != 0:
+        pytest.skip("only root can mount a file system")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={pages * PAGE}", "tmpfs", str(place)]
+    outcome = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if outcome.returncode:
+        pytest.skip(f"no file system can be mounted: {outcome.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)

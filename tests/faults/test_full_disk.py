@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.small_study import EVALUATE, another_user, call, entries, put_study, snapshot
+from faults.small_study import EVALUATE, PAGE, another_user, call, entries, mounted, put_study, snapshot
 
-PAGE = 4096
 DRAWN = ("--aggregation", "dirichlet", "--draws", "20")
 
 
@@ -41,15 +39,8 @@ def disk(small_file_system: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def small_file_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file system of 16 pages of its own."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a file system")
-    place = tmp_path_factory.mktemp("disk")
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={16 * PAGE}", "tmpfs", str(place)]
-    outcome = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if outcome.returncode:
-        pytest.skip(f"no file system can be mounted: {outcome.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    with mounted(tmp_path_factory.mktemp("disk"), 16) as place:
+        yield place
 
 
 @contextmanager

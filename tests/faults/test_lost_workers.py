@@ -14,24 +14,13 @@ import pytest
 
 from faults.large_study import EVALUATE, RESUME, content_of, put_large_study, until
 from faults.small_study import PROCESS, entries
+from workers.pieces_of_work import SCHEDULER
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("processes are found in /proc", allow_module_level=True)
 pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.cluster
-SCHEDULER = """
-import asyncio
-from distributed import Scheduler, Worker
-
-async def serve():
-    async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
-        async with Worker(scheduler.address, nthreads=1):
-            print(scheduler.address, flush=True)
-            await asyncio.sleep(600)
-
-asyncio.run(serve())
-"""
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from faults.large_study import EVALUATE, RESUME, Folder, content_of, copied, put_large_study, words_of
-from faults.small_study import another_user, entries
-
-PAGE = 4096
+from faults.small_study import PAGE, another_user, entries, mounted
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +35,8 @@ def folder(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 @pytest.fixture
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file system of its own."""
-    if os.name != "posix" or os.geteuid() != 0:
-        pytest.skip("only root can mount a file system")
-    place = tmp_path_factory.mktemp("disk")
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={2000 * PAGE}", "tmpfs", str(place)]
-    outcome = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if outcome.returncode:
-        pytest.skip(f"no file system can be mounted: {outcome.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    with mounted(tmp_path_factory.mktemp("disk"), 2000) as place:
+        yield place
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2, 4, 8, 20, 60, 100, 110])

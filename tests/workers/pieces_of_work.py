@@ -75,3 +75,18 @@ def size(settings: bytes, payload: bytes) -> bytes:
 
 def unable() -> None:
     raise OSError("no compiler")
+
+
+SCHEDULER = """
+import asyncio
+from distributed import Scheduler, Worker
+
+async def serve():
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
+        async with Worker(scheduler.address, nthreads=1):
+            print(scheduler.address, flush=True)
+            await asyncio.sleep(600)
+
+asyncio.run(serve())
+"""
+"""A program that serves a scheduler with one worker, and prints its address."""

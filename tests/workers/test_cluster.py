@@ -175,25 +175,11 @@ def test_a_shard_that_kills_every_worker_is_one_error(client: Client) -> None:
 # Clusters of their own -----------------------------------------------------------------------------------
 
 
-SCHEDULER = """
-import asyncio
-from distributed import Nanny, Scheduler, Worker
-
-async def serve():
-    async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
-        async with Worker(scheduler.address, nthreads=1):
-            print(scheduler.address, flush=True)
-            await asyncio.sleep(60)
-
-asyncio.run(serve())
-"""
-
-
 @contextmanager
 def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start a scheduler with a worker in a process of its own; give its address."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-W", "ignore", "-c", SCHEDULER]
+    command = [sys.executable, "-W", "ignore", "-c", pieces.SCHEDULER]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as process:

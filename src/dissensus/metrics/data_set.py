@@ -1,0 +1,323 @@
+"""Metrics of a whole data set: what cannot be said case by case, such as the area under a curve.
+
+Such a metric is a function of masses: how much of every case has which label. A label that a draw is sure of has the
+mass 1, the plausibility of a condition is a mass between 0 and 1, and the weight of the case multiplies it. The metric
+does not change if all masses grow by the same factor, so the sum over all masses of mass times slope is zero, where the
+slope is the derivative by the mass. What a case adds to the metric is therefore the sum over labels of mass times
+slope: with it, resampled cases, groups, annotators who are left out and refitted priors work as for any mean over cases.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.errors import DissensusError
+from dissensus.metrics.base import Drawn, Metric, Predicted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Truth: TypeAlias = Literal["top", "soft"]
+"""What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility."""
+
+Average: TypeAlias = Literal["macro", "weighted", "micro"]
+"""How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
+
+Scale: TypeAlias = Literal["plain", "logit", "log"]
+"""On which scale the metric is closest to normal: intervals are found there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """Hold what one model said about all cases.
+
+    Attributes
+    ----------
+    scores : (n_cases, K)
+        Score of every condition; a single column of numbers where opinions are numbers.
+    picks : (n_cases, K)
+        Whether the model puts a condition first; tied conditions share.
+    weights : (n_cases,)
+        How much each case counts.
+    is_binary
+        Whether the last of two conditions is the positive one, so that only this one is asked about.
+    findings : (n_cases,)
+        Which finding each row is about, from 0; all zero where there is one question only.
+    items : (n_cases,)
+        Which case each row belongs to: the findings of a case share it.
+    """
+
+    scores: FloatArray
+    picks: FloatArray
+    weights: FloatArray
+    is_binary: bool
+    findings: IntArray
+    items: IntArray
+
+    @property
+    def n_cases(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions, K."""
+        return int(self.scores.shape[1])
+
+    def select(self, rows: IntArray) -> Said:
+        """Keep some rows.
+
+        Examples
+        --------
+        >>> said = Said.of_scores(np.array([[0.2, 0.8], [0.6, 0.4]]), is_binary=True)
+        >>> said.select(np.array([1])).scores
+        array([[0.6, 0.4]])
+        """
+        return Said(
+            self.scores[rows],
+            self.picks[rows],
+            self.weights[rows],
+            self.is_binary,
+            self.findings[rows],
+            self.items[rows],
+        )
+
+    @staticmethod
+    def of_scores(scores: FloatArray, weights: FloatArray | None = None, *, is_binary: bool = False) -> Said:
+        """Take scores (n_cases, K) of cases that stand alone.
+
+        Examples
+        --------
+        >>> Said.of_scores(np.array([[0.2, 0.8], [0.5, 0.5]])).picks
+        array([[0. , 1. ],
+               [0.5, 0.5]])
+        """
+        numbers = np.arange(len(scores), dtype=np.int64)
+        given = np.ones(len(scores)) if weights is None else weights
+        return Said(scores, first_shares(scores), given, is_binary, np.zeros_like(numbers), numbers)
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """What is asked: whether a finding is present, or whether a condition is the one; one question each."""
+        if not self.is_binary:
+            everyone = np.arange(self.n_cases, dtype=np.int64)
+            return tuple(Question(everyone, k) for k in range(self.n_conditions))
+        last = self.n_conditions - 1
+        return tuple(Question(np.flatnonzero(self.findings == one), last) for one in np.unique(self.findings))
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Ask whether one condition is the label.
+
+    Attributes
+    ----------
+    rows : (m,)
+        Positions of the cases that it is asked about.
+    condition
+        Code of the condition.
+    """
+
+    rows: IntArray
+    condition: int
+
+
+def first_shares(scores: FloatArray) -> FloatArray:
+    """Tell which condition has the highest score (n_cases, K); tied ones share.
+
+    >>> first_shares(np.array([[1.0, 3.0, 3.0]]))
+    array([[0. , 0.5, 0.5]])
+    """
+    best = scores == scores.max(axis=1, keepdims=True, initial=-np.inf)
+    return np.asarray(best / np.maximum(best.sum(axis=1, keepdims=True), 1))
+
+
+class DataSetMetric(Metric):
+    """Compare all cases of a draw at once.
+
+    A new one is a frozen dataclass like any metric, with a parameter ``truth`` and three functions of masses in the
+    place of :meth:`values`.
+    """
+
+    truth: Truth
+    scale: ClassVar[Scale] = "plain"
+
+    @abstractmethod
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,); nan where it is undefined.
+
+        Parameters
+        ----------
+        labels : (n_draws, K, n_cases)
+            How much of each case has which label, before weights: between 0 and 1, together at most 1.
+        """
+
+    @abstractmethod
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the derivative of the metric by every mass, shape (K, n_cases), at the masses ``labels`` (K, n_cases).
+
+        A mass is label times weight. Where the metric is undefined, so are all slopes: nan.
+        """
+
+    @abstractmethod
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Return on how many cases the metric rests at the masses ``labels`` (K, n_cases).
+
+        Sensitivity rests on the positive cases; an area under a curve on positive or negative ones, whichever are
+        fewer. An interval is never narrower than so few cases allow.
+        """
+
+    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:  # noqa: ARG002 - most have nothing to say
+        """Say in short sentences what makes the metric meaningless on these cases, if anything does."""
+        return ()
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
+        """Refuse: there is no value of one case."""
+        raise DissensusError(
+            f"{self.name} is a metric of a whole data set",
+            got="some cases at a time",
+            advice="evaluate it with dissensus.evaluate",
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return what a metric says about itself, and that it sees all cases."""
+        return {**super().record(), "sees": "data set"}
+
+
+class BinaryMetric(DataSetMetric):
+    """Compare all cases of a draw at once, where the answer to a question is yes or no.
+
+    Several questions, such as whether each of several findings is present, or whether each of several conditions is the
+    one, are averaged. A parameter ``average`` says how.
+    """
+
+    average: Average
+
+    @abstractmethod
+    def stated(self, said: Said, question: Question) -> FloatArray:
+        """Return what the model says on the cases of a question, shape (m,): scores, or decisions between 0 and 1."""
+
+    @abstractmethod
+    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+        """Return the metric of one question in every draw, shape (n_draws,).
+
+        Parameters
+        ----------
+        stated : (m,)
+            What the model says.
+        positive, negative : (n_draws, m)
+            Mass of each case that is positive, and that is negative; weights are in them.
+        """
+
+    @abstractmethod
+    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+        """Return the derivatives by the negative and the positive mass (m,) of each case, shape (2, m)."""
+
+    @abstractmethod
+    def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:
+        """Return on how many cases the metric of one question rests; masses are (m,)."""
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,)."""
+        asked = self._asked(said, labels)
+        values = np.stack([self.of_masses(one.stated, one.positive, one.negative) for one in asked])
+        return averaged(values, self._shares(asked))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
+        asked = self._asked(said, labels[None])
+        values = np.stack([self.of_masses(one.stated, one.positive, one.negative) for one in asked])[:, 0]
+        shares = np.where(np.isnan(values), 0.0, self._shares(asked)[:, 0])
+        total, found = shares.sum(), np.zeros(labels.shape)
+        if not total:
+            return np.full(labels.shape, np.nan)
+        mean = float(np.nansum(shares * values) / total)
+        for one, value, share in zip(asked, values, shares, strict=True):
+            if share:
+                both = self.mass_slopes(one.stated, one.positive[0], one.negative[0]) * (share / total)
+                gain = (value - mean) / total if self.average == "weighted" else 0.0
+                one.spread(both + gain * np.array([[0.0], [1.0]]), found)
+        return found
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Return on how many cases the metric rests: of a mean over questions, on more than each of them."""
+        asked = self._asked(said, labels[None])
+        sizes = np.array([self.mass_counted(one.stated, one.positive[0], one.negative[0]) for one in asked])
+        shares = self._shares(asked)[:, 0]
+        known = (sizes > 0) & (shares > 0)
+        if not known.any():
+            return 0.0
+        return float(shares[known].sum() ** 2 / (shares[known] ** 2 / sizes[known]).sum())
+
+    def _shares(self, asked: Sequence[_Asked]) -> FloatArray:
+        """Return how much each question counts in every draw, shape (questions, n_draws)."""
+        if self.average == "weighted":
+            return np.stack([one.positive.sum(axis=1) for one in asked])
+        return np.ones((len(asked), asked[0].positive.shape[0]))
+
+    def _asked(self, said: Said, labels: FloatArray) -> list[_Asked]:
+        """Ask all questions of masses (n_draws, K, n_cases), each on its own or all as one."""
+        totals = labels.sum(axis=1) * said.weights if labels.shape[1] != 2 else None
+        parts = [self._question(said, one, labels, totals) for one in said.questions]
+        if self.average != "micro" or len(parts) == 1:
+            return parts
+        return [
+            _Asked(
+                np.concatenate([one.stated for one in parts]),
+                np.concatenate([one.positive for one in parts], axis=1),
+                np.concatenate([one.negative for one in parts], axis=1),
+                tuple(question for one in parts for question in one.questions),
+            )
+        ]
+
+    def _question(self, said: Said, question: Question, labels: FloatArray, totals: FloatArray | None) -> _Asked:
+        rows, k = question.rows, question.condition
+        whole = len(rows) == said.n_cases
+        weights = said.weights if whole else said.weights[rows]
+        own = labels[:, k] if whole else labels[:, k][:, rows]
+        positive = own * weights
+        if totals is None:
+            other = labels[:, 1 - k] if whole else labels[:, 1 - k][:, rows]
+            negative = other * weights
+        else:
+            negative = (totals if whole else totals[:, rows]) - positive
+        return _Asked(self.stated(said, question), positive, negative, (question,))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Masses of the cases of one question, or of several that count as one."""
+
+    stated: FloatArray
+    positive: FloatArray
+    negative: FloatArray
+    questions: tuple[Question, ...]
+
+    def spread(self, slopes: FloatArray, found: FloatArray) -> None:
+        """Add slopes (2, m) to those of all conditions and cases (K, n_cases)."""
+        start = 0
+        for one in self.questions:
+            stop = start + len(one.rows)
+            negative, positive = slopes[:, start:stop]
+            for k in range(len(found)):
+                found[k, one.rows] += positive if k == one.condition else negative
+            start = stop
+
+
+def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """Average over the questions that have a value (questions, n_draws); nan where none has.
+
+    >>> averaged(np.array([[1.0, np.nan], [0.5, np.nan]]), np.ones((2, 2)))
+    array([0.75,  nan])
+    """
+    known = ~np.isnan(values) & (shares > 0)
+    weights = np.where(known, shares, 0.0)
+    sums = (weights * np.where(known, values, 0.0)).sum(axis=0)
+    total = weights.sum(axis=0)
+    return np.asarray(np.divide(sums, total, out=np.full(total.shape, np.nan), where=total > 0))

@@ -183,6 +183,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"case": None, "kind": None, "name": "m"},
         "ProbabilisticInverseRank": {"reliability": 30.0, "ties": "shared", "alpha": 0.0, "scale": "case"},
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
+        "GradeError": {"truth": "top"},
+        "RankedProbabilityScore": {"truth": "soft"},
+        "WassersteinDistance": {},
+        "WithinGrades": {"distance": 1, "truth": "top"},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
         "Ratings.from_long": {"frame": long}

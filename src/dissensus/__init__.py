@@ -69,6 +69,10 @@ if TYPE_CHECKING:
     from dissensus.metrics.base import Metric as Metric
     from dissensus.metrics.base import Predicted as Predicted
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.grades import GradeError as GradeError
+    from dissensus.metrics.grades import RankedProbabilityScore as RankedProbabilityScore
+    from dissensus.metrics.grades import WassersteinDistance as WassersteinDistance
+    from dissensus.metrics.grades import WithinGrades as WithinGrades
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
@@ -88,6 +92,7 @@ if TYPE_CHECKING:
     from dissensus.report.section import ReportSection as ReportSection
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
+    from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
     from dissensus.study.ratings import Ratings as Ratings
@@ -109,9 +114,11 @@ _HOMES = {
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
+    "CasePrior": "aggregation.case_prior",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
+    "Checklists": "study.checklists",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
@@ -127,6 +134,7 @@ _HOMES = {
     "ExpectedCoverage": "metrics.sets",
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
+    "GradeError": "metrics.grades",
     "InverseRank": "aggregation.inverse_rank",
     "KendallTau": "metrics.similarity",
     "LogScore": "metrics.probabilities",
@@ -137,8 +145,6 @@ _HOMES = {
     "Overlap": "metrics.overlap",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
-    "CasePrior": "aggregation.case_prior",
-    "informed_prior": "aggregation.case_prior",
     "Plausibilities": "draws",
     "PlausibilityRegions": "evaluation.plausibility_regions",
     "PointAggregation": "aggregation.base",
@@ -146,6 +152,7 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RankBiasedOverlap": "metrics.overlap",
+    "RankedProbabilityScore": "metrics.grades",
     "Ratings": "study.ratings",
     "ReportSection": "report.section",
     "Run": "evaluation.results",
@@ -156,6 +163,8 @@ _HOMES = {
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
+    "WassersteinDistance": "metrics.grades",
+    "WithinGrades": "metrics.grades",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
@@ -169,6 +178,7 @@ _HOMES = {
     "evaluate_files": "shards.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
+    "informed_prior": "aggregation.case_prior",
     "krippendorff_alpha": "evaluation.krippendorff",
     "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",

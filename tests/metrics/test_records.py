@@ -37,6 +37,9 @@ def test_less_is_better_for_distances_and_sizes_only() -> None:
     assert {kind.id for kind in Metric.family.known().values() if not kind.higher_is_better} == {
         "brier-score",
         "set-size",
+        "grade-error",
+        "ranked-probability-score",
+        "wasserstein-distance",
     }
 
 

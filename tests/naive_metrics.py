@@ -228,9 +228,7 @@ def expected_coverage(draw: Values, scores: Values, mentioned: Mentioned) -> flo
 # Grades --------------------------------------------------------------------------------------------------
 
 
-def of_true_grade(
-    draw: Values, scores: Values, mentioned: Mentioned, truth: str, value: Callable[[int], float]
-) -> float:
+def of_true_grade(draw: Values, mentioned: Mentioned, truth: str, value: Callable[[int], float]) -> float:
     """Average a number of the true grade: the first of every order, or drawn in proportion to the plausibilities."""
     if truth == "soft":
         return mean_over_exchanges(
@@ -248,14 +246,14 @@ def grade_error(draw: Values, scores: Values, mentioned: Mentioned, truth: str) 
     def error(true: int) -> float:
         return first_of_model(scores, lambda said: abs(said - true))
 
-    return of_true_grade(draw, scores, mentioned, truth, error)
+    return of_true_grade(draw, mentioned, truth, error)
 
 
 def within_grades(draw: Values, scores: Values, mentioned: Mentioned, distance: int, truth: str) -> float:
     def near(true: int) -> float:
         return first_of_model(scores, lambda said: float(abs(said - true) <= distance))
 
-    return of_true_grade(draw, scores, mentioned, truth, near)
+    return of_true_grade(draw, mentioned, truth, near)
 
 
 def ranked_probability_score(draw: Values, scores: Values, mentioned: Mentioned, truth: str) -> float:
@@ -265,7 +263,7 @@ def ranked_probability_score(draw: Values, scores: Values, mentioned: Mentioned,
         limits = range(len(model) - 1)
         return sum((sum(model[: k + 1]) - (true <= k)) ** 2 for k in limits) / (len(model) - 1)
 
-    return of_true_grade(draw, scores, mentioned, truth, score)
+    return of_true_grade(draw, mentioned, truth, score)
 
 
 def wasserstein_distance(draw: Values, scores: Values, _: Mentioned) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
+    from dissensus.aggregation.ordered_probit import OrderedProbit as OrderedProbit
     from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
+    from dissensus.evaluation.annotator_shifts import annotator_shifts as annotator_shifts
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
     from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.calibration import Calibration as Calibration
@@ -142,6 +144,7 @@ _HOMES = {
     "Metric": "metrics.base",
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
+    "OrderedProbit": "aggregation.ordered_probit",
     "Overlap": "metrics.overlap",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
@@ -169,6 +172,7 @@ _HOMES = {
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
     "annotator_quality": "evaluation.annotator_quality",
+    "annotator_shifts": "evaluation.annotator_shifts",
     "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",

@@ -5,7 +5,8 @@ Opinions are (case, annotator or None, grade, power).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import special, stats
@@ -81,32 +82,10 @@ def perceived_chain(
             limits[limit] = stats.truncnorm.rvs(low / 2.0, high / 2.0, scale=2.0, random_state=rng)
         errors = seen - z[case] - b[who]
         for person in range(n_people):
-            mine = errors[who == person]
-            spreads[person] = _walked(
-                rng,
-                spreads[person],
-                lambda x, mine=mine: (
-                    stats.norm.logpdf(mine, scale=x).sum() + stats.norm.logpdf(np.log(x), np.log(s), w)
-                ),
-            )
-        d = _walked(
-            rng, d, lambda x: stats.norm.logpdf(b, scale=x).sum() + stats.halfnorm.logpdf(x) + np.log(x), step=0.8
-        )
-        s = _walked(
-            rng,
-            s,
-            lambda x: (
-                stats.norm.logpdf(np.log(spreads), np.log(x), w).sum() + stats.norm.logpdf(np.log(x), np.log(0.5), 1.0)
-            ),
-        )
-        w = _walked(
-            rng,
-            w,
-            lambda x: (
-                stats.norm.logpdf(np.log(spreads), np.log(s), x).sum() + stats.halfnorm.logpdf(x, scale=0.5) + np.log(x)
-            ),
-            step=0.8,
-        )
+            spreads[person] = _walked(rng, spreads[person], _of_spread, errors[who == person], s, w)
+        d = _walked(rng, d, _of_shifts, b)
+        s = _walked(rng, s, _of_typical, spreads, w)
+        w = _walked(rng, w, _of_likeness, spreads, s)
         if sweep >= sweeps // 10:
             for name, value in (("shifts", b), ("limits", limits), ("spreads", spreads)):
                 kept[name].append(value.copy())
@@ -122,10 +101,28 @@ def _normal(
     return np.asarray(mean + rng.normal(size=n) / np.sqrt(precision))
 
 
-def _walked(rng: np.random.Generator, x: float, log_density, *, step: float = 0.5, times: int = 3) -> float:  # type: ignore[no-untyped-def]
+def _walked(rng: np.random.Generator, x: float, log_density: Callable[..., float], *known: Any) -> float:
     """Take random-walk steps with log x; the density is that of log x."""
-    for _ in range(times):
-        new = x * np.exp(step * rng.normal())
-        if np.log(rng.random()) < log_density(new) - log_density(x):
+    for _ in range(3):
+        new = float(x * np.exp(0.6 * rng.normal()))
+        if np.log(rng.random()) < log_density(new, *known) - log_density(x, *known):
             x = new
-    return float(x)
+    return x
+
+
+def _of_spread(x: float, errors: np.ndarray, s: float, w: float) -> float:
+    return float(np.sum(stats.norm.logpdf(errors, scale=x)) + stats.norm.logpdf(np.log(x), np.log(s), w))
+
+
+def _of_shifts(x: float, shifts: np.ndarray) -> float:
+    return float(np.sum(stats.norm.logpdf(shifts, scale=x)) + stats.halfnorm.logpdf(x) + np.log(x))
+
+
+def _of_typical(x: float, spreads: np.ndarray, w: float) -> float:
+    own = np.sum(stats.norm.logpdf(np.log(spreads), np.log(x), w))
+    return float(own + stats.norm.logpdf(np.log(x), np.log(0.5), 1.0))
+
+
+def _of_likeness(x: float, spreads: np.ndarray, s: float) -> float:
+    own = np.sum(stats.norm.logpdf(np.log(spreads), np.log(s), x))
+    return float(own + stats.halfnorm.logpdf(x, scale=0.5) + np.log(x))

@@ -42,10 +42,14 @@ SHIFT_SCALE, SPREAD_SCALE = 1.0, 0.5
 SPREAD, SPREAD_SD = 0.5, 1.0
 """Before anything is seen, log s is normal around the logarithm of the first, with the second as its deviation."""
 
-SEVERITY, JUDGED, LIMIT, SHIFT, OWN_SPREAD = 0, 1, 2, 3, 4
-SHIFT_POOL, SPREAD_POOL, SPREAD_POOL_SD = 5, 6, 7
-EVERYTHING, ALL_SHIFTS, ALL_SPREADS, ALL_DEVIATIONS = 8, 9, 10, 11
-"""What a slice moves: one number of a kind, something pooled, or many numbers together."""
+SEVERITY, LIMIT, SHIFT, OWN_SPREAD = 0, 1, 2, 3
+SHIFT_POOL, SPREAD_POOL, SPREAD_POOL_SD = 4, 5, 6
+EVERYTHING, ALL_SHIFTS, ALL_SPREADS, ALL_DEVIATIONS, JUDGED = 7, 8, 9, 10, 11
+"""What a slice moves: one number of a kind, something pooled, many numbers together, or the severity of a judged case.
+"""
+
+JUDGED_TIMES = 4
+"""How often the severity of a judged case is moved in a sweep, as it has to follow everything else."""
 
 N_KINDS, N_SINGLE = 12, 7
 """How many kinds there are, and of how many of them there is one."""
@@ -318,7 +322,7 @@ def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
 @inner
 def density(given: Given, state: State, kind: int, index: int, x: float) -> float:
     """Return the logarithm of the density of what a slice moves, up to a constant."""
-    if kind <= OWN_SPREAD:
+    if kind <= OWN_SPREAD or kind == JUDGED:
         return density_of_one(given, state, kind, index, x)
     if kind <= SPREAD_POOL_SD:
         return density_of_pooled(given, state, kind, x)
@@ -332,8 +336,10 @@ def density(given: Given, state: State, kind: int, index: int, x: float) -> floa
 def n_moves(state: State, kind: int, is_full: bool) -> int:
     """Count the numbers of a kind that a sweep moves; what moves all annotators together is moved in full sweeps."""
     n_people = len(state.shifts) - 1
-    if kind in (SEVERITY, JUDGED):
-        return len(state.severities) if kind == SEVERITY or state.pooled[RELIABILITY] != 1.0 else 0
+    if kind == SEVERITY:
+        return len(state.severities)
+    if kind == JUDGED:
+        return JUDGED_TIMES * len(state.severities) if state.pooled[RELIABILITY] != 1.0 else 0
     if kind == LIMIT:
         return len(state.limits) - 2
     if kind in (SHIFT, OWN_SPREAD):
@@ -378,6 +384,7 @@ def put_many(state: State, kind: int, factor: float) -> None:
         state.pooled[S] *= factor
     if kind == EVERYTHING:
         multiply(state.severities, 0, len(state.severities), factor)
+        multiply(state.judged, 0, len(state.judged), factor)
         multiply(state.limits, 1, len(state.limits) - 1, factor)
     if kind == ALL_DEVIATIONS:
         state.pooled[W] *= factor
@@ -447,8 +454,10 @@ def sliced(stream: Stream, given: Given, state: State, kind: int, index: int, wi
 
 
 @inner
-def translate(stream: Stream, values: FloatArray, n_values: int, variance: float, limits: FloatArray) -> None:
-    """Move some normal variates of mean 0, and all limits, by the same amount, which is drawn."""
+def translate(
+    stream: Stream, values: FloatArray, n_values: int, variance: float, limits: FloatArray, others: FloatArray
+) -> None:
+    """Move some normal variates of mean 0, and all limits, by the same amount, which is drawn; others go along."""
     n_limits = len(limits) - 2
     precision = n_values / variance + n_limits / LIMIT_SD**2
     total = 0.0
@@ -461,23 +470,26 @@ def translate(stream: Stream, values: FloatArray, n_values: int, variance: float
         values[k] += amount
     for k in range(1, n_limits + 1):
         limits[k] += amount
+    for k in range(len(others)):
+        others[k] += amount
 
 
 @inner
 def sweep(stream: Stream, given: Given, state: State, learns: bool, is_full: bool) -> None:
     """Draw everything once; slices become as long as moves are, while that is learned."""
-    place, n_people = 0, len(state.shifts) - 1
+    n_cases, n_people, place = len(state.severities), len(state.shifts) - 1, 0
+    translate(stream, state.severities, n_cases, 1.0, state.limits, state.judged)
+    if n_people and given.annotator_offsets[n_people + 1] == given.annotator_offsets[n_people]:
+        translate(stream, state.shifts, n_people, state.pooled[D] ** 2, state.limits, state.judged[:0])
     for kind in range(N_KINDS):
-        for index in range(n_moves(state, kind, is_full)):
+        for move in range(n_moves(state, kind, is_full)):
+            index = move % n_cases if kind == JUDGED else move
             width, old = state.widths[place + index], present(state, kind, index)
             new = sliced(stream, given, state, kind, index, width)
             put(state, kind, index, new)
             if learns:
                 state.widths[place + index] = max(width + RATE * (LENGTH * abs(new - old) - width), SHORTEST)
-        place += len(state.severities) if kind <= JUDGED else max(n_moves(state, kind, True), 1)
-    translate(stream, state.severities, len(state.severities), 1.0, state.limits)
-    if n_people and given.annotator_offsets[n_people + 1] == given.annotator_offsets[n_people]:
-        translate(stream, state.shifts, n_people, state.pooled[D] ** 2, state.limits)
+        place += max(n_moves(state, kind, True), 1)
 
 
 # Chains -------------------------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ def evaluate(
 def say_cost(again: int, once: int) -> None:
     """Say how much it costs to leave annotators out in turn, before it starts."""
     from dissensus.cli.terminal import say
-    from dissensus.evaluation.evaluator import LEFT_OUT_DRAWS
+    from dissensus.evaluation.left_out import LEFT_OUT_DRAWS
 
     if again:
         say(

@@ -15,7 +15,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.value import Value
 from dissensus.evaluation.basis import Basis
-from dissensus.evaluation.batches import EDGES, bin_of, step_of
+from dissensus.evaluation.batches import bin_of, step_of
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.data_set import (
     FINDING,
@@ -250,7 +250,7 @@ class Completion:
             return {}
         return {
             number: self._part(labels, np.flatnonzero(self.cases.bins[place] == number), step)
-            for number in range(len(EDGES) - 1)
+            for number in np.unique(self.cases.bins[place]).tolist()
         }
 
     def _inside(self, labels: LabelsByTruth, codes: IntArray, step: int) -> Valued:
@@ -373,7 +373,10 @@ def with_columns(evaluation: Evaluation, own: Columns, kept: Kept) -> Evaluation
         stratum_tallies=_by_key(evaluation.stratum_tallies, [one.strata for one in runs], places),
         category_tallies=_by_key(evaluation.category_tallies, [one.categories for one in runs], places),
         bin_tallies=tuple(
-            _tallies(of_runs, [one.bins[number] for one in runs], places)
+            tuple(
+                tally.with_columns(one.bins[number], places) if number in one.bins else tally
+                for tally, one in zip(of_runs, runs, strict=True)
+            )
             for number, of_runs in enumerate(evaluation.bin_tallies)
         ),
         category_resamples={

@@ -120,20 +120,20 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Calibration.save": {"directory": folder / "trust again", "overwrite": True},
         "Annotations": _parts(said),
         "Annotations.from_confidences": {"confidences": [[[2, 0, 1]], [[1, 1, 1]]], "conditions": ["a", "b", "c"]}
-        | {**names, "unranked": "below"},
+        | {**names, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]]}
-        | {"conditions": ["a", "b"], **names, "unranked": "below"},
+        | {"conditions": ["a", "b"], **names, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
-        | {"unranked": "below"},
+        | {"unranked": "below", "question": None, "positive": None},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
         | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as"])
-        | {"duplicates": "refuse"},
+        | {"duplicates": "refuse", "question": None, "positive": None},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
-        | {"unranked": "below"},
+        | {"unranked": "below", "question": None, "positive": None},
         "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
-        | {"duplicates": "refuse", "confidence": None},
+        | {"duplicates": "refuse", "confidence": None, "question": None, "positive": None},
         "AnnotatorBootstrap": {"model": ds.InverseRank(), "size": 2},
         "AverageOverlap": {"depth": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
@@ -220,7 +220,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}},
+        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
@@ -236,7 +236,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "rank_shares": {"plausibilities": drawn, "rank": 2, "categories": None, "advance": None},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}},
+        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {
             "columns": None,

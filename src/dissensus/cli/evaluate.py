@@ -59,12 +59,6 @@ def evaluate(
             "name, those of all models. Repeat as needed.",
         ),
     ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            "--positive", help="The condition, of two, whose probability a file of one number per case holds."
-        ),
-    ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[
         Path | None,
@@ -197,7 +191,6 @@ def evaluate(
                 "learn_again": learn_again,
                 "overwrite": overwrite,
             },
-            positive=positive,
             allow_missing=allow_missing,
             report=report,
             remote_images=remote_images,
@@ -218,7 +211,7 @@ def evaluate(
             conditions=study.conditions or None,
             cases=study.case_names,
             kind=kinds.get(name, kinds.get("")),
-            positive=positive,
+            positive=said["positive"],
             allow_missing=allow_missing,
             limits=options.limit_sizes(said["limit"]),
         )

@@ -269,7 +269,8 @@ class Course:
             examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"
         ):
             self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
-        return merged(self._examined_parts())
+        found = merged(self._examined_parts())
+        return replace(found, contents=self.reading.in_order(found.contents))
 
     def _examined_parts(self) -> Iterator[Examined]:
         """Read what is known of every shard, one after the other, and note their sizes."""

@@ -7,7 +7,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 import dissensus as ds
 from dissensus.core.files import open_source
 from dissensus.datasets.simulation import MODELS
+from dissensus.metrics.data_set import DataSetMetric
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -70,6 +71,15 @@ RECORDS = {
 """What functions give; nobody makes one by hand."""
 
 
+def _data_set_metrics() -> dict[str, dict[str, Any]]:
+    """Return the defaults of every metric of a whole data set, and numbers where there is none."""
+    kinds = [kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric)]
+    return {
+        kind.__name__: {part.name: 0.2 if part.default is MISSING else part.default for part in kind.parameter_fields()}
+        for kind in kinds
+    }
+
+
 def _arguments(folder: Path) -> dict[str, Any]:
     """Return arguments that work, by the name of the function; under ``an``, one object of every class."""
     said = ds.Annotations.from_rankings(
@@ -101,7 +111,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     }
     names = {"case_names": ["x", "y"]}
     roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
-    return {
+    return _data_set_metrics() | {
         "an": {
             **aggregations,
             "Annotations": said,

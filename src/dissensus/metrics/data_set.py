@@ -277,13 +277,13 @@ class BinaryMetric(DataSetMetric):
         rows, k = question.rows, question.condition
         whole = len(rows) == said.n_cases
         weights = said.weights if whole else said.weights[rows]
-        own = labels[:, k] if whole else labels[:, k][:, rows]
+        own = labels[:, k] if whole else np.take(labels[:, k], rows, axis=1)
         positive = own * weights
         if totals is None:
-            other = labels[:, 1 - k] if whole else labels[:, 1 - k][:, rows]
+            other = labels[:, 1 - k] if whole else np.take(labels[:, 1 - k], rows, axis=1)
             negative = other * weights
         else:
-            negative = (totals if whole else totals[:, rows]) - positive
+            negative = (totals if whole else np.take(totals, rows, axis=1)) - positive
         return _Asked(self.stated(said, question), positive, negative, (question,))
 
 

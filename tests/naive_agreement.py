@@ -202,3 +202,28 @@ def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
 def blocks_by_case(said: Annotations) -> list[list[Blocks]]:
     """The rankings that count, case by case."""
     return [[opinion.blocks for opinion in opinions] for opinions in opinions_by_case(said)]
+
+
+def number_distance(distance: str, pooled: list[float]) -> Callable[[float, float], float]:
+    """Krippendorff's squared differences as printed; the ordinal one counts values from one to the other."""
+
+    def ordinal(a: float, b: float) -> float:
+        between = sum(min(a, b) <= value <= max(a, b) for value in pooled)
+        return (between - (pooled.count(a) + pooled.count(b)) / 2) ** 2
+
+    return {
+        "first-choice": lambda a, b: float(a != b),
+        "ordinal": ordinal,
+        "interval": lambda a, b: (a - b) ** 2,
+        "ratio": lambda a, b: ((a - b) / (a + b)) ** 2 if a != b else 0.0,
+    }[distance]
+
+
+def alpha_of_numbers(cases: Sequence[Sequence[float]], distance: str) -> float:
+    """One minus observed over expected disagreement, over all ordered pairs of different values."""
+    units = [list(unit) for unit in cases if len(unit) > 1]
+    pooled = [value for unit in units for value in unit]
+    delta, n = number_distance(distance, pooled), len(pooled)
+    observed = sum(delta(a, b) / (len(unit) - 1) for unit in units for a in unit for b in unit) / max(n, 1)
+    expected = sum(delta(a, b) for a in pooled for b in pooled) / max(n * (n - 1), 1)
+    return 1 - observed / expected if expected > 0 else float("nan")

@@ -139,9 +139,9 @@ def test_the_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("distance", LEVELS[1:])
 def test_the_interval_covers_the_value_of_a_large_study(distance: Any) -> None:
     target = krippendorff_alpha(simulated(20_000, 0), distance=distance, draws=1).value
-    found = [krippendorff_alpha(simulated(150, s), distance=distance, draws=100, seed=s) for s in range(1, 151)]
+    found = [krippendorff_alpha(simulated(150, s), distance=distance, draws=100, seed=s) for s in range(1, 401)]
     covered = np.mean([alpha.low <= target <= alpha.high for alpha in found])
-    assert 0.82 <= covered <= 0.97  # 90 % of 150, within three binomial errors and the error of the target
+    assert 0.83 <= covered <= 0.94  # 150 cases: 88 % in the long run, within three binomial errors of 400
 
 
 def test_distances_that_a_study_does_not_have_are_refused() -> None:

@@ -142,7 +142,7 @@ def krippendorff_alpha(
     check_choice("distance", distance, DISTANCES)
     check_count(draws=draws)
     check_seed(seed)
-    _check_level(level)
+    check_level(level)
     _check_distance(annotations, distance)
     said = paired(annotations.counted)
     if distance == "overlap":
@@ -157,7 +157,7 @@ def krippendorff_alpha(
     return Alpha(value, low, high, level, observed, expected, said.n_cases, said.n_votes, distance)
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise DissensusError("level must be between 0 and 1", expected="for example 0.9", got=repr(level))
 

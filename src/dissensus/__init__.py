@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from dissensus.report.section import ReportSection as ReportSection
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
+    from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
     from dissensus.study.ratings import Ratings as Ratings
@@ -112,6 +113,7 @@ _HOMES = {
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
+    "Checklists": "study.checklists",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",

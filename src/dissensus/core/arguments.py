@@ -213,6 +213,7 @@ CLASSES = {
         "Study",
         "Annotations",
         "Ratings",
+        "Checklists",
         "Plausibilities",
         "Predictions",
         "Categories",

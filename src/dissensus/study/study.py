@@ -69,8 +69,9 @@ class Distribution:
 
 
 class Study(Received, Registered, ABC):
-    """Hold what annotators said about the cases of a study; :class:`Annotations` and :class:`Ratings` are two kinds.
+    """Hold what annotators said about the cases of a study.
 
+    :class:`Annotations`, :class:`Ratings` and :class:`Checklists` are kinds of it.
     A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
     ``conditions``. Everything that asks a study goes through the names below, so a new kind needs nothing else.
 
@@ -92,7 +93,7 @@ class Study(Received, Registered, ABC):
     Examples
     --------
     >>> sorted(Study.family.known())
-    ['rankings', 'ratings']
+    ['checklists', 'rankings', 'ratings']
     """
 
     family: ClassVar[Family[Study]] = Family("kind of study", "dissensus.study", "dissensus.studies")

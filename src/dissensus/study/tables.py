@@ -226,7 +226,7 @@ def build_from_table(
     _check_confidence(table, confidence)
     table = tidied(table, tie_separator)
     meaning = unranked or _declared_unranked(table)
-    table, declared = _without_declarations(table)
+    table, declared = without_declarations(table)
     known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
     with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
         annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
@@ -234,7 +234,7 @@ def build_from_table(
         table, notes_on_votes = without_zero_votes(table)
         case, case_names = case_codes(table["case"])
         annotator, annotator_names = annotators_found.result()
-        rankings = _Rankings.of(_opinion_keys(table, case, annotator, len(annotator_names)), case)
+        rankings = GatheredRows.of(opinion_keys(table, case, annotator, len(annotator_names)), case)
         panel = Panel(
             case_names=case_names,
             opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
@@ -341,7 +341,8 @@ def place(table: pl.DataFrame, row: int) -> str:
     return ", ".join(named if number is None else [f"data row {number}", *named])
 
 
-def _without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+def without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+    """Take out the rows that only declare names: the other rows, and the names of each role."""
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     nameless = table["case"].is_null()
@@ -358,7 +359,7 @@ def _without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, 
 
 def _holds_one_of(table: pl.DataFrame, declares: Sequence[str]) -> pl.Series:
     """Mark the rows that hold one name and nothing else, in a table where that can only be a declaration."""
-    if "annotation" not in table.columns or "rank" not in table.columns:
+    if "annotation" not in table.columns or {"rank", "present"}.isdisjoint(table.columns):
         return pl.repeat(False, len(table), eager=True)
     given = [role for role in table.columns if role not in ("case", "unranked", ROW)]
     filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
@@ -491,7 +492,7 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
+def opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
     """Give the rows of one ranking one key, ascending with the case; -1 where there is no ranking."""
     named = [role for role in ("annotator", "annotation") if role in table.columns]
     nobody = _all_null(table, [*named, "condition"])
@@ -523,24 +524,33 @@ def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
 
 
 @dataclass(frozen=True)
-class _Rankings:
-    """The rankings found among the rows, in order of case, then of appearance."""
+class GatheredRows:
+    """The opinions found among the rows of a table, in order of case, then of appearance.
+
+    Attributes
+    ----------
+    of_row : (n_rows,)
+        The opinion of each row, -1 where there is none.
+    first_row, case : (n_opinions,)
+        The first row of each opinion, and its case.
+    """
 
     of_row: IntArray
     first_row: IntArray
     case: IntArray
 
     @staticmethod
-    def of(key: IntArray, case: IntArray) -> _Rankings:
+    def of(key: IntArray, case: IntArray) -> GatheredRows:
+        """Gather the rows of one key, -1 for none, which is that of one case."""
         begins = begins_run(key)
         first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
         if not (_all_different(key[first]) and (np.diff(case[first]) >= 0).all()):
             first, of_row = _gathered(key, case)
         real = key[first] != -1
         if real.all():
-            return _Rankings(of_row, first, case[first])
+            return GatheredRows(of_row, first, case[first])
         renumbered = np.where(real, np.cumsum(real) - 1, -1)
-        return _Rankings(renumbered[of_row], first[real], case[first[real]])
+        return GatheredRows(renumbered[of_row], first[real], case[first[real]])
 
 
 def _all_different(keys: IntArray) -> bool:

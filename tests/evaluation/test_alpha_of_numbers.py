@@ -150,7 +150,7 @@ def test_distances_that_a_study_does_not_have_are_refused() -> None:
         krippendorff_alpha(said, distance="ratio")
     for distance in ("overlap", "set", "masi"):
         with pytest.raises(DissensusError, match=f"{distance} needs rankings"):
-            krippendorff_alpha(Ratings.from_scores([[1, 2]]), distance=distance)  # type: ignore[arg-type]
+            krippendorff_alpha(Ratings.from_scores([[1, 2]]), distance=distance)
     with pytest.raises(DissensusError, match="ratios need ratings of zero or more"):
         krippendorff_alpha(Ratings.from_scores([[-1, 2]]), distance="ratio")
 

@@ -28,6 +28,7 @@ from dissensus.evaluation.krippendorff import (
     paired,
     resampled,
 )
+from dissensus.study.checklists import Checklists
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -198,20 +199,39 @@ OF_RATINGS: Mapping[str, Preparation] = {
     "icc-2-k": partial(_of_ratings, averaged=True),
 }
 
+TITLES: Mapping[str, str] = {
+    "alpha-nominal": "Krippendorff's alpha, nominal",
+    "alpha-ordinal": "Krippendorff's alpha, ordinal",
+    "alpha-interval": "Krippendorff's alpha, interval",
+    "alpha-ratio": "Krippendorff's alpha, ratio",
+    "fleiss-kappa": "Fleiss' kappa",
+    "cohen-kappa": "Cohen's kappa",
+    "cohen-kappa-linear": "Cohen's kappa, linear credit",
+    "cohen-kappa-quadratic": "Cohen's kappa, quadratic credit",
+    "gwet-ac1": "Gwet's AC1",
+    "gwet-ac2-linear": "Gwet's AC2, linear credit",
+    "gwet-ac2-quadratic": "Gwet's AC2, quadratic credit",
+    "icc-2-1": "ICC(2,1)",
+    "icc-2-k": "ICC(2,k)",
+}
+"""What each measure is called."""
+
 MEANINGS: Mapping[str, str] = {
-    "alpha-nominal": "One minus the disagreement within cases over that between all opinions: two opinions are the same or not.",
-    "alpha-ordinal": "The same, where two opinions are the further apart the more opinions of the study lie between them.",
-    "alpha-interval": "The same, where two opinions are as far apart as their squared difference.",
-    "alpha-ratio": "The same, where a difference counts in proportion to the sum of both; zero must mean nothing at all.",
+    "alpha-nominal": "One minus the disagreement within cases over that among all opinions of the study; two opinions "
+    "are the same or not.",
+    "alpha-ordinal": "The same, where two opinions are the further apart the more opinions of the study lie between.",
+    "alpha-interval": "The same, where two opinions are as far apart as the square of their difference.",
+    "alpha-ratio": "The same, where differences count in proportion to the sum of both; zero must mean nothing at all.",
     "fleiss-kappa": "How often two annotators of a case agree, beyond two who choose by how common conditions are.",
-    "cohen-kappa": "How often two named annotators agree, beyond chance at the rates of each; the mean over all pairs.",
-    "cohen-kappa-linear": "The same for grades, where near misses count in part: less by every step between two grades.",
-    "cohen-kappa-quadratic": "The same for grades, where near misses count in part: less by the square of the steps.",
+    "cohen-kappa": "How often two named annotators agree, beyond chance at the rates of each; mean over all pairs.",
+    "cohen-kappa-linear": "The same for grades, where near misses count in part, less by every step between both.",
+    "cohen-kappa-quadratic": "The same for grades, where near misses count in part, less by the square of the steps.",
     "gwet-ac1": "How often two annotators agree, beyond a chance that is small where most cases have one condition.",
-    "gwet-ac2-linear": "The same for grades, where near misses count in part: less by every step between two grades.",
-    "gwet-ac2-quadratic": "The same for grades, where near misses count in part: less by the square of the steps.",
-    "icc-2-1": "The share of the variance of single ratings that lies between cases; annotators who rate higher lower it.",
-    "icc-2-k": "The same of the mean of the ratings of a case, by as many annotators as there are.",
+    "gwet-ac2-linear": "The same for grades, where near misses count in part, less by every step between both.",
+    "gwet-ac2-quadratic": "The same for grades, where near misses count in part, less by the square of the steps.",
+    "icc-2-1": "The share of the variance of single ratings that lies between cases; that annotators differ in how "
+    "high they rate counts as disagreement.",
+    "icc-2-k": "The same of the mean of the ratings of a case.",
 }
 """What each measure says, in a sentence."""
 
@@ -270,9 +290,8 @@ def agreement_measures(
     """
     check_seed(seed)
     check_level(level)
-    by_finding = getattr(study, "by_finding", None)
-    if by_finding is not None:
-        return _of_findings(by_finding(), measures, seed=seed, level=level)
+    if isinstance(study, Checklists):
+        return _of_findings(study.by_finding(), measures, seed=seed, level=level)
     computed = _measured({"": _labelled(study)}, measures, seed=seed)
     return _frame([computed.row(place, level) for place in range(len(computed.prepared))])
 

@@ -22,8 +22,8 @@ class Intraclass:
 
     Components of variance are estimated by moments: the sums of squares of cases, of annotators and of all ratings are
     set equal to what they are expected to be (Henderson's first method, [searle]). If everybody rates every case, this
-    is the analysis of variance. Rows are cases: ``cases`` (n_cases, 7) and ``people`` (3, n_cases, n_annotators) are
-    sums over ratings that add up over cases.
+    is the analysis of variance. Rows are cases: ``cases`` (n_cases, 8) are sums over ratings, and ``counts``, ``sums``
+    and ``repeats`` (n_cases, n_annotators) by annotator; all of them add up over cases.
     """
 
     cases: FloatArray
@@ -85,8 +85,10 @@ class Intraclass:
 
 
 def _of_cases(counts: Matrix, sums: Matrix, repeats: Matrix, squares: FloatArray) -> FloatArray:
-    """Return, of every case: ratings, sum, squares, squared sum over ratings, 1, repeats over ratings, squared ratings
-    and one over ratings.
+    """Return sums of every case, shape (n_cases, 8).
+
+    Ratings, their sum and squares, the squared sum over ratings, whether there is any, repeats over ratings, squared
+    number of ratings, and one over ratings.
     """
     n, total, again = (np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (counts, sums, repeats))
     rated = n > 0

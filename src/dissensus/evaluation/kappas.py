@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def beyond(observed: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class PanelKappa:
+class PanelKappa(ABC):
     """Agreement of two annotators taken at random, beyond chance, if cases occur so many times.
 
     ``agreed`` (n_cases,) is the credit of the pairs of each case, 0 where there is none (``is_paired``, weighted);
@@ -120,20 +121,22 @@ class PanelKappa:
     worth: Matrix
 
     @classmethod
-    def of(cls, choices: Choices, credit: Credit) -> PanelKappa:
+    def of(cls, choices: Choices, credit: Credit) -> Self:
         """Find what the coefficient needs to know of each case."""
-        from scipy.sparse import dia_array
-
         weights, sizes = choices.weights, choices.sizes
         scale = np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-        shared = dia_array((scale[None], [0]), shape=(len(scale), len(scale))) @ choices.by_case
+        shared = choices.by_case.multiply(scale[:, None]).tocsr()
         worth = credits_of(choices.shares.shape[1], credit)
-        return cls(weights * choices.same(credit), weights * (sizes > 1), shared.tocsr(), worth)
+        return cls(weights * choices.same(credit), weights * (sizes > 1), shared, worth)
 
     @property
     def width(self) -> int:
         """How many numbers it takes per sample of cases."""
         return int(max(self.shared.shape))
+
+    @abstractmethod
+    def values(self, times: FloatArray) -> FloatArray:
+        """Return the coefficient if each case occurs so many ``times`` (n, n_cases), shape (n,)."""
 
     def _parts(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return observed agreement (n,), and the prevalence of each condition (n, K)."""
@@ -152,7 +155,7 @@ class FleissKappa(PanelKappa):
 
 
 class GwetCoefficient(PanelKappa):
-    """By chance, annotators agree only where they guess, and they guess where conditions are equally common ([gwet])."""
+    """By chance, annotators agree where they guess, which they do where conditions are equally common ([gwet])."""
 
     def values(self, times: FloatArray) -> FloatArray:
         """Return the coefficient if each case occurs so many ``times`` (n, n_cases), shape (n,)."""
@@ -225,7 +228,7 @@ class CohenKappa:
         found = self.of_pairs(times)
         defined = np.isfinite(found)
         with np.errstate(invalid="ignore"):
-            return np.where(defined, found, 0.0).sum(axis=1) / defined.sum(axis=1)
+            return np.asarray(np.where(defined, found, 0.0).sum(axis=1) / defined.sum(axis=1))
 
 
 def _in_common(
@@ -255,7 +258,7 @@ def _pairs_within(case: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _cells(pair: IntArray, worth: Matrix, chosen: Matrix) -> tuple[IntArray, tuple[IntArray, IntArray]]:
-    """Number the conditions that occur in each pair of annotators: the cells, and that of each entry of both."""
+    """Give numbers to the conditions of each pair of annotators: the cells, and that of each entry of both matrices."""
     keys = [pair[row_of_each(part.indptr.astype(np.int64))] * part.shape[1] + part.indices for part in (worth, chosen)]
     cells, place = np.unique(np.concatenate(keys), return_inverse=True)
     return cells, (place[: len(keys[0])], place[len(keys[0]) :])

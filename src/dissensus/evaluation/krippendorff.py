@@ -158,6 +158,7 @@ def krippendorff_alpha(
 
 
 def check_level(level: float) -> None:
+    """Refuse a coverage that is not between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise DissensusError("level must be between 0 and 1", expected="for example 0.9", got=repr(level))
 

@@ -350,9 +350,9 @@ class _MidrankDistances:
         offsets, codes, n_values, _ = _same_numbers(said) if isinstance(said, Ratings) else _same_blocks(said)
         identity, different = _identical(offsets, codes)
         kinds, elements = take_rows(offsets, different)
-        case, kind = said.panel.case_of_opinion, row_of_each(kinds)
-        counts = _matrix(said.votes.astype(np.float64), case, identity, (said.n_cases, len(different)))
-        return cls(counts, _matrix(1 / np.diff(kinds)[kind], kind, codes[elements], (len(different), n_values)))
+        kind = row_of_each(kinds)
+        shares = _matrix(1 / np.diff(kinds)[kind], kind, codes[elements], (len(different), n_values))
+        return cls(_times_given(said, identity, len(different)), shares)
 
     def apart(self, sizes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         given = weights @ self.counts
@@ -466,8 +466,7 @@ class _SetLikeness(_Likeness):
     ) -> _SetLikeness:
         identity, different = _identical(offsets, codes)
         set_offsets, elements = take_rows(offsets, different)
-        case = said.panel.case_of_opinion
-        counts = _matrix(said.votes.astype(np.float64), case, identity, (said.n_cases, len(different)))
+        counts = _times_given(said, identity, len(different))
         shape = (len(different), n_codes)
         members = _matrix(np.ones(len(elements)), row_of_each(set_offsets), codes[elements], shape)
         return cls(counts, members, similarity, _within_cases(counts, members, similarity), _blocks(members))
@@ -493,6 +492,12 @@ def _within_cases(counts: Matrix, members: Matrix, similarity: Similarity) -> Fl
     alike = _similarities(own, own, similarity).tocoo()
     times = counted.data[alike.row] * counted.data[alike.col]
     return weighted_counts(case[alike.row], times * alike.data, counts.shape[0])
+
+
+def _times_given(said: Labelled, identity: IntArray, n_kinds: int) -> Matrix:
+    """Count how often each kind of opinion was given on each case, shape (n_cases, n_kinds)."""
+    case = said.panel.case_of_opinion
+    return _matrix(said.votes.astype(np.float64), case, identity, (said.n_cases, n_kinds))
 
 
 def _matrix(values: FloatArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:

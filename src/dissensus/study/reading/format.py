@@ -39,6 +39,8 @@ class Options:
     duplicates, confidence, lists
         What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
         is said.
+    nothing
+        The name that says that nothing was found, on checklists.
     format_is_given
         Whether the user named the format, which confirms what would otherwise be a guess.
     limits
@@ -53,6 +55,7 @@ class Options:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    nothing: str | None = None
     format_is_given: bool = False
     limits: Limits = LIMITS
 

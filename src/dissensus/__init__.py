@@ -74,6 +74,11 @@ if TYPE_CHECKING:
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
     from dissensus.metrics.probabilities import BrierScore as BrierScore
     from dissensus.metrics.probabilities import LogScore as LogScore
+    from dissensus.metrics.ranking import AUROC as AUROC
+    from dissensus.metrics.ranking import AveragePrecision as AveragePrecision
+    from dissensus.metrics.ranking import PartialAUROC as PartialAUROC
+    from dissensus.metrics.ranking import SensitivityAtSpecificity as SensitivityAtSpecificity
+    from dissensus.metrics.ranking import SpecificityAtSensitivity as SpecificityAtSensitivity
     from dissensus.metrics.sets import Coverage as Coverage
     from dissensus.metrics.sets import ExpectedCoverage as ExpectedCoverage
     from dissensus.metrics.sets import SetAccuracy as SetAccuracy
@@ -101,6 +106,7 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
     "Alpha": "evaluation.krippendorff",
@@ -108,6 +114,7 @@ _HOMES = {
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
+    "AveragePrecision": "metrics.ranking",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
@@ -138,6 +145,7 @@ _HOMES = {
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
     "Overlap": "metrics.overlap",
+    "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
     "CasePrior": "aggregation.case_prior",
@@ -153,9 +161,11 @@ _HOMES = {
     "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",
+    "SensitivityAtSpecificity": "metrics.ranking",
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",
+    "SpecificityAtSensitivity": "metrics.ranking",
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",

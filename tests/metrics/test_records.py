@@ -12,9 +12,10 @@ import pytest
 
 from dissensus import DissensusError, LogScore, Metric
 from dissensus.metrics.base import RecordedMetric, restored_metric
+from metrics.data_set_studies import every_metric
 from metrics.metric_studies import metrics_for
 
-EVERY = pytest.mark.parametrize("metric", metrics_for(5), ids=attrgetter("name"))
+EVERY = pytest.mark.parametrize("metric", [*metrics_for(5), *every_metric()], ids=attrgetter("name"))
 
 
 @EVERY

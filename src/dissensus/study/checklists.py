@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -329,7 +329,8 @@ class Checklists(Study):
             groups=self.groups or self.case_names,
         )
         one_each = np.arange(len(kept) + 1, dtype=np.int64)
-        return _binary(Annotations(ANSWERS, panel, one_each, one_each, answers[kept].astype(np.int64)))
+        codes = answers[kept].astype(np.int64)
+        return Annotations(ANSWERS, panel, one_each, one_each, codes, question="binary")
 
     def by_finding(self) -> dict[str, Annotations]:
         """Ask about every finding, in the order of the list; see :meth:`of_finding`.
@@ -455,13 +456,6 @@ class Checklists(Study):
             f"Checklists: {plural(self.n_cases, 'case')}, {plural(self.n_votes, 'checklist')} of "
             f"{plural(self.n_findings, 'finding')}{nothing}{missing}"
         )
-
-
-def _binary(said: Annotations) -> Annotations:
-    """Say that the question is a binary one, where studies of rankings know of questions."""
-    kind: Any = type(said)
-    given = {part.name: getattr(said, part.name) for part in fields(said)}
-    return cast("Annotations", kind(**{**given, "question": "binary"})) if "question" in given else said
 
 
 def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:

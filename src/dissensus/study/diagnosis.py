@@ -14,6 +14,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
 from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.question import question_in_words
 
 if TYPE_CHECKING:
     from dissensus.study.checklists import Checklists
@@ -103,7 +104,8 @@ def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
         f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_votes, 'ranking')}, "
         f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
     )
-    return head, shown
+    asked = question_in_words(annotations)
+    return head, {"annotators were": asked, **shown} if asked else shown
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ class RankingsDiagnosis(Diagnosis):
     conditions_mentioned: int
     conditions_never_used: tuple[str, ...]
     similar_conditions: tuple[tuple[str, str], ...]
+    question: str = ""
 
     def lines(self) -> dict[str, str]:
         """Count cases, rankings, conditions and ties."""
@@ -236,6 +239,7 @@ class RankingsDiagnosis(Diagnosis):
         return {
             "cases": str(self.cases),
             "rankings": str(self.rankings),
+            **({"annotators were": self.question} if self.question else {}),
             "conditions": f"{self.conditions}, of which {self.conditions_mentioned} mentioned",
             "not mentioned means": self.unranked,
             "annotators": str(self.annotators or "anonymous"),
@@ -292,6 +296,7 @@ def diagnosis_of_rankings(annotations: Annotations) -> RankingsDiagnosis:
         conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
         unannotated_cases=annotations.unannotated,
         similar_conditions=similar_names(annotations.conditions),
+        question=question_in_words(annotations),
     )
 
 

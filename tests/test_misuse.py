@@ -65,7 +65,17 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
+    *(
+        "Agreement",
+        "AgreementMeasure",
+        "Alpha",
+        "AnnotatorWeights",
+        "Batch",
+        "Calibration",
+        "CasePrior",
+        "Certainty",
+        "Comparison",
+    ),
     *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
@@ -246,6 +256,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"lists": None, "nothing": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
+        "agreement_measures": {"study": said, "measures": ["fleiss-kappa"], "seed": 1, "level": 0.9},
+        "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none", "seed": 1, "level": 0.9},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
         "load_calibration": {"directory": folder / "trust"},

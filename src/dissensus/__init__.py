@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
+    from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
+    from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
@@ -109,6 +112,7 @@ _HOMES = {
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
+    "AgreementMeasure": "evaluation.agreement_measures",
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
@@ -169,6 +173,7 @@ _HOMES = {
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
+    "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
@@ -177,6 +182,7 @@ _HOMES = {
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
+    "cohen_kappa": "evaluation.agreement_measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "shards.evaluation",

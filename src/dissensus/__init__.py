@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
@@ -197,6 +198,7 @@ _HOMES = {
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
+    "read_checklists": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",

@@ -7,7 +7,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 import dissensus as ds
 from dissensus.core.files import open_source
 from dissensus.datasets.simulation import MODELS
+from dissensus.metrics.data_set import DataSetMetric
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -70,6 +71,15 @@ RECORDS = {
 """What functions give; nobody makes one by hand."""
 
 
+def _data_set_metrics() -> dict[str, dict[str, Any]]:
+    """Return the defaults of every metric of a whole data set, and numbers where there is none."""
+    kinds = [kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric)]
+    return {
+        kind.__name__: {part.name: 0.2 if part.default is MISSING else part.default for part in kind.parameter_fields()}
+        for kind in kinds
+    }
+
+
 def _arguments(folder: Path) -> dict[str, Any]:
     """Return arguments that work, by the name of the function; under ``an``, one object of every class."""
     said = ds.Annotations.from_rankings(
@@ -101,7 +111,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     }
     names = {"case_names": ["x", "y"]}
     roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
-    return {
+    return _data_set_metrics() | {
         "an": {
             **aggregations,
             "Annotations": said,
@@ -113,27 +123,30 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
-        "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
+        **{
+            f"{name}.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None}
+            for name in ("NormalInverseGamma", "MeanRating", "MedianRating")
+        },
         "select": {"cases": ["1"]},
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"], "allow_missing": False},
         "save": {"directory": folder / "again", "overwrite": True},
         "Calibration.save": {"directory": folder / "trust again", "overwrite": True},
         "Annotations": _parts(said),
         "Annotations.from_confidences": {"confidences": [[[2, 0, 1]], [[1, 1, 1]]], "conditions": ["a", "b", "c"]}
-        | {**names, "unranked": "below"},
+        | {**names, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]]}
-        | {"conditions": ["a", "b"], **names, "unranked": "below"},
+        | {"conditions": ["a", "b"], **names, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
-        | {"unranked": "below"},
+        | {"unranked": "below", "question": None, "positive": None},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
         | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as"])
-        | {"duplicates": "refuse"},
+        | {"duplicates": "refuse", "question": None, "positive": None},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
-        | {"unranked": "below"},
+        | {"unranked": "below", "question": None, "positive": None},
         "Annotations.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
-        | {"duplicates": "refuse", "confidence": None},
+        | {"duplicates": "refuse", "confidence": None, "question": None, "positive": None},
         "AnnotatorBootstrap": {"model": ds.InverseRank(), "size": 2},
         "AverageOverlap": {"depth": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
@@ -154,7 +167,18 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "KendallTau": {"k": 2},
         "LogScore": {"floor": 0.1},
         "MajorityVote": {},
-        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
+        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")}
+        | {"shifts": False},
+        **{
+            name: {"truth": "soft"}
+            for name in ("MeanAbsoluteError", "CRPS", "RMSE", "Correlation", "ConcordanceCorrelation")
+        },
+        "BlandAltman": {"limit": "upper", "truth": "soft"},
+        "MeanRating": {"thresholds": (0.0,)},
+        "MedianRating": {"thresholds": (0.0,)},
+        "WassersteinNumbers": {},
+        "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
+        "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
         "PlackettLuce": {
@@ -220,7 +244,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}},
+        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
@@ -236,7 +260,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "rank_shares": {"plausibilities": drawn, "rank": 2, "categories": None, "advance": None},
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}},
+        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {
             "columns": None,

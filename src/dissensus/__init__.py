@@ -84,6 +84,11 @@ if TYPE_CHECKING:
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
     from dissensus.metrics.probabilities import BrierScore as BrierScore
     from dissensus.metrics.probabilities import LogScore as LogScore
+    from dissensus.metrics.ranking import AUROC as AUROC
+    from dissensus.metrics.ranking import AveragePrecision as AveragePrecision
+    from dissensus.metrics.ranking import PartialAUROC as PartialAUROC
+    from dissensus.metrics.ranking import SensitivityAtSpecificity as SensitivityAtSpecificity
+    from dissensus.metrics.ranking import SpecificityAtSensitivity as SpecificityAtSensitivity
     from dissensus.metrics.sets import Coverage as Coverage
     from dissensus.metrics.sets import ExpectedCoverage as ExpectedCoverage
     from dissensus.metrics.sets import SetAccuracy as SetAccuracy
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
     from dissensus.report.section import ReportSection as ReportSection
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
+    from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
     from dissensus.study.ratings import Ratings as Ratings
@@ -119,6 +125,7 @@ _HOMES = {
     "annotator_shifts": "aggregation.rating_shifts",
     "MedianRating": "aggregation.rating_points",
     "MeanRating": "aggregation.rating_points",
+    "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
     "Alpha": "evaluation.krippendorff",
@@ -126,12 +133,14 @@ _HOMES = {
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
+    "AveragePrecision": "metrics.ranking",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
+    "Checklists": "study.checklists",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
@@ -155,6 +164,7 @@ _HOMES = {
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
     "Overlap": "metrics.overlap",
+    "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
     "CasePrior": "aggregation.case_prior",
@@ -170,9 +180,11 @@ _HOMES = {
     "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",
+    "SensitivityAtSpecificity": "metrics.ranking",
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",
+    "SpecificityAtSensitivity": "metrics.ranking",
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",

@@ -73,7 +73,7 @@ class Batch:
     others : (n_cases * n_draws + 1,), (n_others,), optional
         Offsets and values of the largest plausibilities outside the support in every draw, where they are known.
     numbers : (n_cases, n_draws, 2), optional
-        Where opinions are ratings, the mean of the ratings that a large panel would give, and their standard deviation.
+        Mean and spread of the numbers that annotators would give, where opinions are numbers.
 
     Examples
     --------

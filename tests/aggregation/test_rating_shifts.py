@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -38,7 +40,8 @@ def dense_fit(said: Ratings) -> tuple[FloatArray, FloatArray, float, float]:
         value = -np.linalg.slogdet(inverse)[1] + np.linalg.slogdet(information)[1] + said.scores @ project @ said.scores
         return inverse, project, np.array([between, noise]), float(value)
 
-    found: Any = optimize.minimize(lambda logs: parts(np.asarray(logs))[3], [0.0, 0.0], method="Nelder-Mead", tol=1e-10)
+    minimize: Any = optimize.minimize
+    found = minimize(lambda logs: parts(np.asarray(logs))[3], [0.0, 0.0], method="Nelder-Mead", tol=1e-10)
     _, project, (between, noise), _ = parts(found.x)
     shifts = between * who.T @ project @ said.scores
     covariance = between * np.eye(who.shape[1]) - between**2 * who.T @ project @ who

@@ -27,6 +27,7 @@ from dissensus import (
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, Predicted, SetMetric
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from strategies import rankings
@@ -44,7 +45,12 @@ AGGREGATIONS: tuple[Aggregation, ...] = (
     AnnotatorBootstrap(PlackettLuceML()),
 )
 
-KINDS = tuple(Metric.family.known().values())
+KINDS = tuple(
+    kind
+    for kind in Metric.family.known().values()
+    if not issubclass(kind, DataSetMetric) and kind.accepts != ("numbers",)
+)
+"""Metrics of conditions that have a value of every case and draw."""
 
 
 def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:

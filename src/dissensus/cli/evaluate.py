@@ -59,12 +59,6 @@ def evaluate(
             "name, those of all models. Repeat as needed.",
         ),
     ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            "--positive", help="The condition, of two, whose probability a file of one number per case holds."
-        ),
-    ] = None,
     categories: options.CategoriesOption = None,
     strata: Annotated[
         Path | None,
@@ -197,7 +191,6 @@ def evaluate(
                 "learn_again": learn_again,
                 "overwrite": overwrite,
             },
-            positive=positive,
             allow_missing=allow_missing,
             report=report,
             remote_images=remote_images,
@@ -218,7 +211,7 @@ def evaluate(
             conditions=study.conditions or None,
             cases=study.case_names,
             kind=kinds.get(name, kinds.get("")),
-            positive=positive,
+            positive=said["positive"],
             allow_missing=allow_missing,
             limits=options.limit_sizes(said["limit"]),
         )
@@ -271,7 +264,7 @@ def evaluate(
 def say_cost(again: int, once: int) -> None:
     """Say how much it costs to leave annotators out in turn, before it starts."""
     from dissensus.cli.terminal import say
-    from dissensus.evaluation.evaluator import LEFT_OUT_DRAWS
+    from dissensus.evaluation.left_out import LEFT_OUT_DRAWS
 
     if again:
         say(

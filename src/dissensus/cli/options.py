@@ -109,6 +109,25 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "question": Annotated[
+        str | None,
+        typer.Option(
+            "--question",
+            metavar="conditions|binary|grades",
+            help="What annotators were asked: which conditions, whether the positive of two holds, or which grade.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    "positive": Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="NAME",
+            help="The positive one of two conditions: annotators were asked for it, and a model's file of one number "
+            "per case holds its probability.",
+            rich_help_panel=INPUT,
+        ),
+    ],
     "limit": Annotated[
         list[str] | None,
         typer.Option(
@@ -274,6 +293,8 @@ def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
         "duplicates": said["duplicates"] or "refuse",
         "confidence": said["confidence"],
         "lists": said["lists"],
+        "question": said["question"],
+        "positive": said["positive"],
         "limits": limit_sizes(said["limit"]),
     }
 

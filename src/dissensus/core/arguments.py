@@ -215,6 +215,7 @@ CLASSES = {
         "Study",
         "Annotations",
         "Ratings",
+        "Checklists",
         "Plausibilities",
         "Predictions",
         "Categories",

@@ -26,10 +26,13 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, Design, are_crossed
+from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.batches import Outcome
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.material import Material, first_listed
+from dissensus.evaluation.completion import completed
+from dissensus.evaluation.data_set import places_of
+from dissensus.evaluation.left_out import LeftOut, Piece
+from dissensus.evaluation.material import LISTED, Material, first_listed
 from dissensus.evaluation.parts import evaluated_in_parts
 from dissensus.evaluation.plan import (
     Drawing,
@@ -42,7 +45,6 @@ from dissensus.evaluation.plan import (
     known_prior,
 )
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
-from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
@@ -51,7 +53,6 @@ from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
-from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -64,9 +65,6 @@ TOPS = (1, 2, 3)
 
 IMAGES = "image"
 """Name of the column of cases that holds pictures."""
-
-LEFT_OUT_DRAWS = 250
-"""Draws per case where annotators are left out: the noise of draws is told apart from what annotators move."""
 
 LEAST_CASES, LEAST_OPINIONS = 100, 2
 """How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least."""
@@ -188,14 +186,25 @@ def evaluate(
         done = plan.evaluated(study, models, columns, threads=threads, advance=advance, sampled=sampled)
     else:
         done = evaluated_in_parts(plan, study, models, columns, executor=executor, threads=threads, advance=advance)
-    moved = left_out(plan, models, design, threads=threads, advance=advance)
     result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, labels), level=level)
+    result = replace(
+        result,
+        prior=prior_record(prior, reason) if models else None,
+        shared=None if done.shared is None else Shared(done.shared, None),
+        calibration=trust,
+    )
+    result = completed(result, done.kept, threads=threads)
+    pieces = [Piece(plan, done.case_names)]
+    return result if design is None else without_some(result, LeftOut(pieces, models, design, {}, threads), advance)
+
+
+def without_some(result: Evaluation, left: LeftOut, advance: Callable[[int], None] | None) -> Evaluation:
+    """Say how far every run, and the agreement with single annotators, moves without some annotators."""
+    shared = result.shared
     return replace(
         result,
-        annotators=moved,
-        prior=prior_record(prior, reason) if models else None,
-        shared=shared_by(plan, models, design, done),
-        calibration=trust,
+        annotators=left.spreads(advance),
+        shared=None if shared is None else Shared(shared.means, left.shared()),
     )
 
 
@@ -254,15 +263,17 @@ def assembled(
     plan: Plan, specs: Sequence[Aggregation], done: Evaluated, *, material: Material, level: float
 ) -> Evaluation:
     """Round the sums, and put everything that is known of the cases together; ``specs`` are what was asked for."""
-    outcomes = done.outcomes
+    outcomes, unknown = done.outcomes, places_of(plan.metrics)
+    means, deviations = (np.stack([getattr(one, part) for one in outcomes]) for part in ("means", "deviations"))
+    means[:, :, unknown] = deviations[:, :, unknown] = np.nan  # until all cases are known
     return Evaluation(
         runs=_runs(specs, done.drawings),
         points=plan.points,
         metrics=plan.metrics,
         material=material,
         excluded=done.excluded,
-        case_means=np.stack([outcome.means for outcome in outcomes]),
-        case_deviations=np.stack([outcome.deviations for outcome in outcomes]),
+        case_means=means,
+        case_deviations=deviations,
         case_shares=_stacked_shares(outcomes),
         findings=tuple(outcome.findings for outcome in outcomes if outcome.findings is not None),
         annotators=tuple(None for _ in specs),
@@ -381,14 +392,6 @@ def fitted_prior(study: Study, models: Mapping[str, Predictions], chosen: Sequen
     return informed_prior(study, models)
 
 
-def refitted_prior(study: Study, models: Mapping[str, Predictions], known: CasePrior | None) -> CasePrior | None:
-    """Fit a prior again to a study that lacks some opinions or cases, if there is one."""
-    if known is None:
-        return None
-    names = list(study.case_names)
-    return informed_prior(study, {name: model.select(names) for name, model in models.items()}, start=known)
-
-
 def refits_of(
     specs: Sequence[Aggregation], study: Study, models: Mapping[str, Predictions], seed: int
 ) -> FloatArray | None:
@@ -427,51 +430,6 @@ def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = 
     """Return how many cases :func:`evaluate` will count in ``advance``, those without some annotators included."""
     design = design_of(study, annotators)
     return n_aggregations * (study.n_cases + (0 if design is None else len(design.case)))
-
-
-def left_out(
-    plan: Plan,
-    models: Mapping[str, Predictions],
-    design: Design | None,
-    *,
-    threads: int | None,
-    advance: Callable[[int], None] | None,
-) -> tuple[AnnotatorSpread | None, ...]:
-    """Evaluate again without each group of annotators: how far every run moves; nothing for draws from elsewhere."""
-    if design is None:
-        return tuple(None for _ in plan.aggregations)
-    found: list[list[FloatArray]] = [[] for _ in plan.aggregations]
-    for group in np.unique(design.group):
-        study, cases = design.without(int(group)), design.cases_of(int(group))
-        own = replace(plan.single(study, models), draws=LEFT_OUT_DRAWS)
-        prior = refitted_prior(study, models, known_prior(plan.aggregations))
-        for means, given in zip(found, plan.aggregations, strict=True):
-            spec = informed_by(given, prior)
-            if not isinstance(spec, GivenDraws):
-                drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=plan.seed, threads=threads).select(cases)
-                means.append(own.run(drawn, None).means)
-            if advance is not None:
-                advance(len(cases))
-    return tuple(design.spread(np.concatenate(means, axis=-1)) if means else None for means in found)
-
-
-def shared_by(plan: Plan, models: Mapping[str, Predictions], design: Design | None, done: Evaluated) -> Shared | None:
-    """Say what single annotators share with the models, and how far that moves without some of them."""
-    if done.shared is None:
-        return None
-    return Shared(done.shared, None if design is None else shared_spread(plan, models, design))
-
-
-def shared_spread(plan: Plan, models: Mapping[str, Predictions], design: Design) -> AnnotatorSpread:
-    """Leave groups of annotators out of what single annotators share with the models."""
-    alone = SingleOpinions.of(plan.single(design.study, models))
-    assert alone is not None  # as there is a design, opinions are rankings
-    groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
-    parts = [
-        alone.means(design.case[design.group == group], kept=np.flatnonzero(groups != group))
-        for group in np.unique(design.group)
-    ]
-    return design.spread(np.concatenate(parts, axis=-1))
 
 
 def chosen_aggregations(given: Sequence[Aggregation | Plausibilities | str] | None) -> tuple[Aggregation, ...]:
@@ -545,10 +503,11 @@ def material_of(
 ) -> Material:
     """Keep what single cases look like; ``labels`` are those of cases by column, pictures among them."""
     names, images = done.case_names, labels.get(IMAGES, {})
+    most = LISTED if not len(places_of(plan.metrics)) else len(done.conditions)
     return Material(
         study=study.select(list(names)),
         conditions=done.conditions,
-        predictions={model: first_listed(said, names) for model, said in models.items()},
+        predictions={model: first_listed(said, names, max(most, LISTED)) for model, said in models.items()},
         categories=plan.categories,
         strata={
             column: tuple(of_cases[name] for name in names) for column, of_cases in labels.items() if column != IMAGES

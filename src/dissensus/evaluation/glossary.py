@@ -12,6 +12,10 @@ GLOSSARY = {
     "place are tied. Conditions that were not mentioned come last.",
     "tie": "Two or more conditions that an annotator put at the same place.",
     "rating": "A number that an annotator gave to a case.",
+    "finding": "Something that is present or absent on a case, such as a fracture; every finding is a question of its "
+    "own.",
+    "checklist": "What one annotator said about the findings of a case: each is present, absent or not assessed. "
+    "Nothing found is an opinion, too.",
     "plausibilities": "How plausible each condition of a case is given all opinions: numbers between 0 and 1 that add "
     "up to 1.",
     "draw": "One plausible set of plausibilities. Many draws together show what the opinions leave open.",

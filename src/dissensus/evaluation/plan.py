@@ -16,6 +16,8 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import EDGES, Job, Outcome, Totals, step_of
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.data_set import Kept
+from dissensus.evaluation.labels import Labels, LabelsByTruth, joined_labels, vote_labels
 from dissensus.evaluation.refits import Refits
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import ExactTally
@@ -52,6 +54,10 @@ class Evaluated:
         Sums of the deterministic aggregations.
     shared : (models, metrics, n_cases)
         What single annotators share with the models; missing where opinions are not rankings.
+    point_labels
+        Labels of the deterministic aggregations, for metrics of a whole data set.
+    votes
+        What single annotators say, for the same; missing if there are no such metrics.
     """
 
     case_names: tuple[str, ...]
@@ -61,6 +67,13 @@ class Evaluated:
     outcomes: tuple[Outcome, ...]
     points: tuple[ExactTally, ...]
     shared: FloatArray | None
+    point_labels: tuple[LabelsByTruth, ...] = ()
+    votes: Labels | None = None
+
+    @property
+    def kept(self) -> Kept:
+        """What metrics of a whole data set need."""
+        return Kept(tuple(outcome.labels for outcome in self.outcomes), self.point_labels, self.votes)
 
     def __add__(self, other: Evaluated) -> Evaluated:
         return Evaluated(
@@ -73,6 +86,8 @@ class Evaluated:
             None
             if self.shared is None or other.shared is None
             else np.concatenate([self.shared, other.shared], axis=-1),
+            tuple(joined_labels(one, more) for one, more in zip(self.point_labels, other.point_labels, strict=True)),
+            None if self.votes is None or other.votes is None else self.votes + other.votes,
         )
 
 
@@ -135,16 +150,18 @@ class Plan:
         outcomes = tuple(
             self._job_of(job, spec, one).run(one, advance) for spec, one in zip(self.aggregations, sampled, strict=True)
         )
-        at_once = self.single(study, models)
+        at_once, names = self.single(study, models), sampled[0].case_names
         points = tuple(at_once.run(spec.sample(study, threads=threads), None) for spec in self.points if models)
         return Evaluated(
-            sampled[0].case_names,
+            names,
             sampled[0].excluded,
             common_conditions(sampled),
             tuple(Drawing(one.n_draws, one.n_chains, one.fitted) for one in sampled),
             outcomes,
             tuple(outcome.totals.tally for outcome in points),
-            shared_means(SingleOpinions.of(at_once), sampled[0].case_names) if models else None,
+            shared_means(SingleOpinions.of(at_once), names) if models else None,
+            tuple(outcome.labels for outcome in points),
+            vote_labels(study, names) if job.truths and models else None,
         )
 
     @property

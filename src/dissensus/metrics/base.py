@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from dissensus.kernels.orders import Orders
     from dissensus.kernels.standings import Standings
 
+
+Scale: TypeAlias = Literal["plain", "logit", "log"]
+"""A scale for intervals."""
 
 KINDS: dict[PredictionKind, str] = {
     "scores": "scores",
@@ -50,8 +53,8 @@ class Metric(Spec, ABC):
 
     Examples
     --------
-    >>> sorted(Metric.family.known())[:3]
-    ['average-overlap', 'brier-score', 'category-accuracy']
+    >>> Metric.family.find("brier-score").__name__
+    'BrierScore'
     >>> from dissensus import TopKAccuracy
     >>> metric = TopKAccuracy(3)
     >>> metric.id, metric.parameters(), metric.name, metric.higher_is_better, metric.range
@@ -65,6 +68,9 @@ class Metric(Spec, ABC):
 
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     """The least and the greatest value that it can have."""
+
+    scale: ClassVar[Scale] = "plain"
+    """On which scale it is closest to normal: intervals are found there."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
@@ -138,6 +144,7 @@ class Metric(Spec, ABC):
             "range": plain_value(self.range),
             "meaning": self.meaning,
             "methods": self.methods,
+            **({} if self.scale == "plain" else {"scale": self.scale}),
         }
 
     @abstractmethod
@@ -158,13 +165,14 @@ class RecordedMetric(Metric):
     meaning: str = ""  # type: ignore[misc]
     higher_is_better: bool = True  # type: ignore[misc]
     range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    scale: Scale = "plain"  # type: ignore[misc]
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> RecordedMetric:
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(dict(record), *words, (low, high))
+        return RecordedMetric(dict(record), *words, (low, high), record.get("scale", "plain"))
 
     @property
     def methods(self) -> str:

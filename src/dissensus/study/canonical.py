@@ -2,8 +2,8 @@
 
 The canonical form is a table with one row per mentioned condition: ``case``, ``annotation`` (the number of the ranking
 within its case), ``annotator``, ``condition``, ``rank``, and, only where they say something, ``weight``, ``votes``,
-``group``, ``case_weight`` and ``unranked``. Rows without a condition are abstentions, rows with a case alone are
-unannotated cases, and rows without a case declare the names of conditions and annotators in their order.
+``group``, ``case_weight``, ``unranked`` and ``kind_of_question``. Rows without a condition are abstentions, rows with a
+case alone are unannotated cases, and rows without a case declare the names of conditions and annotators in their order.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def long_table(annotations: Annotations) -> pl.DataFrame:
     rows = rows.sort("case_position", "annotation", "rank", nulls_last=False, maintain_order=True)
     if annotations.unranked != "below":
         rows = rows.with_columns(unranked=pl.lit(annotations.unranked))
+    if annotations.question != "conditions":
+        rows = rows.with_columns(kind_of_question=pl.lit(annotations.question))
     return rows.select(column for column in _columns(annotations) if column in rows.columns)
 
 
@@ -47,6 +49,7 @@ def _columns(annotations: Annotations) -> list[str]:
         "group": bool(annotations.groups),
         "case_weight": annotations.panel.has_case_weights,
         "unranked": annotations.unranked != "below",
+        "kind_of_question": annotations.question != "conditions",
     }
     order = ("case", "annotation", "annotator", "condition", "rank", *list(optional)[1:])
     return [column for column in order if optional.get(column, True)]
@@ -170,6 +173,8 @@ def _write_nested(annotations: Annotations, place: FilePath) -> None:
     }
     if annotations.unranked != "below":
         document["unranked"] = annotations.unranked
+    if annotations.question != "conditions":
+        document["kind_of_question"] = annotations.question
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
 
 
@@ -187,6 +192,8 @@ def _write_arrays(annotations: Annotations, place: FilePath) -> None:
     numbers = np.min_scalar_type(-annotations.n_conditions)
     rankings, groups = (array.astype(numbers) for array in annotations.to_ranking_arrays())
     arrays = {"rankings": rankings, "groups": groups, "unranked": np.array(annotations.unranked), **texts}
+    if annotations.question != "conditions":
+        arrays["kind_of_question"] = np.array(annotations.question)
     with place.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 

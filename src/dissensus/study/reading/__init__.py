@@ -7,14 +7,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Question, Unranked
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
+from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
@@ -72,6 +73,8 @@ def read_annotations(
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
     lists: Lists | None = None,
+    question: Question | None = None,
+    positive: str | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Annotations:
     r"""Read annotations from a file or directory.
@@ -105,6 +108,11 @@ def read_annotations(
     lists
         What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
         the ``"order"`` (best first) or the ``"tie"`` of one.
+    question
+        What annotators were asked: which ``"conditions"`` (by default, unless the file says otherwise), a ``"binary"``
+        question of two conditions, or ``"grades"``. Grades are ordered as ``conditions`` says, or by number.
+    positive
+        The positive one of two conditions; to name it is to say that the question is binary.
     limits
         What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
@@ -140,6 +148,8 @@ def read_annotations(
         duplicates=duplicates,
         confidence=confidence,
         lists=lists,
+        question=question,
+        positive=positive,
         limits=limits,
     )
     said = reading.rankings
@@ -162,6 +172,8 @@ def examine_annotations(
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
     lists: Lists | None = None,
+    question: Question | None = None,
+    positive: str | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Reading:
     r"""Read rankings or ratings, whichever a file holds, and tell what was understood of it.
@@ -188,6 +200,8 @@ def examine_annotations(
         duplicates=duplicates,
         confidence=confidence,
         lists=lists,
+        question=chosen_question(question, positive),
+        positive=positive,
         format_is_given=format is not None,
         limits=Limits.given(limits),
     )
@@ -241,14 +255,10 @@ def _names_a_file(source: Source, error: DissensusError) -> bool:
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
     parsed = chosen.parse(source, options)
     known = options.conditions if options.conditions is not None else parsed.conditions
-    study, notes = chosen.study.from_roles(
-        parsed.frame,
-        known,
-        tie_separator=parsed.tie_separator,
-        unranked=options.unranked,
-        duplicates=options.duplicates,
-        confidence=options.confidence,
-    )
+    how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence}
+    how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked, **_asked(chosen, options)}
+    study, notes = chosen.study.from_roles(parsed.frame, known, **how)
+    study = _in_order(study, parsed, options)
     receipt = Receipt(
         str(source.path),
         chosen.id,
@@ -261,6 +271,28 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     return study, receipt
 
 
+def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
+    """Return what was asked, for a study of rankings; other kinds have no conditions to choose from."""
+    if issubclass(chosen.study, Annotations):
+        return {"question": options.question, "positive": options.positive}
+    if options.question is None or options.positive is not None:
+        return {}  # a positive condition may be one of predictions alone
+    raise DissensusError(
+        f"{chosen.study.kind} do not answer the question {options.question!r}",
+        expected="a column of conditions or grades",
+        got=f"a file of {chosen.study.kind}",
+        advice="say which column holds the grades: --column condition=NAME (columns={'condition': NAME})",
+    )
+
+
+def _in_order(study: Study, parsed: Parsed, options: Options) -> Study:
+    """Put names that a file lists for another purpose than their order into the order of the question."""
+    is_listed = options.conditions is None and parsed.conditions is not None
+    if not isinstance(study, Annotations) or not is_listed or "kind_of_question" in parsed.frame.columns:
+        return study
+    return asked_of(study, options.question, options.positive, are_ordered=False)
+
+
 def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
     """Say what every format takes for granted: codes stand for the given names, and silence means below."""
     sentences = []
@@ -270,6 +302,8 @@ def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
     if isinstance(study, Annotations) and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
         sentences.append("what an annotator does not mention ranks below what they mention")
+    if isinstance(study, Annotations) and (asked := question_in_words(study)):
+        sentences.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
     return sentences
 
 

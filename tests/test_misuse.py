@@ -7,7 +7,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 import dissensus as ds
 from dissensus.core.files import open_source
 from dissensus.datasets.simulation import MODELS
+from dissensus.metrics.data_set import DataSetMetric
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -64,10 +65,29 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
+    *(
+        "Agreement",
+        "AgreementMeasure",
+        "Alpha",
+        "AnnotatorWeights",
+        "Batch",
+        "Calibration",
+        "CasePrior",
+        "Certainty",
+        "Comparison",
+    ),
     *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
+
+
+def _data_set_metrics() -> dict[str, dict[str, Any]]:
+    """Return the defaults of every metric of a whole data set, and numbers where there is none."""
+    kinds = [kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric)]
+    return {
+        kind.__name__: {part.name: 0.2 if part.default is MISSING else part.default for part in kind.parameter_fields()}
+        for kind in kinds
+    }
 
 
 def _arguments(folder: Path) -> dict[str, Any]:
@@ -75,6 +95,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
     said = ds.Annotations.from_rankings(
         [[[["a"], ["b", "c"]], [["b"]]], [[["c"]], [["a"]]]], ["a", "b", "c"], annotator_names=["A", "B"]
     )
+    graded = said.asked("grades")
+    listed = ds.Checklists.from_sets([[["a"], []], [["b"]]], ["a", "b"])
     rated = ds.Ratings.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
     drawn = ds.Dirichlet().sample(said, draws=8)
@@ -85,6 +107,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
+    ds.write_annotations(listed, folder / "checklists.csv")
     shared = pl.DataFrame({"case": ["0", "0", "1"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
     shared.write_parquet(folder / "study.parquet")
     pl.DataFrame({"case": ["0", "1"], "a": [0.2, 0.2], "b": [0.3, 0.3]}).write_parquet(folder / "model.parquet")
@@ -101,11 +124,12 @@ def _arguments(folder: Path) -> dict[str, Any]:
     }
     names = {"case_names": ["x", "y"]}
     roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
-    return {
+    return _data_set_metrics() | {
         "an": {
             **aggregations,
             "Annotations": said,
             "Ratings": rated,
+            "Checklists": listed,
             "Predictions": predicted,
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
@@ -113,7 +137,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
-        "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
+        **{
+            f"{name}.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None}
+            for name in ("NormalInverseGamma", "MeanRating", "MedianRating")
+        },
         "select": {"cases": ["1"]},
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"], "allow_missing": False},
         "save": {"directory": folder / "again", "overwrite": True},
@@ -144,6 +171,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_mapping": {"categories": {"a": "u"}, "conditions": ["a"], "levels": {"u": 1}},
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
+        "Checklists": _parts(listed),
+        "Checklists.from_long": {"frame": long, "findings": None, "nothing": None}
+        | dict.fromkeys(["case", "annotator", "annotation", "finding", "present", "weight", "votes", "group"])
+        | {"case_weight": None},
+        "Checklists.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
+        "Checklists.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
+        | {"duplicates": "refuse", "confidence": None},
+        "Checklists.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], "assessed": None, **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
         "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None} | {"learned": None},
@@ -154,7 +191,18 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "KendallTau": {"k": 2},
         "LogScore": {"floor": 0.1},
         "MajorityVote": {},
-        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
+        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")}
+        | {"shifts": False},
+        **{
+            name: {"truth": "soft"}
+            for name in ("MeanAbsoluteError", "CRPS", "RMSE", "Correlation", "ConcordanceCorrelation")
+        },
+        "BlandAltman": {"limit": "upper", "truth": "soft"},
+        "MeanRating": {"thresholds": (0.0,)},
+        "MedianRating": {"thresholds": (0.0,)},
+        "WassersteinNumbers": {},
+        "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
+        "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
         "PlackettLuce": {
@@ -204,6 +252,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"via": "top", "advance": None},
         "annotator_agreement": {"annotations": said, "ties": "shared", "within": "ranking"},
         "annotator_confusion": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1},
+        "annotator_gradings": {"annotations": graded, "draws": 8, "seed": 1, "level": 0.9},
+        "OrderedProbit": {"reliability": 1.0, "chains": 2, "warmup": 10},
+        "OrderedProbit.sample": {"annotations": graded, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1, "level": 0.9},
         "annotator_weights": {"annotations": said},
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
@@ -224,9 +275,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        | {"lists": None, "nothing": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
+        "agreement_measures": {"study": said, "measures": ["fleiss-kappa"], "seed": 1, "level": 0.9},
+        "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none", "seed": 1, "level": 0.9},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
         "load_calibration": {"directory": folder / "trust"},
@@ -241,6 +294,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        "read_checklists": {
+            "path": folder / "checklists.csv",
+            "findings": None,
+            "nothing": None,
+            "columns": None,
+            "ignore": (),
+        }
+        | {"tie_separator": None, "duplicates": "refuse", "limits": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {
             "columns": None,
@@ -368,8 +429,10 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
     symmetric = [ds.PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
     points = [ds.MajorityVote(), ds.InverseRank(), ds.PlackettLuceML(), ds.AnnotatorBootstrap()]
     confused = [ds.DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
-    for aggregation in (*chosen, *symmetric, *points, *confused):
-        drawn = aggregation.sample(said, draws=20, threads=1).dense()
+    graded = [ds.OrderedProbit(reliability, warmup=20) for reliability in EDGES]
+    for aggregation in (*chosen, *symmetric, *points, *confused, *graded):
+        study = said.asked("grades") if isinstance(aggregation, ds.OrderedProbit) else said
+        drawn = aggregation.sample(study, draws=20, threads=1).dense()
         assert np.isfinite(drawn).all(), aggregation
         assert (drawn >= 0).all(), aggregation
         assert np.abs(drawn.sum(axis=2) - 1).max() < 1e-6, aggregation

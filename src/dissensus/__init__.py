@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
+    from dissensus.aggregation.rating_points import MeanRating as MeanRating
+    from dissensus.aggregation.rating_points import MedianRating as MedianRating
+    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.datasets.simulation import simulate_study as simulate_study
@@ -38,9 +41,12 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
+    from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
+    from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
+    from dissensus.evaluation.annotator_gradings import annotator_gradings as annotator_gradings
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
-    from dissensus.evaluation.annotator_shifts import annotator_shifts as annotator_shifts
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
     from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.calibration import Calibration as Calibration
@@ -75,11 +81,23 @@ if TYPE_CHECKING:
     from dissensus.metrics.grades import RankedProbabilityScore as RankedProbabilityScore
     from dissensus.metrics.grades import WassersteinDistance as WassersteinDistance
     from dissensus.metrics.grades import WithinGrades as WithinGrades
+    from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
+    from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
+    from dissensus.metrics.numbers import Correlation as Correlation
+    from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
+    from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
     from dissensus.metrics.probabilities import BrierScore as BrierScore
     from dissensus.metrics.probabilities import LogScore as LogScore
+    from dissensus.metrics.ranking import AUROC as AUROC
+    from dissensus.metrics.ranking import AveragePrecision as AveragePrecision
+    from dissensus.metrics.ranking import PartialAUROC as PartialAUROC
+    from dissensus.metrics.ranking import SensitivityAtSpecificity as SensitivityAtSpecificity
+    from dissensus.metrics.ranking import SpecificityAtSensitivity as SpecificityAtSensitivity
     from dissensus.metrics.sets import Coverage as Coverage
     from dissensus.metrics.sets import ExpectedCoverage as ExpectedCoverage
     from dissensus.metrics.sets import SetAccuracy as SetAccuracy
@@ -100,19 +118,33 @@ if TYPE_CHECKING:
     from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "BlandAltman": "metrics.numbers",
+    "ConcordanceCorrelation": "metrics.numbers",
+    "Correlation": "metrics.numbers",
+    "RMSE": "metrics.numbers",
+    "WassersteinNumbers": "metrics.numbers",
+    "CRPS": "metrics.numbers",
+    "MeanAbsoluteError": "metrics.numbers",
+    "annotator_shifts": "aggregation.rating_shifts",
+    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.rating_points",
+    "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
+    "AgreementMeasure": "evaluation.agreement_measures",
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
+    "AveragePrecision": "metrics.ranking",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
@@ -146,6 +178,7 @@ _HOMES = {
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
     "OrderedProbit": "aggregation.ordered_probit",
     "Overlap": "metrics.overlap",
+    "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
     "Plausibilities": "draws",
@@ -160,23 +193,27 @@ _HOMES = {
     "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",
+    "SensitivityAtSpecificity": "metrics.ranking",
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",
+    "SpecificityAtSensitivity": "metrics.ranking",
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
     "WassersteinDistance": "metrics.grades",
     "WithinGrades": "metrics.grades",
+    "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
     "annotator_quality": "evaluation.annotator_quality",
-    "annotator_shifts": "evaluation.annotator_shifts",
+    "annotator_gradings": "evaluation.annotator_gradings",
     "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
+    "cohen_kappa": "evaluation.agreement_measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "shards.evaluation",
@@ -193,6 +230,7 @@ _HOMES = {
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
+    "read_checklists": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",

@@ -49,7 +49,7 @@ def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opin
     said = study_of(opinions, 2, 3)
     drawn = ds.OrderedProbit().sample(said, draws=20_000, seed=2)
     np.testing.assert_allclose(drawn.mean(), expected, atol=0.015)
-    found = ds.annotator_shifts(said, draws=20_000, seed=3)["shift"].to_numpy()
+    found = ds.annotator_gradings(said, draws=20_000, seed=3)["shift"].to_numpy()
     np.testing.assert_allclose(found, shifts, atol=0.04)
 
 
@@ -132,7 +132,7 @@ def test_shifts_and_spreads_of_annotators_are_recovered() -> None:
     shifts, spreads = np.array([-0.7, -0.2, 0.0, 0.2, 0.7]), np.array([0.3, 0.4, 0.5, 0.7, 1.0])
     opinions, severities = simulated(shifts, spreads, np.array([-1.0, -0.2, 0.6, 1.4]), 250, seed=8)
     said = study_of(opinions, 250, 5)
-    table = ds.annotator_shifts(said, level=0.99)
+    table = ds.annotator_gradings(said, level=0.99)
     assert table["annotator"].to_list() == [f"A{j}" for j in range(5)]
     for name, truth in (("shift", shifts - shifts.mean()), ("spread", spreads)):
         # shifts have the unit of severities of these cases, whose deviation is not quite 1
@@ -182,12 +182,12 @@ def test_a_study_that_did_not_ask_for_grades_is_refused_with_advice(question: st
     with pytest.raises(ds.DissensusError, match="--question grades"):
         ds.OrderedProbit().sample(said)
     with pytest.raises(ds.DissensusError, match="--question grades"):
-        ds.annotator_shifts(said)
+        ds.annotator_gradings(said)
 
 
 def test_shifts_of_annotators_without_names_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="no names"):
-        ds.annotator_shifts(ds.Annotations.from_counts([[1, 2]], question="grades"))
+        ds.annotator_gradings(ds.Annotations.from_counts([[1, 2]], question="grades"))
 
 
 @pytest.mark.parametrize("wrong", [{"reliability": 0}, {"warmup": -1}, {"chains": 0}, {"warmup": True}])

@@ -27,6 +27,7 @@ from dissensus import (
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, Predicted, SetMetric
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.grades import GradeMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
@@ -45,7 +46,12 @@ AGGREGATIONS: tuple[Aggregation, ...] = (
     AnnotatorBootstrap(PlackettLuceML()),
 )
 
-KINDS = tuple(Metric.family.known().values())
+KINDS = tuple(
+    kind
+    for kind in Metric.family.known().values()
+    if not issubclass(kind, DataSetMetric) and kind.accepts != ("numbers",)
+)
+"""Metrics of conditions that have a value of every case and draw."""
 
 
 def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:

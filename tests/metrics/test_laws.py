@@ -42,6 +42,7 @@ from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 from dissensus.metrics.grades import GradeMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
+from metrics.data_set_studies import every_metric
 from metrics.metric_studies import (
     AGGREGATIONS,
     KINDS,
@@ -62,6 +63,9 @@ SCORES = np.random.default_rng(3).random((STUDY.n_cases, N_CONDITIONS)).round(1)
 
 METRICS_HERE, NAME = metrics_for(N_CONDITIONS, some=(1, 3, 4, 11, 12)), attrgetter("name")
 EVERY = pytest.mark.parametrize("metric", METRICS_HERE, ids=NAME)
+ALL_METRICS: list[Metric] = [*METRICS_HERE, *every_metric()]
+EVERY_OF_BOTH = pytest.mark.parametrize("metric", ALL_METRICS, ids=NAME)
+EVERY_KIND = tuple(Metric.family.known().values())
 
 
 @pytest.mark.parametrize("aggregation", [PlackettLuceML(), AnnotatorBootstrap(PlackettLuceML())], ids=repr)
@@ -108,19 +112,19 @@ def made_for(metric: Metric) -> Predictions:
 def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
     public = {getattr(dissensus, name) for name in dissensus.__all__ if name[0].isupper()}
     metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Metric)}
-    assert metrics - {Metric, UserMetric} == set(KINDS)
+    assert metrics - {Metric, UserMetric} == set(EVERY_KIND)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=attrgetter("id"))
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=attrgetter("id"))
 def test_every_metric_says_what_it_means(kind: type[Metric]) -> None:
     assert kind.meaning.endswith(".")
     assert kind.meaning[0].isupper()
-    assert set(kind.accepts) <= {"scores", "ranking", "set"}
+    assert set(kind.accepts) <= {"scores", "ranking", "set", "numbers"}
     low, high = kind.range
     assert low < high
 
 
-@EVERY
+@EVERY_OF_BOTH
 def test_methods_sentences_begin_with_the_name(metric: Metric) -> None:
     assert metric.methods.lower().startswith(f"{metric.name}: ".lower())
     assert metric.methods.endswith(".")
@@ -128,7 +132,7 @@ def test_methods_sentences_begin_with_the_name(metric: Metric) -> None:
 
 
 def test_names_tell_metrics_apart() -> None:
-    names = [metric.name for metric in METRICS_HERE]
+    names = [metric.name for metric in ALL_METRICS]
     assert len(set(names)) == len(names)
 
 
@@ -186,7 +190,7 @@ def test_names_of_conditions_do_not_matter(metric: Metric, aggregation: Aggregat
     np.testing.assert_allclose(relabelled, plain, atol=1e-12)
 
 
-@EVERY
+@EVERY_OF_BOTH
 def test_metrics_are_plain_frozen_and_survive_pickling(metric: Metric) -> None:
     assert pickle.loads(pickle.dumps(metric)) == metric
     hash(metric)

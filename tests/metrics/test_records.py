@@ -12,9 +12,10 @@ import pytest
 
 from dissensus import DissensusError, LogScore, Metric
 from dissensus.metrics.base import RecordedMetric, restored_metric
+from metrics.data_set_studies import every_metric
 from metrics.metric_studies import metrics_for
 
-EVERY = pytest.mark.parametrize("metric", metrics_for(5), ids=attrgetter("name"))
+EVERY = pytest.mark.parametrize("metric", [*metrics_for(5), *every_metric()], ids=attrgetter("name"))
 
 
 @EVERY
@@ -35,11 +36,16 @@ def test_every_record_holds_what_tables_and_reports_say(metric: Metric) -> None:
 
 def test_less_is_better_for_distances_and_sizes_only() -> None:
     assert {kind.id for kind in Metric.family.known().values() if not kind.higher_is_better} == {
+        "bland-altman",
         "brier-score",
+        "crps",
+        "mean-absolute-error",
+        "rmse",
         "set-size",
         "grade-error",
         "ranked-probability-score",
         "wasserstein-distance",
+        "wasserstein-numbers",
     }
 
 

@@ -43,8 +43,8 @@ class OrderedProbit(Aggregation):
     unobserved, but neighbours of a grade that was given are more plausible than grades far away.
 
     Severities have mean 0 and deviation 1, and shifts mean 0: this fixes the scale, on which
-    :func:`annotator_shifts` tells what annotators are like. What annotators perceive is integrated out, so that weights
-    need not be whole and limits do not wait for it.
+    :func:`annotator_gradings` tells what annotators are like. What annotators perceive is integrated out, so that
+    weights need not be whole and limits do not wait for it.
 
     Examples
     --------

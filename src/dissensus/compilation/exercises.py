@@ -22,8 +22,10 @@ from dissensus.evaluation.certainty import annotation_certainty, certainty_of
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.metrics.accuracy import ExpectedAccuracy, TopKAccuracy
 from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.data_set import Said
 from dissensus.metrics.overlap import AverageOverlap, Overlap, RankBiasedOverlap
 from dissensus.metrics.probabilities import BrierScore, LogScore
+from dissensus.metrics.ranking import AUROC, AveragePrecision, PartialAUROC
 from dissensus.metrics.sets import Coverage, ExpectedCoverage, SetAccuracy, SetSize
 from dissensus.metrics.similarity import KendallTau, SpearmanFootrule
 from dissensus.predictions.lists import Predictions
@@ -50,6 +52,7 @@ METRICS_OF_SCORES = (
     BrierScore(),
 )
 METRICS_OF_SETS = (Coverage(), ExpectedCoverage(), SetSize())
+METRICS_OF_DATA_SETS = (AUROC(), AveragePrecision(), PartialAUROC())
 
 
 def draw(*aggregations: Aggregation) -> None:
@@ -121,6 +124,15 @@ def judge() -> None:
     categories = Categories.from_labels(["rare", "rare", "common"] * 2, CONDITIONS)
     annotation_certainty(InverseRank().sample(SAID, draws=20), categories=categories)
     certainty_of(InverseRank().sample(SAID, draws=20), "a", unranked="pool")
+    rank_cases()
+
+
+def rank_cases() -> None:
+    """Ask all cases at once whether a condition is the one."""
+    said, labels = Said.of_scores(np.array(SCORES)), np.full((2, len(CONDITIONS), len(SCORES)), 1 / len(CONDITIONS))
+    for metric in METRICS_OF_DATA_SETS:
+        metric.of_draws(said, labels)
+        metric.slopes(said, labels[0])
 
 
 EXERCISES = {

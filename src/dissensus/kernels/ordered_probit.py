@@ -57,6 +57,9 @@ N_KINDS, N_SINGLE = 12, 7
 ITSELF, LEFT_END, RIGHT_END, BETWEEN = 0, 1, 2, 3
 """Which density a slice asks for."""
 
+STEPS_OUT = 100
+"""How often an interval is made longer on both sides together."""
+
 RATE, LENGTH = 0.05, 3.0
 """How fast first intervals become as long as so many moves."""
 
@@ -424,21 +427,23 @@ def sliced(stream: Stream, given: Given, state: State, kind: int, index: int, wi
         low, high = state.limits[index], state.limits[index + 2]
     left = x - width * uniform(stream)
     left, right = max(left, low), min(left + width, high)
+    to_left = int(STEPS_OUT * uniform(stream))  # the shares of both sides are random, so that moves can be reversed
+    to_right = STEPS_OUT - 1 - to_left
     asked, level, phase = x, 0.0, ITSELF
     while True:
         found = density(given, state, kind, index, asked)
         if phase == ITSELF:
             level, phase = found - exponential(stream), LEFT_END
         elif phase == LEFT_END:
-            if found < level or left <= low:
+            if found < level or left <= low or to_left == 0:
                 phase = RIGHT_END
             else:
-                left = max(left - width, low)
+                left, to_left = max(left - width, low), to_left - 1
         elif phase == RIGHT_END:
-            if found < level or right >= high:
+            if found < level or right >= high or to_right == 0:
                 phase = BETWEEN
             else:
-                right = min(right + width, high)
+                right, to_right = min(right + width, high), to_right - 1
         elif found >= level or not right - left > SHORTEST * (1.0 + abs(x)):
             return asked if found >= level else x
         elif asked < x:

@@ -4,7 +4,8 @@ Such a metric is a function of masses: how much of every case has which label. A
 mass 1, the plausibility of a condition is a mass between 0 and 1, and the weight of the case multiplies it. The metric
 does not change if all masses grow by the same factor, so the sum over all masses of mass times slope is zero, where the
 slope is the derivative by the mass. What a case adds to the metric is therefore the sum over labels of mass times
-slope: with it, resampled cases, groups, annotators who are left out and refitted priors work as for any mean over cases.
+slope: with it, resampled cases, groups, annotators who are left out and refitted priors work as for any mean over
+cases.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,9 +29,6 @@ Truth: TypeAlias = Literal["top", "soft"]
 
 Average: TypeAlias = Literal["macro", "weighted", "micro"]
 """How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
-
-Scale: TypeAlias = Literal["plain", "logit", "log"]
-"""On which scale the metric is closest to normal: intervals are found there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +144,6 @@ class DataSetMetric(Metric):
     """
 
     truth: Truth
-    scale: ClassVar[Scale] = "plain"
 
     @abstractmethod
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
@@ -280,13 +277,13 @@ class BinaryMetric(DataSetMetric):
         rows, k = question.rows, question.condition
         whole = len(rows) == said.n_cases
         weights = said.weights if whole else said.weights[rows]
-        own = labels[:, k] if whole else labels[:, k][:, rows]
+        own = labels[:, k] if whole else np.take(labels[:, k], rows, axis=1)
         positive = own * weights
         if totals is None:
-            other = labels[:, 1 - k] if whole else labels[:, 1 - k][:, rows]
+            other = labels[:, 1 - k] if whole else np.take(labels[:, 1 - k], rows, axis=1)
             negative = other * weights
         else:
-            negative = (totals if whole else totals[:, rows]) - positive
+            negative = (totals if whole else np.take(totals, rows, axis=1)) - positive
         return _Asked(self.stated(said, question), positive, negative, (question,))
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @checked
-def annotator_shifts(annotations: Annotations, *, draws: int = 1000, seed: int = 0, level: float = 0.9) -> pl.DataFrame:
+def annotator_gradings(
+    annotations: Annotations, *, draws: int = 1000, seed: int = 0, level: float = 0.9
+) -> pl.DataFrame:
     """Estimate how far each named annotator shifts grades, and how much their grades scatter.
 
     As :class:`OrderedProbit` learns it. The unit is the standard deviation of the severities of cases. Someone of shift
@@ -48,7 +50,7 @@ def annotator_shifts(annotations: Annotations, *, draws: int = 1000, seed: int =
     --------
     >>> grades = [[[[0]], [[0]], [[1]]]] * 6 + [[[[1]], [[1]], [[2]]]] * 6
     >>> said = Annotations.from_rankings(grades, 3, annotator_names=["A", "B", "C"], question="grades")
-    >>> table = annotator_shifts(said, draws=400)
+    >>> table = annotator_gradings(said, draws=400)
     >>> table.sort("shift")["annotator"][-1], table["cases"].to_list()
     ('C', [12, 12, 12])
     """

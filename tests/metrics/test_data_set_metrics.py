@@ -1,0 +1,335 @@
+"""Metrics of a whole data set against scikit-learn, against all labelings, and by laws that run by reflection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from operator import attrgetter
+
+import numpy as np
+import pytest
+import sklearn.metrics as peers
+
+from dissensus import (
+    AUROC,
+    AveragePrecision,
+    DissensusError,
+    PartialAUROC,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Said
+from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
+
+METRICS = every_metric()
+NAME = attrgetter("name")
+EVERY = pytest.mark.parametrize("metric", METRICS, ids=repr)
+STUDY = pytest.mark.parametrize("said", STUDIES.values(), ids=list(STUDIES))
+
+SMOOTH = (SensitivityAtSpecificity, SpecificityAtSensitivity)
+"""Their slopes are those of a smooth curve, on purpose; see test_slopes_of_a_point_of_the_curve..."""
+
+
+def fits(metric: DataSetMetric, said: Said) -> bool:
+    """Tell whether a metric has a meaning for these questions."""
+    return getattr(metric, "threshold", None) is None or said.n_conditions == 2 or isinstance(metric, BinaryMetric)
+
+
+# Against scikit-learn ------------------------------------------------------------------------------------
+
+
+def naive_partial(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
+    return float(peers.roc_auc_score(labels, scores, sample_weight=weights, max_fpr=0.6))
+
+
+def naive_sensitivity(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
+    """Take the highest point of the curve at the false positive rate."""
+    false, true, _ = peers.roc_curve(labels, scores, sample_weight=weights, drop_intermediate=False)
+    exact = true[np.isclose(false, 0.1, atol=1e-12)]
+    return float(exact.max()) if len(exact) else float(np.interp(0.1, false, true))
+
+
+def naive_specificity(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
+    return naive_sensitivity(1 - labels, -scores, weights)
+
+
+Naive = Callable[[IntArray, FloatArray, FloatArray], float]
+OF_SCORES: list[tuple[DataSetMetric, Naive]] = [
+    (AUROC(), lambda y, s, w: float(peers.roc_auc_score(y, s, sample_weight=w))),
+    (AveragePrecision(), lambda y, s, w: float(peers.average_precision_score(y, s, sample_weight=w))),
+    (PartialAUROC(0.6), naive_partial),
+    (SensitivityAtSpecificity(0.9), naive_sensitivity),
+    (SpecificityAtSensitivity(0.9), naive_specificity),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rounded", [1, 6], ids=["ties", "no ties"])
+@pytest.mark.parametrize(("metric", "naive"), OF_SCORES, ids=lambda one: one.id if isinstance(one, AUROC) else None)
+def test_labels_of_mass_one_give_what_scikit_learn_gives(
+    metric: DataSetMetric, naive: Naive, rounded: int, seed: int
+) -> None:
+    said = some_said(30, seed=seed, rounded=rounded)
+    labels, codes = hard_labels(said, seed=seed)
+    expected = [naive(row, said.scores[:, 1], said.weights) for row in codes]
+    np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_several_conditions_are_one_versus_rest(average: str) -> None:
+    said = STUDIES["conditions"]
+    labels, codes = hard_labels(said)
+    for kind, peer in ((AUROC, peers.roc_auc_score), (AveragePrecision, peers.average_precision_score)):
+        found = kind(average).of_draws(said, labels)  # type: ignore[arg-type]
+        if average == "weighted":  # scikit-learn weighs by counts, so equal weights
+            plain = replace(said, weights=np.ones(said.n_cases))
+            found = kind(average).of_draws(plain, labels)  # type: ignore[arg-type]
+            expected = [peer(row[:, None] == np.arange(4), said.scores, average=average) for row in codes]
+        else:
+            expected = [
+                peer(row[:, None] == np.arange(4), said.scores, average=average, sample_weight=said.weights)
+                for row in codes
+            ]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+# Against all labelings -----------------------------------------------------------------------------------
+
+
+def labelings(said: Said, labels: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+    """Give all labelings of a few cases with their probabilities; labels are (K, n)."""
+    for codes in product(range(said.n_conditions), repeat=said.n_cases):
+        chance = float(np.prod(labels[list(codes), np.arange(said.n_cases)]))
+        yield chance, masses_of(np.array([codes]), said.n_conditions)[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_soft_auroc_is_expected_pairs_in_order_over_expected_pairs(seed: int) -> None:
+    said = some_said(7, seed=seed)
+    labels = soft_labels(said, draws=1, seed=seed)
+    won = pairs = 0.0
+    scores, weights = said.scores[:, 1], said.weights
+    for chance, masses in labelings(said, labels[0]):
+        yes, no = masses[1] * weights, masses[0] * weights
+        higher = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
+        won += chance * float(yes @ higher @ no)
+        pairs += chance * float(yes.sum() * no.sum())
+    np.testing.assert_allclose(AUROC(truth="soft").of_draws(said, labels), won / pairs, rtol=1e-12)
+
+
+# Laws ----------------------------------------------------------------------------------------------------
+
+
+@EVERY
+@STUDY
+def test_values_stay_within_the_range(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    low, high = metric.range
+    for labels in (soft_labels(said, draws=20), hard_labels(said, draws=20)[0]):
+        values = metric.of_draws(said, labels)
+        assert values.shape == (20,)
+        known = values[~np.isnan(values)]
+        assert len(known)
+        assert (known >= low - 1e-12).all()
+        assert (known <= high + 1e-12).all()
+
+
+@EVERY
+@STUDY
+def test_draws_do_not_know_of_each_other(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    labels = soft_labels(said, draws=5)
+    alone = [metric.of_draws(said, np.ascontiguousarray(one[None]))[0] for one in labels]
+    np.testing.assert_array_equal(metric.of_draws(said, labels), alone)
+
+
+@EVERY
+@STUDY
+def test_slopes_are_the_derivatives_by_every_mass(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said) or isinstance(metric, SMOOTH):
+        return
+    labels, step = soft_labels(said, draws=1)[0], 1e-6
+    slopes = metric.slopes(said, labels)
+    assert slopes.shape == labels.shape
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        k, case = rng.integers(said.n_conditions), rng.integers(said.n_cases)
+        ends = np.repeat(labels[None], 2, axis=0)
+        ends[:, k, case] += [-step, step]
+        low, high = metric.of_draws(said, ends)
+        expected = (high - low) / (2 * step * said.weights[case])
+        np.testing.assert_allclose(slopes[k, case], expected, rtol=1e-5, atol=1e-8)
+
+
+@EVERY
+@STUDY
+def test_masses_times_slopes_add_up_to_zero(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    for labels in (soft_labels(said, draws=1)[0], hard_labels(said, draws=1)[0][0]):
+        shares = labels * said.weights * metric.slopes(said, labels)
+        assert abs(shares.sum()) < 1e-12 * max(1.0, np.abs(shares).sum())
+        assert np.abs(shares).sum() > 0
+
+
+@EVERY
+@STUDY
+def test_the_order_of_cases_does_not_matter(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    order = np.random.default_rng(0).permutation(said.n_cases)
+    labels = soft_labels(said)
+    moved = metric.of_draws(said.select(order), np.ascontiguousarray(labels[:, :, order]))
+    np.testing.assert_allclose(moved, metric.of_draws(said, labels), rtol=1e-12)
+    slopes = metric.slopes(said.select(order), labels[0][:, order])
+    np.testing.assert_allclose(slopes, metric.slopes(said, labels[0])[:, order], rtol=1e-9, atol=1e-12)
+
+
+@EVERY
+@STUDY
+def test_only_relative_weights_matter(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    labels, doubled = soft_labels(said), replace(said, weights=2 * said.weights)
+    np.testing.assert_allclose(metric.of_draws(doubled, labels), metric.of_draws(said, labels), rtol=1e-12)
+    np.testing.assert_allclose(2 * metric.slopes(doubled, labels[0]), metric.slopes(said, labels[0]), rtol=1e-9)
+
+
+def split(said: Said, part: float) -> Said:
+    """Give every case a part of its weight, and a copy of it the rest."""
+    everyone = np.tile(np.arange(said.n_cases), 2)
+    twice = said.select(everyone)
+    weights = np.concatenate([part * said.weights, (1 - part) * said.weights])
+    items = np.concatenate([said.items, said.items + said.items.max() + 1])
+    return replace(twice, weights=weights, items=items)
+
+
+def counts_cases(metric: DataSetMetric) -> bool:
+    """Tell the metric that asks how many cases there are, to know how uncertain a bin is."""
+    return bool(getattr(metric, "debiased", False))
+
+
+@EVERY
+@STUDY
+def test_a_case_may_be_split_in_two(metric: DataSetMetric, said: Said) -> None:
+    """Not with soft labels for AUROC: two halves of a case are a pair, and a case with itself is none."""
+    if not fits(metric, said) or counts_cases(metric):
+        return
+    for labels in (soft_labels(said), hard_labels(said)[0]):
+        if isinstance(metric, AUROC) and labels.max() < 1:
+            continue
+        halves = metric.of_draws(split(said, 0.3), np.ascontiguousarray(np.tile(labels, 2)))
+        np.testing.assert_allclose(halves, metric.of_draws(said, labels), rtol=1e-11)
+
+
+@EVERY
+@STUDY
+def test_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said) -> None:
+    if not fits(metric, said):
+        return
+    kept = np.flatnonzero(said.items != 3)
+    labels = soft_labels(said)
+    without = replace(said, weights=np.where(said.items == 3, 0.0, said.weights))
+    expected = metric.of_draws(said.select(kept), np.ascontiguousarray(labels[:, :, kept]))
+    np.testing.assert_allclose(metric.of_draws(without, labels), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        metric.slopes(without, labels[0])[:, kept],
+        metric.slopes(said.select(kept), np.ascontiguousarray(labels[0][:, kept])),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+@EVERY
+def test_metrics_of_nothing_are_undefined(metric: DataSetMetric) -> None:
+    said = some_said(5)
+    nothing = np.zeros((2, 2, 5))
+    assert np.isnan(metric.of_draws(said, nothing)).all()
+    assert np.isnan(metric.slopes(said, nothing[0])).all()
+    assert metric.counted(said, nothing[0]) == 0
+
+
+@EVERY
+@STUDY
+def test_metrics_rest_on_some_of_the_cases(metric: DataSetMetric, said: Said) -> None:
+    if fits(metric, said):
+        counted = metric.counted(said, soft_labels(said, draws=1)[0])
+        assert 0 < counted <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
+
+
+@EVERY
+def test_a_metric_of_a_whole_data_set_has_no_values_of_cases(metric: DataSetMetric) -> None:
+    assert metric.record()["sees"] == "data set"
+    with pytest.raises(DissensusError, match="whole data set"):
+        metric.values(None, None)  # type: ignore[arg-type]
+
+
+def test_names_say_what_is_unusual() -> None:
+    assert AUROC("weighted", "soft").name == "AUROC (weighted, soft)"
+
+
+# Slopes that are smooth on purpose -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [SensitivityAtSpecificity(0.8), SpecificityAtSensitivity(0.8)], ids=NAME)
+def test_slopes_of_a_point_of_the_curve_tell_how_uncertain_it_is(metric: DataSetMetric) -> None:
+    """Resampled cases differ as much as slopes say, threshold included."""
+    rng = np.random.default_rng(2)
+    n = 800
+    codes = np.asarray(rng.random((1, n)) < 0.4, dtype=np.int64)
+    scores = rng.normal(1.2 * codes[0], 1.0)
+    said = Said.of_scores(np.stack([-scores, scores], axis=1), is_binary=True)
+    labels = masses_of(codes, 2)
+    spread = np.sqrt(((labels[0] * metric.slopes(said, labels[0])).sum(axis=0) ** 2).sum())
+    resampled = [rng.integers(n, size=n) for _ in range(400)]
+    values = [metric.of_draws(said.select(rows), np.ascontiguousarray(labels[:, :, rows]))[0] for rows in resampled]
+    assert spread == pytest.approx(np.std(values), rel=0.2)
+
+
+# Undefined, refused, remarked ----------------------------------------------------------------------------
+
+
+def test_without_one_of_the_classes_areas_are_undefined() -> None:
+    said = some_said(6)
+    for code in (0, 1):
+        labels = masses_of(np.full((1, 6), code), 2)
+        for metric in (AUROC(), PartialAUROC(), SensitivityAtSpecificity(), SpecificityAtSensitivity()):
+            assert np.isnan(metric.of_draws(said, labels)).all()
+            assert np.isnan(metric.slopes(said, labels[0])).all()
+    assert np.isnan(AveragePrecision().of_draws(said, masses_of(np.zeros((1, 6), dtype=int), 2)))
+    assert AveragePrecision().of_draws(said, masses_of(np.ones((1, 6), dtype=int), 2)) == pytest.approx(1.0)
+
+
+def test_a_question_without_positive_cases_is_left_out_of_the_mean() -> None:
+    said = STUDIES["findings"]
+    labels, _ = hard_labels(said)
+    labels[:, :, said.findings == 1] = np.array([1.0, 0.0])[:, None]
+    kept = np.flatnonzero(said.findings != 1)
+    expected = AUROC().of_draws(said.select(kept), np.ascontiguousarray(labels[:, :, kept]))
+    np.testing.assert_allclose(AUROC().of_draws(said, labels), expected, rtol=1e-12)
+
+
+def test_few_positive_cases_are_remarked() -> None:
+    said = Said.of_scores(np.stack([1 - np.arange(50) / 50, np.arange(50) / 50], axis=1), is_binary=True)
+    codes = np.zeros((1, 50), dtype=np.int64)
+    codes[0, 47:] = 1
+    assert AUROC().remarks(said, masses_of(codes, 2)[0]) == ("only 3 of 50 cases are positive",)
+    assert AUROC().remarks(said, masses_of(1 - codes, 2)[0]) == ("only 3 of 50 cases are negative",)
+    codes[0, 40:] = 1
+    assert AUROC().remarks(said, masses_of(codes, 2)[0]) == ()
+
+
+def test_averages_truths_and_rates_that_there_are_not_are_refused() -> None:
+    for wrong in (
+        lambda: AUROC("mean"),  # type: ignore[arg-type]
+        lambda: AUROC(truth="hard"),  # type: ignore[arg-type]
+        lambda: PartialAUROC(0.0),
+        lambda: SensitivityAtSpecificity(1.0),
+        lambda: SpecificityAtSensitivity(-0.1),
+    ):
+        with pytest.raises(DissensusError):
+            wrong()

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
+    from dissensus.aggregation.rating_points import MeanRating as MeanRating
+    from dissensus.aggregation.rating_points import MedianRating as MedianRating
+    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.datasets.simulation import simulate_study as simulate_study
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
+    from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
+    from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
@@ -68,6 +74,10 @@ if TYPE_CHECKING:
     from dissensus.metrics.base import Drawn as Drawn
     from dissensus.metrics.base import Metric as Metric
     from dissensus.metrics.base import Predicted as Predicted
+    from dissensus.metrics.calibration_error import BrierReliability as BrierReliability
+    from dissensus.metrics.calibration_error import BrierResolution as BrierResolution
+    from dissensus.metrics.calibration_error import BrierUncertainty as BrierUncertainty
+    from dissensus.metrics.calibration_error import CalibrationError as CalibrationError
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
     from dissensus.metrics.confusion import BalancedAccuracy as BalancedAccuracy
     from dissensus.metrics.confusion import CohenKappa as CohenKappa
@@ -81,6 +91,13 @@ if TYPE_CHECKING:
     from dissensus.metrics.decisions import PositivePredictiveValue as PositivePredictiveValue
     from dissensus.metrics.decisions import Sensitivity as Sensitivity
     from dissensus.metrics.decisions import Specificity as Specificity
+    from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
+    from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
+    from dissensus.metrics.numbers import Correlation as Correlation
+    from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
+    from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
@@ -106,20 +123,37 @@ if TYPE_CHECKING:
     from dissensus.report.section import ReportSection as ReportSection
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
+    from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
     from dissensus.study.rankings import Annotations as Annotations
     from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "BlandAltman": "metrics.numbers",
+    "BrierReliability": "metrics.calibration_error",
+    "BrierResolution": "metrics.calibration_error",
+    "BrierUncertainty": "metrics.calibration_error",
+    "CalibrationError": "metrics.calibration_error",
+    "ConcordanceCorrelation": "metrics.numbers",
+    "Correlation": "metrics.numbers",
+    "RMSE": "metrics.numbers",
+    "WassersteinNumbers": "metrics.numbers",
+    "CRPS": "metrics.numbers",
+    "MeanAbsoluteError": "metrics.numbers",
+    "annotator_shifts": "aggregation.rating_shifts",
+    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.rating_points",
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
+    "AgreementMeasure": "evaluation.agreement_measures",
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
@@ -134,6 +168,7 @@ _HOMES = {
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
     "CohenKappa": "metrics.confusion",
+    "Checklists": "study.checklists",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
     "Coverage": "metrics.sets",
@@ -192,6 +227,7 @@ _HOMES = {
     "SubsetAccuracy": "metrics.subset_accuracy",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
+    "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
@@ -200,6 +236,7 @@ _HOMES = {
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
+    "cohen_kappa": "evaluation.agreement_measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "shards.evaluation",
@@ -215,6 +252,7 @@ _HOMES = {
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
+    "read_checklists": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",

@@ -72,6 +72,8 @@ class Batch:
         Which conditions of the support are mentioned, where not all are; see :meth:`identified`.
     others : (n_cases * n_draws + 1,), (n_others,), optional
         Offsets and values of the largest plausibilities outside the support in every draw, where they are known.
+    numbers : (n_cases, n_draws, 2), optional
+        Mean and spread of the numbers that annotators would give, where opinions are numbers.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class Batch:
     order_values: FloatArray | None = None
     is_mentioned: BoolArray | None = None
     others: tuple[IntArray, FloatArray] | None = None
+    numbers: FloatArray | None = None
 
     @staticmethod
     @checked
@@ -178,7 +181,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0), order_values=None, others=None)
+        return replace(self, values=np.empty(0), order_values=None, others=None, numbers=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.

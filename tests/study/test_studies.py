@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, DissensusError, Ratings, diagnose
+from dissensus import Annotations, Checklists, DissensusError, Ratings, diagnose
 from dissensus.study.opinions import PARTS, TIES, Ties
 from dissensus.study.panel import Panel
 from dissensus.study.study import Study, restored_study
@@ -30,6 +30,11 @@ PANEL = Panel(
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 
 EXAMPLES: dict[str, Study] = {
+    "checklists": Checklists(
+        CONDITIONS,
+        PANEL,
+        np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1], [-1, 1, 0, -1], [0, 0, -1, 0]]),
+    ),
     "rankings": Annotations(
         CONDITIONS,
         PANEL,

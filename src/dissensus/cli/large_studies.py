@@ -53,7 +53,6 @@ def evaluate_shards(
     aggregations: list[str] | None,
     prior: str | None,
     asked: dict[str, Any],
-    positive: str | None,
     allow_missing: bool,
     report: bool,
     remote_images: bool,
@@ -75,7 +74,6 @@ def evaluate_shards(
         "format": said["format"],
         "format_is_given": said["format"] is not None,
         "kinds": {name: kinds.get(name, kinds.get("")) for name in places if name in kinds or "" in kinds},
-        "positive": positive,
         "allow_missing": allow_missing,
     }
     compile_on_first_use()

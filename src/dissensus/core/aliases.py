@@ -21,6 +21,9 @@ Path: TypeAlias = "str | PathLike[str]"
 Unranked: TypeAlias = Literal["below", "unobserved"]
 """What it means not to be mentioned: below all that is mentioned, or not compared at all."""
 
+Question: TypeAlias = Literal["conditions", "binary", "grades"]
+"""What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades."""
+
 Duplicates: TypeAlias = Literal["refuse", "first", "best"]
 """What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -103,8 +103,12 @@ def check_weights(what: str, weights: FloatArray) -> None:
 def equal_fields(one: Any, other: Any) -> bool:
     """Compare two dataclasses of one type field by field, arrays by content; what is undefined in both is equal."""
     pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
-    return all(_equal_arrays(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+    return all(_equal(a, b) for a, b in pairs)
 
 
-def _equal_arrays(one: Any, other: Any) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    return bool(one == other)

@@ -9,7 +9,7 @@ summed over groups. Multiplied out, both consist of sums that do not need to kno
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from operator import add
@@ -20,7 +20,8 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.exact import AT_ONCE, Exact, carried
 from dissensus.core.value import Value
-from dissensus.evaluation.tally import CaseWeights, ExactResamples, Resamples
+from dissensus.evaluation.intervals import Resampled
+from dissensus.evaluation.tally import CaseWeights, ExactResamples, Resamples, Tally
 
 NO_SPREAD = 1e-12
 """Share of the sum of squares below which values count as all equal: what rounding leaves."""
@@ -45,6 +46,8 @@ class Basis(Value):
         The least and the greatest mean of a case; nan where no case has one.
     n_cases, n_groups
         How many cases there are, and in how many groups; no number of groups where cases stand alone.
+    reaches : (models, metrics)
+        Of how many cases one is that a metric rests on; by default each case counts.
     """
 
     resamples: Resamples
@@ -53,6 +56,34 @@ class Basis(Value):
     limits: FloatArray
     n_cases: int
     n_groups: int | None
+    reaches: FloatArray | None = None
+
+    def resampled(self, tally: Tally) -> Resampled:
+        """Return means over resampled cases; an added case weighs what the design of the study and the metric ask."""
+        return self.resamples.resampled(tally, self.designs if self.reaches is None else self.designs * self.reaches)
+
+    def with_columns(self, own: Basis, places: IntArray) -> Basis:
+        """Put what is known of some metrics, those at ``places``, in its place."""
+        shape = self.resamples.sums.shape
+        weights, squares = (
+            np.broadcast_to(part, (*shape[:2], part.shape[-1])).copy()
+            for part in (self.resamples.weights, self.resamples.squares)
+        )
+        sums, designs, limits = self.resamples.sums.copy(), self.designs.copy(), self.limits.copy()
+        pairs, reaches = self.pair_designs.copy(), np.ones(shape[:2])
+        sums[:, places], weights[:, places] = own.resamples.sums, own.resamples.weights
+        squares[:, places], designs[:, places], limits[:, :, places] = own.resamples.squares, own.designs, own.limits
+        pairs[..., places] = own.pair_designs
+        if own.reaches is not None:
+            reaches[:, places] = own.reaches
+        return replace(
+            self,
+            resamples=Resamples(sums, weights, squares),
+            designs=designs,
+            pair_designs=pairs,
+            limits=limits,
+            reaches=reaches,
+        )
 
 
 @dataclass(frozen=True, eq=False)

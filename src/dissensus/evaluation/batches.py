@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,9 +19,11 @@ from dissensus.evaluation.basis import Addend, merged
 from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
+from dissensus.evaluation.labels import LabelsByTruth, joined_labels, labels_of
 from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, Refits, draw_weights, reweighted_means
 from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
+from dissensus.metrics.data_set import DataSetMetric, Truth
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -97,6 +99,8 @@ class Outcome:
         Share of draws in which the metric is defined.
     findings
         What the draws say about every case; missing for point estimates.
+    labels
+        Labels of draws, by truth, as far as metrics of a whole data set need them.
     """
 
     totals: Totals
@@ -104,6 +108,7 @@ class Outcome:
     deviations: FloatArray
     shares: FloatArray
     findings: Findings | None
+    labels: LabelsByTruth
 
     def __add__(self, other: Outcome) -> Outcome:
         """Put other cases behind these."""
@@ -116,6 +121,7 @@ class Outcome:
             np.concatenate([self.deviations, other.deviations], axis=-1),
             np.concatenate(shares, axis=-1),
             Findings.concatenate(findings) if findings else None,
+            joined_labels(self.labels, other.labels),
         )
 
 
@@ -182,6 +188,8 @@ class Job:
 
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
+        if not self.has_numbers:
+            batch = replace(batch, numbers=None)
         drawn_from, batch = batch, batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
         cases = self.study.panel.positions(list(batch.case_names))
@@ -194,24 +202,52 @@ class Job:
             findings = Findings.of(drawn, self.tops, self.categories, chances, sketches=self.sketches)
         named = dict(zip(self.category_names, chances, strict=True))
         means, deviations, shares = values.moments()
+        refitted = None if self.refits is None else self._draw_weights(self.refits, drawn_from)
         totals = Totals(
             tally=whole.tallies()[0],
             strata=self._by_stratum(thinned, batch),
             categories={name: thinned.tallies(chance)[0] for name, chance in named.items()},
             category_resamples={name: self._resampled(values, chance, cases) for name, chance in named.items()},
             bins={} if findings is None else thinned.by_label(bin_of(findings.certainties[0])),
-            fit=None if self.refits is None else self._refitted(self.refits, drawn_from, values, cases),
+            fit=None if refitted is None else self._refitted(refitted, drawn_from, values, cases),
         )
-        return Outcome(totals, means, deviations, shares, findings)
+        labels = self._labels(drawn, drawn_from, refitted)
+        return Outcome(totals, means, deviations, shares, findings, labels)
 
-    def _refitted(self, refits: Refits, batch: Batch, values: Values, cases: IntArray) -> ExactFit:
-        """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether models give numbers; if not, draws are of conditions, even those of ratings."""
+        return any(model.kind == "numbers" for model in self.models.values())
+
+    @cached_property
+    def truths(self) -> tuple[Truth, ...]:
+        """What the label of a draw is for the metrics of a whole data set."""
+        return tuple(sorted({metric.truth for metric in self.metrics if isinstance(metric, DataSetMetric)}))
+
+    def _labels(self, drawn: Drawn, drawn_from: Batch, weights: list[FloatArray] | None) -> LabelsByTruth:
+        """Keep the labels of draws; plausibilities are those before unmentioned conditions were told apart."""
+        whole = replace(drawn, batch=drawn_from)
+        step = -(-drawn_from.n_draws // REFIT_DRAWS)
+        return {
+            truth: labels_of(drawn if truth == "top" else whole, truth, seed=self.seed, weights=weights, step=step)
+            for truth in self.truths
+        }
+
+    def _draw_weights(self, refits: Refits, batch: Batch) -> list[FloatArray]:
+        """Weigh some draws of every case under every refit, each (n_refits, n_weighed)."""
         shifts, step = refits.shifts(batch.case_names), -(-batch.n_draws // REFIT_DRAWS)
-        bootstrap = self.weights.bootstrap(cases, len(shifts)) * self.weights.weights[cases][:, None]
-        found = np.empty((batch.n_cases, 3, len(shifts), len(self.models), len(self.metrics)))
-        for case, (start, stop) in enumerate(pairwise(batch.columns)):
-            weights = draw_weights(batch, case, shifts[:, start:stop], step)
-            still, moved, is_known = reweighted_means(values.of_case(case)[..., ::step], weights)
+        return [
+            draw_weights(batch, case, shifts[:, start:stop], step)
+            for case, (start, stop) in enumerate(pairwise(batch.columns))
+        ]
+
+    def _refitted(self, weights: list[FloatArray], batch: Batch, values: Values, cases: IntArray) -> ExactFit:
+        """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
+        n_refits, step = len(weights[0]), -(-batch.n_draws // REFIT_DRAWS)
+        bootstrap = self.weights.bootstrap(cases, n_refits) * self.weights.weights[cases][:, None]
+        found = np.empty((batch.n_cases, 3, n_refits, len(self.models), len(self.metrics)))
+        for case, of_case in enumerate(weights):
+            still, moved, is_known = reweighted_means(values.of_case(case)[..., ::step], of_case)
             found[case] = bootstrap[case][:, None, None] * np.stack(
                 [np.broadcast_to(still, moved.shape), moved, is_known]
             )
@@ -272,7 +308,8 @@ class Values:
     drawn
         The draws.
     of_orders : (models, order metrics, n_orders)
-        What depends on the order of conditions only, once per order.
+        What depends on the order of conditions only, once per order; zero for metrics of a whole data set, which are
+        computed once all cases are known.
     of_draws : (models, other metrics, n_cases, n_draws)
         Everything else.
     places
@@ -287,12 +324,12 @@ class Values:
     @staticmethod
     def of(drawn: Drawn, metrics: tuple[Metric, ...], known: Sequence[Predicted]) -> Values:
         """Compute all metrics of all models."""
-        by_order = [m for m in metrics if isinstance(m, OrderMetric)]
-        others = [m for m in metrics if not isinstance(m, OrderMetric)]
+        by_order = [m for m in metrics if isinstance(m, OrderMetric | DataSetMetric)]
+        others = [m for m in metrics if m not in by_order]
         n_orders, n_draws = len(drawn.orders.counts), drawn.batch.n_draws
         return Values(
             drawn,
-            np.array([[m.of_orders(drawn, p) for m in by_order] for p in known]).reshape(
+            np.array([[_of_orders(m, drawn, p) for m in by_order] for p in known]).reshape(
                 len(known), len(by_order), n_orders
             ),
             np.array([[m.values(drawn, p) for m in others] for p in known]).reshape(
@@ -341,6 +378,10 @@ class Values:
         """Put numbers of order metrics (models, metrics, ...) and those of others into the order of all metrics."""
         both = np.concatenate([of_orders, of_draws], axis=1)
         return np.asarray(both[:, np.argsort(self.places)])
+
+
+def _of_orders(metric: Metric, drawn: Drawn, predicted: Predicted) -> FloatArray:
+    return metric.of_orders(drawn, predicted) if isinstance(metric, OrderMetric) else np.zeros(len(drawn.orders.counts))
 
 
 def _divided(sums: FloatArray, weights: FloatArray) -> FloatArray:

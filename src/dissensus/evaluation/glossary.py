@@ -12,6 +12,10 @@ GLOSSARY = {
     "place are tied. Conditions that were not mentioned come last.",
     "tie": "Two or more conditions that an annotator put at the same place.",
     "rating": "A number that an annotator gave to a case.",
+    "finding": "Something that is present or absent on a case, such as a fracture; every finding is a question of its "
+    "own.",
+    "checklist": "What one annotator said about the findings of a case: each is present, absent or not assessed. "
+    "Nothing found is an opinion, too.",
     "plausibilities": "How plausible each condition of a case is given all opinions: numbers between 0 and 1 that add "
     "up to 1.",
     "draw": "One plausible set of plausibilities. Many draws together show what the opinions leave open.",
@@ -60,6 +64,9 @@ GLOSSARY = {
     "agreement among annotators": "One annotator is left out; is the answer of the others among what this one said? "
     "Averaged over annotators. Unknown where a case has only one. It compares annotators with each other, not with a "
     "model.",
+    "agreement beyond chance": "1: annotators always agree; 0: as often as chance, or opinions of other cases, would "
+    "make them; below 0: less often. What counts as chance, and as how far apart two opinions are, differs between "
+    "measures, so one is not to be held against another. None tells who is right.",
     "category": "A group of conditions, such as a level of risk.",
     "support": "The conditions of a case that at least one annotator mentioned.",
     "Monte Carlo error": "What the results would move if the draws were repeated with other random numbers.",

@@ -9,10 +9,11 @@ knows too little, and for annotators, who are a sample as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaincinv, ndtri, stdtrit
+from scipy.special import expit, gammaincinv, logit, ndtri, stdtrit
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
@@ -70,6 +71,30 @@ class Resampled:
         units = self.units[..., None]
         sums = self.masses * self.means + units * (ends[0] * low[..., None] + ends[1] * high[..., None])
         return np.asarray(sums / (self.masses + units * ends.sum(axis=0)) + self.gaps)
+
+    def on_scales(self, centres: FloatArray, scales: Sequence[str]) -> Resampled:
+        """Move means away from their centres (models, metrics) on the scale of each metric: they keep to its range.
+
+        >>> still = np.ones((1, 1, 1))
+        >>> cases = Resampled(np.array([[[1.05]]]), still, still[0], still)
+        >>> cases.on_scales(np.array([[0.9]]), ["logit"]).means.round(3)
+        array([[[0.979]]])
+        """
+        if all(scale == "plain" for scale in scales):
+            return self
+        means = self.means.copy()
+        for k, scale in enumerate(scales):
+            centre = centres[:, k, None]
+            gaps = means[:, k] - centre
+            if scale == "logit":
+                inside = (centre > 0) & (centre < 1)
+                c = np.where(inside, centre, 0.5)
+                means[:, k] = np.where(inside, expit(logit(c) + gaps / (c * (1 - c))), means[:, k])
+            if scale == "log":
+                inside = centre > 0
+                c = np.where(inside, centre, 1.0)
+                means[:, k] = np.where(inside, c * np.exp(np.clip(gaps / c, -700.0, 700.0)), means[:, k])
+        return replace(self, means=means)
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,10 @@ class Material(Value):
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
-def first_listed(predictions: Predictions, case_names: Sequence[str]) -> Predictions:
+def first_listed(predictions: Predictions, case_names: Sequence[str], most: int = LISTED) -> Predictions:
     """Keep some cases of a model, and of each the first conditions that it lists."""
     rows = case_positions(list(case_names), predictions._positions)
-    lengths = np.minimum(predictions.entries_per_case[rows], LISTED)
+    lengths = np.minimum(predictions.entries_per_case[rows], most)
     offsets = offsets_from_lengths(lengths)
     entries = np.arange(offsets[-1]) + np.repeat(predictions.offsets[rows] - offsets[:-1], lengths)
     return replace(
@@ -66,7 +66,7 @@ def first_listed(predictions: Predictions, case_names: Sequence[str]) -> Predict
         offsets=offsets,
         codes=predictions.codes[entries],
         values=predictions.values[entries],
-        complete=predictions.complete and predictions.n_conditions <= LISTED,
+        complete=predictions.complete and predictions.n_conditions <= most,
     ).with_receipt(predictions.receipt)
 
 

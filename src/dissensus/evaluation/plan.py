@@ -16,11 +16,14 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.batches import EDGES, Job, Outcome, Totals, step_of
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.data_set import Kept
+from dissensus.evaluation.labels import Labels, LabelsByTruth, joined_labels, vote_labels
 from dissensus.evaluation.refits import Refits
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import ExactTally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 Strata = Mapping[str, Mapping[str, str]]
@@ -52,6 +55,10 @@ class Evaluated:
         Sums of the deterministic aggregations.
     shared : (models, metrics, n_cases)
         What single annotators share with the models; missing where opinions are not rankings.
+    point_labels
+        Labels of the deterministic aggregations, for metrics of a whole data set.
+    votes
+        What single annotators say, for the same; missing if there are no such metrics.
     """
 
     case_names: tuple[str, ...]
@@ -61,6 +68,13 @@ class Evaluated:
     outcomes: tuple[Outcome, ...]
     points: tuple[ExactTally, ...]
     shared: FloatArray | None
+    point_labels: tuple[LabelsByTruth, ...] = ()
+    votes: Labels | None = None
+
+    @property
+    def kept(self) -> Kept:
+        """What metrics of a whole data set need."""
+        return Kept(tuple(outcome.labels for outcome in self.outcomes), self.point_labels, self.votes)
 
     def __add__(self, other: Evaluated) -> Evaluated:
         return Evaluated(
@@ -73,6 +87,8 @@ class Evaluated:
             None
             if self.shared is None or other.shared is None
             else np.concatenate([self.shared, other.shared], axis=-1),
+            tuple(joined_labels(one, more) for one, more in zip(self.point_labels, other.point_labels, strict=True)),
+            None if self.votes is None or other.votes is None else self.votes + other.votes,
         )
 
 
@@ -135,16 +151,18 @@ class Plan:
         outcomes = tuple(
             self._job_of(job, spec, one).run(one, advance) for spec, one in zip(self.aggregations, sampled, strict=True)
         )
-        at_once = self.single(study, models)
+        at_once, names = self.single(study, models), sampled[0].case_names
         points = tuple(at_once.run(spec.sample(study, threads=threads), None) for spec in self.points if models)
         return Evaluated(
-            sampled[0].case_names,
+            names,
             sampled[0].excluded,
             common_conditions(sampled),
             tuple(Drawing(one.n_draws, one.n_chains, one.fitted) for one in sampled),
             outcomes,
             tuple(outcome.totals.tally for outcome in points),
-            shared_means(SingleOpinions.of(at_once), sampled[0].case_names) if models else None,
+            shared_means(SingleOpinions.of(at_once), names) if models else None,
+            tuple(outcome.labels for outcome in points),
+            vote_labels(study, names) if job.truths and models and _have_labels(study, job) else None,
         )
 
     @property
@@ -215,6 +233,11 @@ def _thinned_zeros(totals: Totals) -> ExactTally:
     """Return the sums of no cases, by as many draws as groups of cases see."""
     n_models, n_metrics, n_draws = totals.tally.sums.high.shape
     return ExactTally.zeros(n_models, n_metrics, -(-n_draws // step_of(n_draws)))
+
+
+def _have_labels(study: Study, job: Job) -> bool:
+    """Tell whether single opinions are labels of draws; a rating is no interval between thresholds."""
+    return job.has_numbers or not isinstance(study, Ratings)
 
 
 def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:

@@ -25,6 +25,7 @@ from dissensus.evaluation.basis import Basis, Measured, case_sums
 from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.data_set import Kept, places_of
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import (
     GROUP_RESAMPLES,
@@ -37,8 +38,9 @@ from dissensus.evaluation.intervals import (
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
-from dissensus.evaluation.whole import Certainties, Whole
+from dissensus.evaluation.whole import Certainties, Place, Whole
 from dissensus.metrics.base import Metric
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -268,6 +270,8 @@ class Evaluation(Value):
     whole
         What is known of all cases, if there were so many that only some of them are held here: tables over cases are
         about all of them, those of single cases about a sample. Missing if all cases are here.
+    kept
+        What metrics of a whole data set need, such as the labels of all draws; missing if there are none.
     level
         Probability that intervals hold.
     seed
@@ -312,6 +316,7 @@ class Evaluation(Value):
     shared: Shared | None = None
     calibration: Calibration | None = None
     whole: Whole | None = None
+    kept: Kept | None = None
     level: float = 0.9
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -542,6 +547,9 @@ class Evaluation(Value):
         if tally is None:
             weights = self.case_weights
             tally = ExactTally.of(shared.means[..., None], weights.weights[:, None]).rounded(weights.unit)
+        if self.kept is not None and self.kept.agreed is not None:
+            mass = float(self.tallies[0].weights.max(initial=0.0))
+            tally = tally.with_columns(self.kept.agreed, places_of(self.metrics), mass)
         return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
 
     # Intervals --------------------------------------------------------------------------------------------
@@ -642,8 +650,20 @@ class Evaluation(Value):
         (2, array([[1.]]))
         """
         if place not in self._bases:
-            self._bases[place] = self._summed(place) if self.whole is None else self.whole.bases["all", place]
+            found = self._summed(place) if self.whole is None else self.whole.bases["all", place]
+            self._bases[place] = self._with_kept(found, ("all", place))
         return self._bases[place]
+
+    def _with_kept(self, basis: Basis, place: Place) -> Basis:
+        """Put what is known of metrics of a whole data set in its place."""
+        if self.kept is None or place not in self.kept.reaches:
+            return basis
+        places = places_of(self.metrics)
+        if place in self.kept.bases:
+            return basis.with_columns(self.kept.bases[place], places)
+        reaches = np.ones((len(self.models), len(self.metrics)))
+        reaches[:, places] = self.kept.reaches[place]
+        return replace(basis, reaches=reaches)
 
     @cached_property
     def _bases(self) -> dict[int, Basis]:
@@ -679,9 +699,16 @@ class Evaluation(Value):
 
     def _resampled(self, place: int) -> Resampled:
         if place not in self._resampled_cases:
-            basis = self.basis(place)
-            self._resampled_cases[place] = basis.resamples.resampled(self.estimates[place].tally, basis.designs)
+            self._resampled_cases[place] = self._scaled(self.basis(place), self.estimates[place].tally)
         return self._resampled_cases[place]
+
+    def _scaled(self, basis: Basis, tally: Tally) -> Resampled:
+        """Return means over resampled cases, each on the scale of its metric."""
+        return basis.resampled(tally).on_scales(over_draws(np.mean, tally.means), self._scales)
+
+    @cached_property
+    def _scales(self) -> list[str]:
+        return [metric.scale for metric in self.metrics]
 
     @cached_property
     def _resampled_cases(self) -> dict[int, Resampled]:
@@ -690,7 +717,7 @@ class Evaluation(Value):
     def _group_spread(self, run: int, basis: Basis, tally: Tally) -> Spread:
         """Return where the means over a group of cases may lie; annotators count as fixed."""
         return spread(
-            basis.resamples.resampled(tally, basis.designs),
+            self._scaled(basis, tally),
             *self._limits(run),
             ends=self._ends(GROUP_RESAMPLES),
             n_groups=basis.n_groups,
@@ -727,10 +754,18 @@ class Evaluation(Value):
     def _stratum_bases(self, column: str) -> dict[str, tuple[Basis, ...]]:
         """Sum over the cases of each label of a column, for every run."""
         if self.whole is not None:
-            return self.whole.strata(column)
+            return {
+                label: tuple(self._with_kept(one, ("stratum", column, label, run)) for run, one in enumerate(of_runs))
+                for label, of_runs in self.whole.strata(column).items()
+            }
         known, codes = np.unique(np.array(self.strata[column], dtype=object).astype(str), return_inverse=True)
         by_run = [self._bases_by_label(run, codes.astype(np.int64), len(known)) for run in range(len(self.runs))]
-        return {label: tuple(of_run[place] for of_run in by_run) for place, label in enumerate(known.tolist())}
+        return {
+            label: tuple(
+                self._with_kept(of_run[place], ("stratum", column, label, run)) for run, of_run in enumerate(by_run)
+            )
+            for place, label in enumerate(known.tolist())
+        }
 
     def by_category(self) -> pl.DataFrame:
         """Return the same rows for each category, by the category of the first condition of every draw.
@@ -751,12 +786,18 @@ class Evaluation(Value):
         sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
         spreads = {
             name: tuple(
-                self._group_spread(run, replace(self.basis(run), resamples=one), self.category_tallies[name][run])
+                self._group_spread(run, self._category_basis(run, name, one), self.category_tallies[name][run])
                 for run, one in enumerate(of_runs)
             )
             for name, of_runs in self.category_resamples.items()
         }
         return self._grouped("category", self.category_tallies, spreads, sizes)
+
+    def _category_basis(self, run: int, name: str, resamples: Resamples) -> Basis:
+        basis, place = replace(self.basis(run), resamples=resamples), ("category", name, run)
+        if self.kept is None or place not in self.kept.reaches:
+            return basis
+        return self._with_kept(basis, place)
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
@@ -790,9 +831,12 @@ class Evaluation(Value):
                 yield {**limits, **row}
 
     def _bin_bases(self, run: int) -> Sequence[Basis]:
+        found: Sequence[Basis]
         if self.whole is not None:
-            return self.whole.bins(run)
-        return self._bases_by_label(run, bin_of(self.findings[run].certainties[0]), len(EDGES) - 1)
+            found = self.whole.bins(run)
+        else:
+            found = self._bases_by_label(run, bin_of(self.findings[run].certainties[0]), len(EDGES) - 1)
+        return [self._with_kept(basis, ("bin", number, run)) for number, basis in enumerate(found)]
 
     def _grouped(
         self,
@@ -874,6 +918,7 @@ class Evaluation(Value):
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
 
         Where cases are a sample (``is_sample``), so are the rows; those of all cases are in ``per_case`` of the run.
+        Metrics of a whole data set have no value of one case.
 
         Examples
         --------
@@ -886,8 +931,9 @@ class Evaluation(Value):
         """
         import polars as pl
 
-        columns = self._labels(self.case_names, "case")
-        numbers = {"mean": self.case_means.ravel(), "sd": self.case_deviations.ravel()}
+        own = [k for k, metric in enumerate(self.metrics) if not isinstance(metric, DataSetMetric)]
+        columns = self._labels(self.case_names, "case", metrics=own)
+        numbers = {"mean": self.case_means[:, :, own].ravel(), "sd": self.case_deviations[:, :, own].ravel()}
         return pl.DataFrame({**columns, **numbers})
 
     def per_draw(self) -> pl.DataFrame:
@@ -933,12 +979,20 @@ class Evaluation(Value):
         means = np.concatenate([self.resampled_means(run).ravel() for run in range(len(self.runs))])
         return pl.DataFrame({**columns, "mean": means}).with_columns(pl.col("resample").cast(pl.Int64))
 
-    def _labels(self, last: Sequence[str], name: str, *, runs: Sequence[int] | None = None) -> dict[str, pl.Series]:
+    def _labels(
+        self,
+        last: Sequence[str],
+        name: str,
+        *,
+        runs: Sequence[int] | None = None,
+        metrics: Sequence[int] | None = None,
+    ) -> dict[str, pl.Series]:
         """Name the rows of arrays (runs, models, metrics, last) laid out flat."""
         import polars as pl
 
         chosen = range(len(self.runs)) if runs is None else runs
-        shape = (len(chosen), len(self.models), len(self.metrics), len(last))
+        measures = [self.metrics[k].name for k in (range(len(self.metrics)) if metrics is None else metrics)]
+        shape = (len(chosen), len(self.models), len(measures), len(last))
         run, model, measure, place = (axis.ravel() for axis in np.indices(shape))
         identities = [self.runs[r].identity for r in chosen]
         return {
@@ -946,7 +1000,7 @@ class Evaluation(Value):
                 name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
             },
             "model": pl.Series(self.models, dtype=pl.String).gather(model),
-            "metric": pl.Series([metric.name for metric in self.metrics], dtype=pl.String).gather(measure),
+            "metric": pl.Series(measures, dtype=pl.String).gather(measure),
             name: pl.Series(last, dtype=pl.String).gather(place),
         }
 

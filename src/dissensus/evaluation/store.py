@@ -36,7 +36,9 @@ from dissensus.evaluation.basis import Basis
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.calibration import Calibration, restored_calibration
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.data_set import Kept
 from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
@@ -60,8 +62,11 @@ WHOLE, DISPUTED = "whole.bundle", "disputed"
 """Of more cases than are held: what is known of all of them, and the results of those with the least certainty. Their
 tables by case are written shard by shard, into directories."""
 
+DATA_SET = "data_set.bundle"
+"""What metrics of a whole data set need, where there are any: labels of all draws, unless only some cases are held."""
+
 OF_WHOLE = ("summary.json", "per_draw.parquet", "arrays.npz", WHOLE)
-CLASSES = (Whole, Basis, Resamples, Tally, Certainties)
+CLASSES = (Whole, Basis, Resamples, Tally, Certainties, Kept, Labels)
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
@@ -86,7 +91,7 @@ def not_results(place: FilePath) -> str:
         described = None
     if not isinstance(described, dict) or described.get("format") != FORMAT:
         return f"no run.json with the format {FORMAT!r}"
-    return foreign_entry(place, (*FILES, REPORT))
+    return foreign_entry(place, (*FILES, DATA_SET, REPORT))
 
 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
@@ -98,21 +103,23 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
         write_parquet(evaluation.certainties(), place / "certainty.parquet")
     else:
         _write_whole(evaluation.whole, place)
+    if evaluation.kept is not None:
+        (place / DATA_SET).write_bytes(bundled(evaluation.kept))
     np.savez_compressed(place / "arrays.npz", allow_pickle=False, **_arrays(evaluation))
     described = _plain(
         {
             "format": FORMAT,
             "version": VERSION,
             **_described(evaluation),
-            "files": _hashes(place, numbers_of(evaluation.whole is not None)),
+            "files": _hashes(place, numbers_of(evaluation.whole is not None, evaluation.kept is not None)),
         }
     )
     (place / "run.json").write_text(_json({**described, "checksum": checksum(described)}), encoding="utf-8")
 
 
-def numbers_of(is_whole: bool) -> tuple[str, ...]:
-    """Name the files of numbers: others where only some of the cases are held."""
-    return OF_WHOLE if is_whole else NUMBERS
+def numbers_of(is_whole: bool, has_data_set: bool) -> tuple[str, ...]:
+    """Name the files of numbers: others where only some of the cases are held, or metrics see all of them."""
+    return (*(OF_WHOLE if is_whole else NUMBERS), *([DATA_SET] if has_data_set else []))
 
 
 def _write_whole(whole: Whole, place: FilePath) -> None:
@@ -142,7 +149,7 @@ def load_evaluation(directory: Path) -> Evaluation:
     True
     """
     place = checked_path(directory)
-    files = (*numbers_of((place / WHOLE).is_file()), "run.json")
+    files = (*numbers_of((place / WHOLE).is_file(), (place / DATA_SET).is_file()), "run.json")
     missing = [name for name in files if not (place / name).is_file()]
     if missing:
         unfinished = "run.json" in missing and (place / "manifest.json").is_file()
@@ -203,10 +210,19 @@ def _verified(described: Any, place: FilePath) -> Described:
     if described.get("checksum") != checksum(described):
         raise _changed("run.json", place)
     hashes = described.get("files")
-    for name, found in _hashes(place, numbers_of(described.get("whole") is True)).items():
+    for name, found in _hashes(place, _named_numbers(described, place)).items():
         if not isinstance(hashes, dict) or hashes.get(name) != found:
             raise _changed(name, place)
     return described
+
+
+def _named_numbers(described: Described, place: FilePath) -> tuple[str, ...]:
+    """Name the files of numbers that ``run.json`` speaks of; one that is missing is told."""
+    names = numbers_of(described.get("whole") is True, described.get("data_set") is True)
+    missing = [name for name in names if not (place / name).is_file()]
+    if missing:
+        raise _changed(missing[0], place)
+    return names
 
 
 def _check_version(version: Any, place: FilePath) -> None:
@@ -237,6 +253,8 @@ def _restored_from(described: Described, arrays: Any, place: FilePath) -> Evalua
         for version in range(described["version"], VERSION):
             described, arrays = MIGRATIONS[version](described, arrays)
         restored = _restored(described, arrays)
+        if described.get("data_set"):
+            restored = replace(restored, kept=_restored_kept(place))
         return replace(restored, whole=_restored_whole(place)) if described.get("whole") else restored
     except DissensusError as error:
         raise error.at(str(place)) from None
@@ -264,6 +282,7 @@ def _described(evaluation: Evaluation) -> Described:
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "shared": evaluation.shared is not None,
         **({} if evaluation.whole is None else {"whole": True}),
+        **({} if evaluation.kept is None else {"data_set": True}),
         "shared_annotators": _spread_settings(evaluation.shared.annotators)
         if evaluation.shared is not None and evaluation.shared.annotators is not None
         else None,
@@ -428,6 +447,14 @@ def _restored_whole(place: FilePath) -> Whole:
         raise FormatError("the results do not fit together", got=f"a {type(found).__name__}", where=str(place / WHOLE))
     disputed = place / DISPUTED
     return replace(found, disputed=load_evaluation(disputed) if disputed.is_dir() else None)
+
+
+def _restored_kept(place: FilePath) -> Kept:
+    found = restored_bundle((place / DATA_SET).read_bytes(), CLASSES)
+    if not isinstance(found, Kept):
+        kind = type(found).__name__
+        raise FormatError("the results do not fit together", got=f"a {kind}", where=str(place / DATA_SET))
+    return found
 
 
 def _restored_spread(settings: Described | None, arrays: Arrays, name: str) -> AnnotatorSpread | None:

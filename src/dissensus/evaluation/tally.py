@@ -69,6 +69,26 @@ class Tally(Sums):
         """Mean over cases of every draw, shape (..., n_draws): its spread is the uncertainty of the annotations."""
         return _ratio(self.sums, self.weights)
 
+    def with_columns(self, values: FloatArray, places: IntArray, mass: float | None = None) -> Tally:
+        """Put the values of some metrics (models, metrics, n_draws) in their places; a single draw counts for all.
+
+        ``mass`` is their weight, by default that of the metrics that were there.
+
+        >>> tally = Tally(np.zeros((1, 2, 3)), np.full((1, 1, 3), 2.0))
+        >>> tally.with_columns(np.array([[[0.5]]]), np.array([1])).means[0, 1]
+        array([0.5, 0.5, 0.5])
+        """
+        shape = self.sums.shape
+        own = np.broadcast_to(values, (*values.shape[:2], shape[-1]))
+        weights = np.broadcast_to(self.weights, shape)[:, places] if mass is None else np.full(own.shape, mass)
+        sums, is_known = self.sums.copy(), ~np.isnan(own)
+        sums[:, places] = np.where(is_known, own, 0.0) * weights
+        if is_known.all() and mass is None:
+            return Tally(sums, self.weights)
+        full = np.broadcast_to(self.weights, shape).copy()
+        full[:, places] = np.where(is_known, weights, 0.0)
+        return Tally(sums, full)
+
 
 @dataclass(frozen=True, eq=False)
 class ExactTally(Sums):

@@ -11,7 +11,10 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
+from dissensus.evaluation.completion import completed
+from dissensus.evaluation.data_set import Kept
 from dissensus.evaluation.findings import Findings
+from dissensus.evaluation.labels import joined_labels
 from dissensus.evaluation.material import joined
 from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums
@@ -34,7 +37,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     _check_alike("calibration", *(each.calibration and each.calibration.record() for each in (one, other)))
     _check_independent(one.runs)
     check_names("case", (*one.case_names, *other.case_names))
-    return replace(
+    both = replace(
         one,
         material=joined(one.material, other.material),
         excluded=(*one.excluded, *other.excluded),
@@ -52,6 +55,17 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         fits=tuple(None for _ in one.runs),
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
         shared=_shared(one.shared, other.shared),
+        kept=None,
+    )
+    return both if one.kept is None or other.kept is None else completed(both, _kept(one.kept, other.kept))
+
+
+def _kept(one: Kept, other: Kept) -> Kept:
+    """Put the labels of draws of different cases together."""
+    return Kept(
+        tuple(joined_labels(*pair) for pair in zip(one.runs, other.runs, strict=True)),
+        tuple(joined_labels(*pair) for pair in zip(one.points, other.points, strict=True)),
+        None if one.votes is None or other.votes is None else one.votes + other.votes,
     )
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from dissensus.kernels.standings import Standings
 
 
-KINDS: dict[PredictionKind, str] = {"scores": "scores", "ranking": "rankings", "set": "sets of conditions"}
+Scale: TypeAlias = Literal["plain", "logit", "log"]
+"""A scale for intervals."""
+
+KINDS: dict[PredictionKind, str] = {
+    "scores": "scores",
+    "ranking": "rankings",
+    "set": "sets of conditions",
+    "numbers": "numbers",
+}
 """Kinds of predictions in words."""
 
 
@@ -60,6 +68,9 @@ class Metric(Spec, ABC):
 
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     """The least and the greatest value that it can have."""
+
+    scale: ClassVar[Scale] = "plain"
+    """On which scale it is closest to normal: intervals are found there."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
@@ -118,7 +129,11 @@ class Metric(Spec, ABC):
     @property
     def _way(self) -> str:
         """How to come by the predictions that it needs."""
-        return "build sets with Predictions.from_sets" if self.accepts == ("set",) else "give the scores behind them"
+        ways: dict[tuple[PredictionKind, ...], str] = {
+            ("set",): "build sets with Predictions.from_sets",
+            ("numbers",): "build numbers with Predictions.from_numbers",
+        }
+        return ways.get(self.accepts, "give the scores behind them")
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the metric."""
@@ -129,6 +144,7 @@ class Metric(Spec, ABC):
             "range": plain_value(self.range),
             "meaning": self.meaning,
             "methods": self.methods,
+            **({} if self.scale == "plain" else {"scale": self.scale}),
         }
 
     @abstractmethod
@@ -149,13 +165,14 @@ class RecordedMetric(Metric):
     meaning: str = ""  # type: ignore[misc]
     higher_is_better: bool = True  # type: ignore[misc]
     range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    scale: Scale = "plain"  # type: ignore[misc]
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> RecordedMetric:
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(dict(record), *words, (low, high))
+        return RecordedMetric(dict(record), *words, (low, high), record.get("scale", "plain"))
 
     @property
     def methods(self) -> str:
@@ -375,7 +392,7 @@ class Predicted:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.predictions.n_conditions != self.batch.n_conditions:
+        if self.predictions.kind != "numbers" and self.predictions.n_conditions != self.batch.n_conditions:
             raise DissensusError(
                 "the model and the draws have different conditions",
                 expected=str(self.batch.n_conditions),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,9 +29,6 @@ Truth: TypeAlias = Literal["top", "soft"]
 
 Average: TypeAlias = Literal["macro", "weighted", "micro"]
 """How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
-
-Scale: TypeAlias = Literal["plain", "logit", "log"]
-"""On which scale the metric is closest to normal: intervals are found there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +144,6 @@ class DataSetMetric(Metric):
     """
 
     truth: Truth
-    scale: ClassVar[Scale] = "plain"
 
     @abstractmethod
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:

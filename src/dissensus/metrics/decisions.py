@@ -16,8 +16,8 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import KINDS, Metric
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Scale, Truth
+from dissensus.metrics.base import KINDS, Metric, Scale
+from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
 from dissensus.metrics.probabilities import check_probabilities
 from dissensus.metrics.ranking import check_share, check_words, told
 from dissensus.metrics.small_numbers import few, question_masses

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import Source
 from dissensus.core.limits import Limits
@@ -29,6 +29,7 @@ from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.predictions.reader import PredictionOptions, PredictionReading
 from dissensus.shards.tables import Tables
 from dissensus.study import reading as study_reading
+from dissensus.study.question import chosen_question, conditions_asked
 from dissensus.study.reading.format import Options
 from dissensus.study.study import Study
 from dissensus.study.tables import ALIASES, find_columns, labels_of_cases, missing_column
@@ -64,10 +65,13 @@ class Reading:
         What the user gave for the study, for every model by its name, and for the strata: errors name it.
     format, format_is_given
         The format of the study, and whether the user named it or it was recognised.
-    conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, limits
-        As in :func:`dissensus.read_annotations`.
+    conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, nothing
+        As in :func:`dissensus.examine_annotations`.
+    question, limits
+        As there.
     kinds, positive, allow_missing
-        Kind of predictions by model, and as in :func:`dissensus.read_predictions`.
+        Kind of predictions by model, and as in :func:`dissensus.read_predictions`; the positive condition is that of
+        the study, too.
 
     Examples
     --------
@@ -91,6 +95,8 @@ class Reading:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    nothing: str | None = None
+    question: Question | None = None
     limits: Mapping[str, int | str] = field(default_factory=dict)
     kinds: Mapping[str, PredictionKind] = field(default_factory=dict)
     positive: str | None = None
@@ -157,9 +163,17 @@ class Reading:
             duplicates=self.duplicates,
             confidence=self.confidence,
             lists=self.lists,
+            nothing=self.nothing,
+            **self._asked(),
             format_is_given=self.format_is_given,
             limits=limits,
         )
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what was asked; a shard need not have both conditions of a binary question until all are known."""
+        if self.conditions is None and self.question != "grades":
+            return {}
+        return {"question": self.question, "positive": self.positive}
 
     def model(self, name: str, frame: pl.DataFrame, study: Study) -> PredictionReading:
         """Read the predictions of a model on the cases of a shard.
@@ -224,6 +238,23 @@ class Reading:
             conditions=contents.conditions or None,
             kinds={**self.kinds, **found},
         )
+
+    def in_order(self, contents: Contents) -> Contents:
+        """Put the conditions of all shards into the order of what was asked.
+
+        Examples
+        --------
+        >>> from dissensus import Annotations
+        >>> found = Contents.of(Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]]), {})
+        >>> Reading("opinions/", positive="Melanoma").in_order(found).conditions
+        ('Nevus', 'Melanoma')
+        """
+        if not contents.conditions:
+            return contents
+        asked = chosen_question(self.question, self.positive) or "conditions"
+        with _Told(self.place):
+            order = conditions_asked(asked, contents.conditions, self.positive, are_ordered=self.conditions is not None)
+        return replace(contents, conditions=order)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold.

@@ -32,21 +32,23 @@ from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.basis import merged
 from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.completion import Completion, SeenCases, with_columns
+from dissensus.evaluation.data_set import Kept, whole_metrics
 from dissensus.evaluation.evaluator import (
     check_request,
     design_of,
-    left_out,
     panel_reason,
     plan_of,
-    shared_spread,
     with_panel_unless,
 )
+from dissensus.evaluation.labels import Labels, LabelsByTruth
+from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.parts import pickled
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
-from dissensus.evaluation.tally import unit_of
+from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.evaluation.whole import Whole
 from dissensus.predictions.alignment import Match
 from dissensus.predictions.lists import Predictions
@@ -76,8 +78,19 @@ OUTPUTS = {
     "excluded": "shards/excluded-{}.bundle",
     "sums": "shards/sums-{}.bundle",
     "groups": "shards/groups-{}.bundle",
+    "seen": "shards/seen-{}.bundle",
+    "votes": "shards/votes-{}.bundle",
 }
-"""Files of a finished shard, by kind."""
+"""Files of a finished shard, by kind; labels of draws have a file for every run."""
+
+
+def output_of(kind: str, shard: str) -> str:
+    """Name the file of an output of a shard.
+
+    >>> output_of("sums", "0-00003"), output_of("labels 1", "0-00003")
+    ('shards/sums-0-00003.bundle', 'shards/labels-1-0-00003.bundle')
+    """
+    return OUTPUTS.get(kind, f"shards/{kind.replace(' ', '-')}-{{}}.bundle").format(shard)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +269,8 @@ class Course:
             examine_shard, settings, "looking at the files", dict.fromkeys(left, 1), "shards"
         ):
             self.run.record(f"examined-{name}", keys[name], {f"shards/contents-{name}.bundle": result})
-        return merged(self._examined_parts())
+        found = merged(self._examined_parts())
+        return replace(found, contents=self.reading.in_order(found.contents))
 
     def _examined_parts(self) -> Iterator[Examined]:
         """Read what is known of every shard, one after the other, and note their sizes."""
@@ -418,7 +432,7 @@ class Course:
         sizes = {name: self.sizes[name] for name in left}
         for name, result in self.worked(evaluate_shard, told, "evaluating", sizes, "cases"):
             outputs = restored(result, [])
-            self.run.record(name, keys[name], {OUTPUTS[kind].format(name): data for kind, data in outputs.items()})
+            self.run.record(name, keys[name], {output_of(kind, name): data for kind, data in outputs.items()})
 
     def _tell_remarks(self) -> None:
         told = list(dict.fromkeys(remark.replace("shard examined-", "shard ") for remark in self.run.remarks))
@@ -444,8 +458,8 @@ class Course:
     def _outputs(self, kind: str) -> Iterator[Any]:
         """Read the outputs of all shards that have them, in the order of shards."""
         for name in self.shards:
-            if OUTPUTS[kind].format(name) in self.run.outputs(name):
-                yield restored(self.run.read(name, OUTPUTS[kind].format(name)), CLASSES)
+            if output_of(kind, name) in self.run.outputs(name):
+                yield restored(self.run.read(name, output_of(kind, name)), CLASSES)
 
     def put_together(
         self, settings: Settings, examined: Examined, shown: Evaluation, shared: FloatArray | None
@@ -454,7 +468,7 @@ class Course:
         sums: ShardSums = merged(self._outputs("sums"))
         excluded: Named = merged(self._outputs("excluded"))
         moved, apart = self._left_out(settings, examined)
-        return replace(
+        found = replace(
             shown,
             **settings.plan.rounded(sums.totals, sums.points),
             excluded=excluded.names,
@@ -462,6 +476,29 @@ class Course:
             shared=None if shared is None else Shared(shared, apart),
             whole=self._whole(settings, examined, sums, excluded),
         )
+        return self._completed(found, settings)
+
+    def _completed(self, found: Evaluation, settings: Settings) -> Evaluation:
+        """Compute the metrics of a whole data set, run by run, from the labels of all shards."""
+        plan = settings.plan
+        metrics = whole_metrics(plan.metrics)
+        if not metrics or not self.models:
+            return found
+        seen: SeenCases = merged(self._outputs("seen"))
+        names = tuple(f"group {name}" for name in seen.groups) if seen.groups else seen.names
+        weights = CaseWeights(plan.seed, seen.weights / plan.unit, names, bool(seen.groups), plan.unit)
+        completion = Completion(
+            metrics, seen.all_cases(weights, plan.categories), True, self.threads or available_threads()
+        )
+        runs = (self._joined_labels(f"labels {place}") for place in range(len(found.runs)))
+        points = (self._joined_labels(f"point labels {place}") for place in range(len(found.points)))
+        votes = Labels.joined(list(self._outputs("votes")))
+        return with_columns(found, completion.columns(runs, points, votes, found), Kept(()))
+
+    def _joined_labels(self, kind: str) -> LabelsByTruth:
+        """Read the labels of one run, of all shards."""
+        parts: list[LabelsByTruth] = list(self._outputs(kind))
+        return {truth: Labels.joined([part[truth] for part in parts]) for truth in parts[0]}
 
     def _left_out(
         self, settings: Settings, examined: Examined
@@ -473,11 +510,12 @@ class Course:
         design = design_of(sample.study, "sample")
         assert design is not None  # as they are asked for as a sample
         plan = replace(settings.plan, aggregations=self._learning(settings, sample))
+        left = LeftOut([Piece(plan, sample.study.case_names)], sample.models, design, {}, self.threads)
         with self.watch.progress(
             "leaving annotators out", len(design.case) * len(plan.aggregations), "cases"
         ) as advance:
-            moved = left_out(plan, sample.models, design, threads=self.threads, advance=advance)
-        return moved, shared_spread(plan, sample.models, design)
+            moved = left.spreads(advance)
+        return moved, left.shared()
 
     def _learning(self, settings: Settings, sample: ShardContent) -> tuple[Aggregation, ...]:
         """Return the aggregations as they were asked for: without some annotators, they learn something else."""

@@ -13,6 +13,8 @@ from dissensus.aggregation.case_prior import prior_of
 from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe, Request
 from dissensus.core.bundle import bundled
 from dissensus.core.exact import Exact
+from dissensus.evaluation.batches import bin_of
+from dissensus.evaluation.completion import SeenCases
 from dissensus.evaluation.evaluator import assembled, material_of
 from dissensus.evaluation.plan import Evaluated, Plan, informed_by
 from dissensus.evaluation.results import Evaluation
@@ -95,8 +97,20 @@ def evaluate_shard(settings: bytes, payload: bytes) -> bytes:
         "certainty": parquet(result.certainties()),
         "excluded": bundled(Named.of(done.excluded)),
         "sums": bundled(sums),
+        **labels_of_shard(result, done),
     }
     return bundled({**outputs, **({"groups": bundled(groups)} if groups else {})})
+
+
+def labels_of_shard(result: Evaluation, done: Evaluated) -> dict[str, bytes]:
+    """Write what metrics of a whole data set need of the cases of a shard, run by run; nothing without such metrics."""
+    if done.votes is None:
+        return {}
+    bins = tuple(bin_of(found.certainties[0]) for found in result.findings if len(found.certainties))
+    runs = {f"labels {place}": bundled(outcome.labels) for place, outcome in enumerate(done.outcomes)}
+    points = {f"point labels {place}": bundled(labels) for place, labels in enumerate(done.point_labels)}
+    seen = bundled(SeenCases.of(result.study, result.predictions, result.strata, bins))
+    return {"seen": seen, "votes": bundled(done.votes), **runs, **points}
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -17,7 +17,9 @@ from dissensus.core.value import Value
 from dissensus.evaluation.basis import Addend, CaseSums, GroupSquares, GroupSums, Measured, case_sums, merged
 from dissensus.evaluation.batches import EDGES, Totals, added_by_key, bin_of
 from dissensus.evaluation.comparison import same_lists
+from dissensus.evaluation.completion import SeenCases
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
+from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.plan import Drawing, Evaluated, Strata
 from dissensus.evaluation.refits import ExactFit
 from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally
@@ -121,7 +123,7 @@ class ShardSums(Value):
 
 CLASSES = (
     *(Exact, ExactTally, ExactResamples, ExactFit, Totals, CaseSums, GroupSums, Certainties, Drawing),
-    *(Named, Disputed, ShardSums),
+    *(Named, Disputed, ShardSums, SeenCases, Labels),
 )
 """What may be in the files of a shard."""
 

@@ -38,13 +38,13 @@ def annotations_from_rankings(
     cases, ranked, blocks, mentions = _levels(rankings)
     names = condition_names(mentions, conditions)
     sizes = [len(case) for case in cases]
-    annotators, known = _annotators(_per_ranking(annotator_names, sizes, "annotator name"), len(ranked))
+    annotators, known = annotator_codes(per_opinion(annotator_names, sizes, "annotator name"), len(ranked))
     panel = Panel(
         case_names=numbered_names(case_names, len(cases)),
         opinion_offsets=offsets_from_lengths(sizes),
         annotators=annotators,
         annotator_names=known,
-        weights=_weights(_per_ranking(weights, sizes, "weight"), len(ranked)),
+        weights=_weights(per_opinion(weights, sizes, "weight"), len(ranked)),
         groups=group_names(groups),
         case_weights=as_numbers("case weights", case_weights),
     )
@@ -244,7 +244,8 @@ def _place_in(levels: Sequence[list[Any]], position: int) -> str:
     return ", ".join(reversed(steps))
 
 
-def _per_ranking(values: Sequence[Any] | None, sizes: list[int], what: str) -> list[Any] | None:
+def per_opinion(values: Sequence[Any] | None, sizes: list[int], what: str) -> list[Any] | None:
+    """Return one value per opinion, from lists nested by case or from one list that serves every case."""
     if values is None:
         return None
     nested = any(isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) for value in values)
@@ -257,7 +258,7 @@ def _per_ranking(values: Sequence[Any] | None, sizes: list[int], what: str) -> l
     return [value for given in by_case for value in given]
 
 
-def _annotators(names: list[Any] | None, n_rankings: int) -> tuple[IntArray, tuple[str, ...]]:
+def annotator_codes(names: list[Any] | None, n_rankings: int) -> tuple[IntArray, tuple[str, ...]]:
     """Give the annotators numbers in order of appearance; ``None`` is nobody in particular."""
     if names is None:
         return np.full(n_rankings, ANONYMOUS, dtype=np.int64), ()

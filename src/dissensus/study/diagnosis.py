@@ -14,8 +14,10 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import listing
 from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.question import question_in_words
 
 if TYPE_CHECKING:
+    from dissensus.study.checklists import Checklists
     from dissensus.study.rankings import Annotations
     from dissensus.study.ratings import Ratings
     from dissensus.study.study import Study
@@ -102,7 +104,8 @@ def _described(annotations: Annotations) -> tuple[str, dict[str, str]]:
         f"Annotations: {plural(annotations.n_cases, 'case')}, {plural(annotations.n_votes, 'ranking')}, "
         f"{plural(annotations.n_conditions, 'condition')} (not mentioned = {annotations.unranked})"
     )
-    return head, shown
+    asked = question_in_words(annotations)
+    return head, {"annotators were": asked, **shown} if asked else shown
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,10 @@ def diagnose(study: Ratings) -> RatingsDiagnosis: ...
 
 
 @overload
+def diagnose(study: Checklists) -> ChecklistsDiagnosis: ...
+
+
+@overload
 def diagnose(study: Study) -> Diagnosis: ...
 
 
@@ -169,7 +176,7 @@ def diagnose(study: Study) -> Diagnosis:
     Parameters
     ----------
     study
-        Annotations or ratings.
+        Annotations, ratings or checklists.
 
     Examples
     --------
@@ -223,6 +230,7 @@ class RankingsDiagnosis(Diagnosis):
     conditions_mentioned: int
     conditions_never_used: tuple[str, ...]
     similar_conditions: tuple[tuple[str, str], ...]
+    question: str = ""
 
     def lines(self) -> dict[str, str]:
         """Count cases, rankings, conditions and ties."""
@@ -231,6 +239,7 @@ class RankingsDiagnosis(Diagnosis):
         return {
             "cases": str(self.cases),
             "rankings": str(self.rankings),
+            **({"annotators were": self.question} if self.question else {}),
             "conditions": f"{self.conditions}, of which {self.conditions_mentioned} mentioned",
             "not mentioned means": self.unranked,
             "annotators": str(self.annotators or "anonymous"),
@@ -287,6 +296,7 @@ def diagnosis_of_rankings(annotations: Annotations) -> RankingsDiagnosis:
         conditions_never_used=tuple(annotations.conditions[code] for code in np.flatnonzero(~used)),
         unannotated_cases=annotations.unannotated,
         similar_conditions=similar_names(annotations.conditions),
+        question=question_in_words(annotations),
     )
 
 
@@ -349,4 +359,81 @@ def diagnosis_of_ratings(ratings: Ratings) -> RatingsDiagnosis:
         mean=mean,
         sd=sd,
         unannotated_cases=ratings.unannotated,
+    )
+
+
+# Checklists -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChecklistsDiagnosis(Diagnosis):
+    """What a file of checklists holds; ``present`` counts the checklists on which each finding is present."""
+
+    checklists: int
+    findings: int
+    nothing_found: int
+    abstentions: int
+    not_assessed: int
+    repeated_checklists: int
+    weighted: bool
+    groups: int
+    findings_per_checklist: Spread
+    present: dict[str, int]
+    similar_findings: tuple[tuple[str, str], ...]
+
+    def lines(self) -> dict[str, str]:
+        """Count cases, checklists and findings."""
+        spoken = self.checklists - self.abstentions
+        answers = self.checklists * self.findings
+        return {
+            "cases": str(self.cases),
+            "checklists": str(self.checklists),
+            "findings": str(self.findings),
+            "annotators": str(self.annotators or "anonymous"),
+            "annotators per case": str(self.annotators_per_case),
+            "present per checklist": str(self.findings_per_checklist),
+            "nothing found": f"{self.nothing_found} ({percent(self.nothing_found, spoken)})",
+            "not assessed": f"{self.not_assessed} ({percent(self.not_assessed, answers)} of answers)",
+            "weights": "yes" if self.weighted else "none",
+            "groups of cases": str(self.groups or "none"),
+        }
+
+    def remarks(self) -> list[str]:
+        """Tell of findings that nobody saw, of cases that nobody assessed, repetitions, and names that look alike."""
+        remarks = []
+        if self.abstentions:
+            remarks.append(f"{plural(self.abstentions, 'checklist')} without an answer: kept, as abstentions")
+        if self.unannotated_cases:
+            cases = plural(len(self.unannotated_cases), "case")
+            remarks.append(f"{cases} that nobody assessed: kept ({listing(self.unannotated_cases, most=3)})")
+        if self.repeated_checklists:
+            again = plural(self.repeated_checklists, "checklist")
+            remarks.append(f"{again} by an annotator who assessed the case before: kept")
+        never = [name for name, count in self.present.items() if not count]
+        if never:
+            remarks.append(f"{plural(len(never), 'finding')} never present ({listing(never, most=3)})")
+        alike = (f"findings {a!r} and {b!r} look alike: one name spelt twice?" for a, b in self.similar_findings)
+        return [*remarks, *list(alike)[:5]]
+
+
+def diagnosis_of_checklists(said: Checklists) -> ChecklistsDiagnosis:
+    """Count what is inside a study of checklists."""
+    votes, spoken, found = said.votes, ~said.is_abstention, said.present_per_checklist
+    present = (votes[:, None] * (said.answers == 1)).sum(axis=0)
+    return ChecklistsDiagnosis(
+        cases=said.n_cases,
+        checklists=said.n_votes,
+        findings=said.n_findings,
+        annotators=len(said.annotator_names),
+        annotators_per_case=Spread.of(said.votes_per_case),
+        nothing_found=int(votes[spoken & (found == 0)].sum()),
+        abstentions=int(votes[~spoken].sum()),
+        not_assessed=int((votes[:, None] * (said.answers == -1)).sum()),
+        repeated_checklists=repeated_opinions(said.panel),
+        weighted=said.panel.is_weighted,
+        groups=len(set(said.groups)),
+        findings_per_checklist=Spread.of(found[spoken], votes[spoken]),
+        present=dict(zip(said.findings, present.tolist(), strict=True)),
+        unannotated_cases=said.unannotated,
+        similar_findings=similar_names(said.findings),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray, Question, Unranked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -32,7 +32,7 @@ class Opinions:
     ----------
     case_names, excluded
         The annotated cases, and the others.
-    conditions, unranked
+    conditions, unranked, question
         As in the annotations.
     keys : (n_cases,)
         Hash of the name of each case.
@@ -64,6 +64,7 @@ class Opinions:
     annotators: IntArray
     support_offsets: IntArray
     support: IntArray
+    question: Question = "conditions"
 
     @property
     def n_cases(self) -> int:
@@ -112,6 +113,7 @@ class Opinions:
             annotators=self.annotators[rankings],
             support_offsets=support_offsets,
             support=self.support[members],
+            question=self.question,
         )
 
     def inverse_ranks(self, ties: Ties) -> FloatArray:
@@ -170,6 +172,7 @@ def kept_opinions(said: Annotations) -> Opinions:
         annotators=said.annotators,
         support_offsets=offsets_from_lengths(said.support.sizes[has_opinion]),
         support=said.support.codes,
+        question=said.question,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, Confidence, Duplicates, IntArray, NestedRankings, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, IntArray, NestedRankings, Question, Unranked
 from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -29,6 +29,7 @@ from dissensus.study.diagnosis import (
 )
 from dissensus.study.opinions import Opinions, found_opinions
 from dissensus.study.panel import Panel, concatenate_panels
+from dissensus.study.question import asked_of, check_question, conditions_asked, question_in_words
 from dissensus.study.study import Distribution, Fact, Study
 from dissensus.study.support import Support, support_of
 
@@ -68,6 +69,9 @@ class Annotations(Study):
     unranked
         ``"below"``: a condition that is not mentioned ranks below all that are. ``"unobserved"``: the
         annotator compared only what is mentioned.
+    question
+        What annotators were asked: ``"conditions"``; ``"binary"``, whether the last of two conditions, the positive
+        one, holds; or ``"grades"``, where the order of the conditions is the order of the grades. See :meth:`asked`.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Annotations(Study):
     code_offsets: IntArray
     codes: IntArray
     unranked: Unranked = "below"
+    question: Question = "conditions"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -106,6 +111,7 @@ class Annotations(Study):
                 expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
                 got=repr(self.unranked),
             )
+        check_question(self.question, self.conditions)
         if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
             raise DissensusError(
                 "a condition code is out of range",
@@ -128,6 +134,8 @@ class Annotations(Study):
         groups: Sequence[str] | None = None,
         case_weights: Sequence[float] | None = None,
         unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> Annotations:
         """Build from nested lists: case > annotator > block > condition.
 
@@ -145,6 +153,9 @@ class Annotations(Study):
             annotator who is ``None`` is nobody in particular.
         groups, case_weights
             One per case.
+        question, positive
+            What was asked, see :meth:`asked`. Where no list of conditions gives their order, names that are numbers
+            go by their size.
 
         Examples
         --------
@@ -154,7 +165,7 @@ class Annotations(Study):
         """
         from dissensus.study.builders import annotations_from_rankings
 
-        return annotations_from_rankings(
+        said = annotations_from_rankings(
             rankings,
             conditions,
             case_names=case_names,
@@ -164,6 +175,7 @@ class Annotations(Study):
             case_weights=case_weights,
             unranked=unranked,
         )
+        return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
     @checked
@@ -186,6 +198,8 @@ class Annotations(Study):
         unranked: Unranked | None = None,
         duplicates: Duplicates = "refuse",
         confidence_as: Confidence | None = None,
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> Annotations:
         """Build from a table with one row per mentioned condition (pandas, polars or arrow).
 
@@ -217,6 +231,9 @@ class Annotations(Study):
         confidence_as
             ``"order"`` (as by default): confidences order the conditions of a ranking. ``"share"``: they share one
             vote among them, see :func:`read_annotations`.
+        question, positive
+            What was asked, see :meth:`asked`. Where no list of conditions gives their order, names that are numbers
+            go by their size.
 
         Examples
         --------
@@ -249,6 +266,8 @@ class Annotations(Study):
             unranked=unranked,
             duplicates=duplicates,
             confidence=confidence_as,
+            question=question,
+            positive=positive,
         )
 
     @classmethod
@@ -261,10 +280,13 @@ class Annotations(Study):
         case_names: Sequence[str] | None = None,
         groups: Sequence[str] | None = None,
         unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> Annotations:
         """Build from votes: ``counts[i, k]`` anonymous annotators gave condition ``k`` on case ``i``.
 
-        Votes are counted, not listed: every number above 0 is one ranking with so many votes.
+        Votes are counted, not listed: every number above 0 is one ranking with so many votes. What was asked is said
+        as in :meth:`asked`; columns of grades are in the order of the grades.
 
         Examples
         --------
@@ -276,7 +298,8 @@ class Annotations(Study):
         """
         from dissensus.study.builders import annotations_from_counts
 
-        return annotations_from_counts(counts, conditions, case_names=case_names, groups=groups, unranked=unranked)
+        said = annotations_from_counts(counts, conditions, case_names=case_names, groups=groups, unranked=unranked)
+        return asked_of(said, question, positive, are_ordered=True)
 
     @classmethod
     @checked
@@ -288,6 +311,8 @@ class Annotations(Study):
         conditions: Sequence[str] | int | None = None,
         case_names: Sequence[str] | None = None,
         unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> Annotations:
         """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
 
@@ -299,7 +324,7 @@ class Annotations(Study):
         groups
             Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
             conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
-        conditions, case_names, unranked
+        conditions, case_names, unranked, question, positive
             As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
 
         Examples
@@ -311,9 +336,10 @@ class Annotations(Study):
         """
         from dissensus.study.ranking_arrays import annotations_from_ranking_arrays
 
-        return annotations_from_ranking_arrays(
+        said = annotations_from_ranking_arrays(
             rankings, groups, conditions=conditions, case_names=case_names, unranked=unranked
         )
+        return asked_of(said, question, positive, are_ordered=True)
 
     @classmethod
     @checked
@@ -324,6 +350,8 @@ class Annotations(Study):
         *,
         case_names: Sequence[str] | None = None,
         unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> Annotations:
         """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
 
@@ -332,7 +360,7 @@ class Annotations(Study):
         confidences : (n_cases, n_annotators, K)
             The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
             who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
-        conditions, case_names, unranked
+        conditions, case_names, unranked, question, positive
             As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
 
         Examples
@@ -342,9 +370,10 @@ class Annotations(Study):
         """
         from dissensus.study.ranking_arrays import annotations_from_confidences
 
-        return annotations_from_confidences(
+        said = annotations_from_confidences(
             confidences, conditions=conditions, case_names=case_names, unranked=unranked
         )
+        return asked_of(said, question, positive, are_ordered=True)
 
     # Quantities ---------------------------------------------------------------------------------------
 
@@ -439,7 +468,8 @@ class Annotations(Study):
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Annotations:
         block_offsets, blocks = take_rows(self.block_offsets, opinions)
         code_offsets, mentions = take_rows(self.code_offsets, blocks)
-        return Annotations(self.conditions, panel, block_offsets, code_offsets, self.codes[mentions], self.unranked)
+        codes = self.codes[mentions]
+        return Annotations(self.conditions, panel, block_offsets, code_offsets, codes, self.unranked, self.question)
 
     def _joined(self, parts: Sequence[Annotations]) -> Annotations:
         for part in parts:
@@ -450,6 +480,13 @@ class Annotations(Study):
                     got=f"{part.n_conditions} conditions, unranked={part.unranked!r}",
                     advice="bring them to one vocabulary first: annotations.with_conditions([...])",
                 )
+            if part.question != self.question:
+                raise DissensusError(
+                    "studies that asked different questions cannot be concatenated",
+                    expected=f"question {self.question!r}",
+                    got=f"question {part.question!r}",
+                    advice="say what was asked: annotations.asked(...)",
+                )
         return Annotations(
             self.conditions,
             concatenate_panels([part.panel for part in parts]),
@@ -457,6 +494,7 @@ class Annotations(Study):
             join_offsets(part.code_offsets for part in parts),
             np.concatenate([part.codes for part in parts]),
             self.unranked,
+            self.question,
         )
 
     def with_conditions(self, conditions: Sequence[str]) -> Annotations:
@@ -488,6 +526,7 @@ class Annotations(Study):
             self.code_offsets,
             recoded[self.codes][order],
             self.unranked,
+            self.question,
         ).with_receipt(self.receipt)
 
     def with_unranked(self, unranked: Unranked) -> Annotations:
@@ -499,7 +538,31 @@ class Annotations(Study):
         'unobserved'
         """
         parts = (self.conditions, self.panel, self.block_offsets, self.code_offsets, self.codes)
-        return Annotations(*parts, unranked).with_receipt(self.receipt)
+        return Annotations(*parts, unranked, self.question).with_receipt(self.receipt)
+
+    @checked
+    def asked(self, question: Question, positive: str | None = None) -> Annotations:
+        """Say what annotators were asked.
+
+        Parameters
+        ----------
+        question
+            ``"conditions"``: which conditions. ``"binary"``: whether the positive one of two holds. ``"grades"``:
+            which grade; the order of the conditions is the order of the grades.
+        positive
+            The positive one of two conditions, which becomes the last; by default it is the last already.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+        >>> said.asked("binary", positive="Melanoma").conditions
+        ('Nevus', 'Melanoma')
+        """
+        ordered = self
+        if positive is not None:
+            ordered = self.asked("conditions").with_conditions(conditions_asked(question, self.conditions, positive))
+        parts = (ordered.conditions, self.panel, self.block_offsets, self.code_offsets, ordered.codes)
+        return Annotations(*parts, self.unranked, question).with_receipt(self.receipt)
 
     @classmethod
     @checked
@@ -512,6 +575,8 @@ class Annotations(Study):
         unranked: Unranked | None = None,
         duplicates: Duplicates = "refuse",
         confidence: Confidence | None = None,
+        question: Question | None = None,
+        positive: str | None = None,
     ) -> tuple[Annotations, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
         from dissensus.study.tables import build_from_table
@@ -523,6 +588,8 @@ class Annotations(Study):
             unranked=unranked,
             duplicates=duplicates,
             confidence=confidence,
+            question=question,
+            positive=positive,
         )
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
@@ -570,11 +637,14 @@ class Annotations(Study):
             Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
             Fact("Rankings with a tie", percent(int(votes[self.has_tie].sum()), spoken), "tie", "tie"),
             Fact("Different conditions mentioned", f"{self.n_mentioned:,} of {self.n_conditions:,}"),
+            *([Fact("Question", f"annotators were {asked}")] if (asked := question_in_words(self)) else []),
         )
 
     def methods(self) -> str:
         """Write the sentence of a methods section about the rankings."""
         cases = "The one case was" if self.n_cases == 1 else f"Each of {self.n_cases:,} cases was"
+        if self.question != "conditions":
+            return self._methods_of_question(cases)
         below = "ranked last" if self.unranked == "below" else "taken as not compared"
         people = spread(self.panel.annotators_per_case)
         return (
@@ -582,6 +652,12 @@ class Annotations(Study):
             f"and need not mention every one of the {plural(self.n_conditions, 'condition')}, and those that were not "
             f"mentioned were {below}."
         )
+
+    def _methods_of_question(self, cases: str) -> str:
+        people, asked = spread(self.panel.annotators_per_case), question_in_words(self)
+        if self.question == "grades":
+            return f"{cases} {asked} by annotators ({people} per case)."
+        return f"{cases} judged by annotators ({people} per case), who were {asked}."
 
     def distributions(self) -> tuple[Distribution, ...]:
         """Return how many annotators, conditions and ties there are."""
@@ -623,8 +699,11 @@ class Annotations(Study):
         --------
         >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
         'Melanoma, then Hemangioma and Nevus tied'
+        >>> Annotations.from_counts([[0, 1, 0]], question="grades").words(0)
+        'grade 1'
         """
-        return tied_in_words([self.conditions[code] for code in block] for block in self._blocks(opinion))
+        ranked = tied_in_words([self.conditions[code] for code in block] for block in self._blocks(opinion))
+        return f"grade {ranked}" if self.question == "grades" and ranked else ranked
 
     def _blocks(self, opinion: int) -> list[list[int]]:
         offsets = self.code_offsets[self.block_offsets[opinion] : self.block_offsets[opinion + 1] + 1]

@@ -57,7 +57,10 @@ def soft_votes(said: Annotations, confidences: FloatArray) -> tuple[Annotations,
         votes=said.votes[opinion],
     )
     one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
-    votes = Annotations(said.conditions, panel, offsets_from_lengths(is_mention), one_each, said.codes, said.unranked)
+    block_offsets = offsets_from_lengths(is_mention)
+    votes = Annotations(
+        said.conditions, panel, block_offsets, one_each, said.codes, unranked=said.unranked, question=said.question
+    )
     return votes, (Note("soft votes", int((spoken > 0).sum()), SHARED),)
 
 

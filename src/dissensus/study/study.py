@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -69,8 +69,9 @@ class Distribution:
 
 
 class Study(Received, Registered, ABC):
-    """Hold what annotators said about the cases of a study; :class:`Annotations` and :class:`Ratings` are two kinds.
+    """Hold what annotators said about the cases of a study.
 
+    :class:`Annotations`, :class:`Ratings` and :class:`Checklists` are kinds of it.
     A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
     ``conditions``. Everything that asks a study goes through the names below, so a new kind needs nothing else.
 
@@ -92,7 +93,7 @@ class Study(Received, Registered, ABC):
     Examples
     --------
     >>> sorted(Study.family.known())
-    ['rankings', 'ratings']
+    ['checklists', 'rankings', 'ratings']
     """
 
     family: ClassVar[Family[Study]] = Family("kind of study", "dissensus.study", "dissensus.studies")
@@ -370,7 +371,7 @@ class Study(Received, Registered, ABC):
         --------
         >>> from dissensus import Annotations
         >>> Annotations.from_rankings([[[["a"]]]]).settings()
-        {'unranked': 'below'}
+        {'unranked': 'below', 'question': 'conditions'}
         """
         kept = self._fields()
         return {name: value for name, value in kept.items() if not isinstance(value, np.ndarray)}
@@ -410,8 +411,8 @@ def restored_study(
     """
     found: Any = Study.family.find(kind)
     given = {"panel": panel, "conditions": tuple(conditions), **settings, **arrays}
-    missing = [part.name for part in fields(found) if part.name not in given]
+    missing = [part.name for part in fields(found) if part.default is MISSING and part.name not in given]
     if missing:
         raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(given))
-    restored: Study = found(**{part.name: given[part.name] for part in fields(found)})
+    restored: Study = found(**{part.name: given[part.name] for part in fields(found) if part.name in given})
     return restored

@@ -11,13 +11,14 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
+from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.study.builders import assemble, unknown_condition
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
+from dissensus.study.question import asked_of, chosen_question
 from dissensus.study.repeats import without_repeats
 from dissensus.study.soft_votes import soft_votes
 
@@ -47,10 +48,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "group": ("group", "group_id", "patient", "patient_id"),
     "case_weight": ("case_weight",),
     "unranked": ("unranked",),
+    "kind_of_question": ("kind_of_question",),
 }
 """The roles a column can have, and the names by which it is recognised, first choice first."""
 
-NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked")
+NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked", "kind_of_question")
 NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
 INTEGER = r"^\s*[+-]?\d+(\.0*)?\s*$"
 """What an integer label looks like, also where a missing value has turned it into a float."""
@@ -72,6 +74,8 @@ def annotations_from_long(
     unranked: Unranked | None,
     duplicates: Duplicates,
     confidence: Confidence | None,
+    question: Question | None,
+    positive: str | None,
 ) -> Annotations:
     """Build from any data frame; see :meth:`Annotations.from_long`."""
     table = polars_frame(frame)
@@ -83,6 +87,8 @@ def annotations_from_long(
         unranked=unranked,
         duplicates=duplicates,
         confidence=confidence,
+        question=question,
+        positive=positive,
     )[0]
 
 
@@ -216,25 +222,29 @@ def build_from_table(
     unranked: Unranked | None = None,
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
+    question: Question | None = None,
+    positive: str | None = None,
 ) -> tuple[Annotations, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     Rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows with 0
     votes, whose conditions are known nevertheless. In a table that numbers its annotations and has ranks, as the
-    canonical one does, rows that hold nothing but a condition or nothing but an annotator declare names.
+    canonical one does, rows that hold nothing but a condition or nothing but an annotator declare names. Names that
+    are numbers are in the order of the question, if there is one, where nothing else gives their order.
     """
     _check_confidence(table, confidence)
     table = tidied(table, tie_separator)
-    meaning = unranked or _declared_unranked(table)
-    table, declared = _without_declarations(table)
+    meaning, declared_question = unranked or _declared_unranked(table), _declared_question(table)
+    asked = chosen_question(question, positive) or declared_question
+    table, declared = without_declarations(table)
     known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
     with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
         annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
-        conditions_found = pool.submit(label_codes, table, known)
+        conditions_found = pool.submit(label_codes, table, known, are_named=asked in ("binary", "grades"))
         table, notes_on_votes = without_zero_votes(table)
         case, case_names = case_codes(table["case"])
         annotator, annotator_names = annotators_found.result()
-        rankings = _Rankings.of(_opinion_keys(table, case, annotator, len(annotator_names)), case)
+        rankings = GatheredRows.of(opinion_keys(table, case, annotator, len(annotator_names)), case)
         panel = Panel(
             case_names=case_names,
             opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
@@ -250,11 +260,12 @@ def build_from_table(
         codes, names = conditions_found.result()
     mentioned, repeated = without_repeats(duplicates, names, panel, rankings.of_row, rank, codes, mentioned)
     said = _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning)
+    are_ordered = conditions is not None or (asked == declared_question and known is not None)
     if confidence != "share":
-        return said, (*notes_on_votes, *notes, *repeated)
+        return asked_of(said, asked, positive, are_ordered=are_ordered), (*notes_on_votes, *notes, *repeated)
     order = np.lexsort((codes[mentioned], rank[mentioned], rankings.of_row[mentioned]))
     votes, shared = soft_votes(said, -rank[mentioned][order])
-    return votes, (*notes_on_votes, *notes, *repeated, *shared)
+    return asked_of(votes, asked, positive, are_ordered=are_ordered), (*notes_on_votes, *notes, *repeated, *shared)
 
 
 def _check_confidence(table: pl.DataFrame, confidence: Confidence | None) -> None:
@@ -341,7 +352,8 @@ def place(table: pl.DataFrame, row: int) -> str:
     return ", ".join(named if number is None else [f"data row {number}", *named])
 
 
-def _without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+def without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+    """Take out the rows that only declare names: the other rows, and the names of each role."""
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     nameless = table["case"].is_null()
@@ -358,9 +370,9 @@ def _without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, 
 
 def _holds_one_of(table: pl.DataFrame, declares: Sequence[str]) -> pl.Series:
     """Mark the rows that hold one name and nothing else, in a table where that can only be a declaration."""
-    if "annotation" not in table.columns or "rank" not in table.columns:
+    if "annotation" not in table.columns or {"rank", "present"}.isdisjoint(table.columns):
         return pl.repeat(False, len(table), eager=True)
-    given = [role for role in table.columns if role not in ("case", "unranked", ROW)]
+    given = [role for role in table.columns if role not in ("case", "unranked", "kind_of_question", ROW)]
     filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
     return table.select((filled == 1) & pl.any_horizontal(pl.col(declares).is_not_null())).to_series()
 
@@ -404,6 +416,21 @@ def _declared_unranked(table: pl.DataFrame) -> Unranked:
             got=listing(meanings),
         )
     return "unobserved" if meanings == ["unobserved"] else "below"
+
+
+def _declared_question(table: pl.DataFrame) -> Question | None:
+    """Return what a table says that annotators were asked, if it says anything."""
+    if "kind_of_question" not in table.columns or not len(table):
+        return None
+    found = table["kind_of_question"].unique().drop_nulls().to_list()
+    known = {str(name): name for name in get_args(Question)}
+    if len(found) > 1 or any(name not in known for name in found):
+        raise DissensusError(
+            "the column 'kind_of_question' must be the same in the whole table",
+            expected=" or ".join(map(repr, known)),
+            got=listing(found),
+        )
+    return known[found[0]] if found else None
 
 
 def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -457,12 +484,17 @@ def name_codes(
     return np.array([*(number[name] for name in found), ANONYMOUS], dtype=np.int64)[codes], names
 
 
-def label_codes(table: pl.DataFrame, known: tuple[str, ...] | None) -> tuple[IntArray, tuple[str, ...]]:
-    """Give the conditions numbers as listed, or in alphabetical order; -1 where there is none."""
+def label_codes(
+    table: pl.DataFrame, known: tuple[str, ...] | None, *, are_named: bool = False
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Give the conditions numbers as listed, or in alphabetical order; -1 where there is none.
+
+    Integers stand for names that must be listed, unless they are names themselves, as grades are.
+    """
     codes, labels = encoded(table["condition"])
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
-        if integers:
+        if integers and not are_named:
             raise integers_need_names(sorted(labels))
         known = tuple(sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
@@ -491,7 +523,7 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
+def opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
     """Give the rows of one ranking one key, ascending with the case; -1 where there is no ranking."""
     named = [role for role in ("annotator", "annotation") if role in table.columns]
     nobody = _all_null(table, [*named, "condition"])
@@ -523,24 +555,33 @@ def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
 
 
 @dataclass(frozen=True)
-class _Rankings:
-    """The rankings found among the rows, in order of case, then of appearance."""
+class GatheredRows:
+    """The opinions found among the rows of a table, in order of case, then of appearance.
+
+    Attributes
+    ----------
+    of_row : (n_rows,)
+        The opinion of each row, -1 where there is none.
+    first_row, case : (n_opinions,)
+        The first row of each opinion, and its case.
+    """
 
     of_row: IntArray
     first_row: IntArray
     case: IntArray
 
     @staticmethod
-    def of(key: IntArray, case: IntArray) -> _Rankings:
+    def of(key: IntArray, case: IntArray) -> GatheredRows:
+        """Gather the rows of one key, -1 for none, which is that of one case."""
         begins = begins_run(key)
         first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
         if not (_all_different(key[first]) and (np.diff(case[first]) >= 0).all()):
             first, of_row = _gathered(key, case)
         real = key[first] != -1
         if real.all():
-            return _Rankings(of_row, first, case[first])
+            return GatheredRows(of_row, first, case[first])
         renumbered = np.where(real, np.cumsum(real) - 1, -1)
-        return _Rankings(renumbered[of_row], first[real], case[first[real]])
+        return GatheredRows(renumbered[of_row], first[real], case[first[real]])
 
 
 def _all_different(keys: IntArray) -> bool:

@@ -46,7 +46,7 @@ class Cleanlab(Format):
         unannotated = silent.unique("position", maintain_order=True).with_columns(annotator=pl.lit(None, pl.Int64))
         rows = pl.concat([opinions, unannotated]).sort("position", maintain_order=True)
         rows = rows.with_columns(annotator=pl.Series(annotators, dtype=pl.String).gather(rows["annotator"]))
-        if options.conditions is None:
+        if options.conditions is None and not (options.question == "grades" and options.format_is_given):
             codes_found = rows["condition"].drop_nulls().unique().sort().to_list()
             raise integers_need_names(codes_found, CODES_OR_VOTES)
         opinions = rows.select("case", "annotator", "condition")

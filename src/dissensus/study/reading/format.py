@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Unranked
+from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.files import LIMITS, Source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
@@ -39,6 +39,10 @@ class Options:
     duplicates, confidence, lists
         What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
         is said.
+    nothing
+        The name that says that nothing was found, on checklists.
+    question, positive
+        What annotators were asked, and the positive one of two conditions, where anything is said.
     format_is_given
         Whether the user named the format, which confirms what would otherwise be a guess.
     limits
@@ -53,6 +57,9 @@ class Options:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    nothing: str | None = None
+    question: Question | None = None
+    positive: str | None = None
     format_is_given: bool = False
     limits: Limits = LIMITS
 

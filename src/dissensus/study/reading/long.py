@@ -10,6 +10,7 @@ from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
 from dissensus.study.reading.lists import holds_lists
+from dissensus.study.reading.positive_confidences import are_confidences_of_positive, with_both_conditions
 from dissensus.study.tables import find_columns, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
@@ -33,6 +34,8 @@ class Long(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
         table = as_table(source)
+        if are_confidences_of_positive(table.columns, options):
+            return _of_positive(table, options)
         found = find_columns(table.columns, options.columns)
         roles = without_second_order(found, options.columns, options.confidence)
         named = with_roles(table, roles)
@@ -51,6 +54,16 @@ class Long(Format):
         return Parsed(
             named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
         )
+
+
+def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
+    """Read how sure annotators are that the positive condition holds."""
+    roles = find_columns(table.columns, options.columns, required=())
+    assumed = [f"confidence is the probability of {options.positive}, the rest that of the other condition"]
+    if options.confidence is None:
+        assumed.append(BY_ORDER)
+    columns = columns_of(table.columns, roles, options.columns)
+    return Parsed(with_both_conditions(table, options), columns=columns, assumed=tuple(assumed))
 
 
 def _order(table: pl.DataFrame) -> str:

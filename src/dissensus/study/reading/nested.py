@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from dissensus.core.aliases import Unranked
+from dissensus.core.aliases import Question, Unranked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
@@ -26,6 +26,7 @@ ROLES = {
     "conditions": "conditions",
     "case_names": "case",
     "unranked": "meaning of not being mentioned",
+    "kind_of_question": "what annotators were asked",
 }
 
 
@@ -65,7 +66,7 @@ class Nested(Format):
                 said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
         keys = [source.content] if isinstance(source.content, dict) else []
         parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
-        return _with_unranked(parsed, content.get("unranked"), where)
+        return _with_question(_with_unranked(parsed, content.get("unranked"), where), content, where)
 
 
 def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
@@ -75,6 +76,16 @@ def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
     if meaning not in get_args(Unranked):
         raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", where)
     return replace(parsed, frame=parsed.frame.with_columns(unranked=pl.lit(str(meaning))))
+
+
+def _with_question(parsed: Parsed, content: dict[str, Any], where: str) -> Parsed:
+    """Let every row say what was asked, as the long form does."""
+    asked = content.get("kind_of_question")
+    if asked is None:
+        return parsed
+    if asked not in get_args(Question):
+        raise wrong_shape(asked, "the kind of question", " or ".join(map(repr, get_args(Question))), where)
+    return replace(parsed, frame=parsed.frame.with_columns(kind_of_question=pl.lit(str(asked))))
 
 
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:

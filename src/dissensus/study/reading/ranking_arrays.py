@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import Unranked
+from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
@@ -26,6 +26,7 @@ from dissensus.study.tables import ROW
 ARRAYS = ("rankings", "groups")
 NAMES = {"conditions": "conditions", "case_names": "cases"}
 MEANING = "unranked"
+QUESTION = "kind_of_question"
 
 
 class RankingArrays(Format):
@@ -45,7 +46,7 @@ class RankingArrays(Format):
         conditions, cases, assumed = names_of(source, options, rows)
         said = annotations_from_ranking_arrays(
             rankings, groups, conditions=conditions, case_names=cases, unranked=_meaning(source)
-        )
+        ).asked(_question(source))
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
         return parsed_rows(source, said, rows, roles, assumed)
 
@@ -93,11 +94,20 @@ def _meaning(source: Source) -> Unranked:
     return meaning  # type: ignore[return-value]  # checked
 
 
+def _question(source: Source) -> Question:
+    asked = str(source.content[QUESTION]) if QUESTION in source.content else "conditions"
+    if asked not in get_args(Question):
+        expected = " or ".join(map(repr, get_args(Question)))
+        raise wrong_shape(asked, "the kind of question", expected, str(source.path))
+    return asked  # type: ignore[return-value]  # checked
+
+
 def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
     """Return a study as the long table that readers give, with a note on rows that rank nothing."""
     n_absent = len(rows.cells) - said.n_rankings
     notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()
     known = {**roles, "conditions": "conditions", "case_names": "case", MEANING: "meaning of not being mentioned"}
+    known[QUESTION] = "what annotators were asked"
     arrays = source.content if source.kind == "npz" else {}
     frame = long_table(said).with_columns(pl.lit(None, pl.Int64).alias(ROW))
     columns = tuple(Column(name, known.get(name, "")) for name in arrays)

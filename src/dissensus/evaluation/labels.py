@@ -1,0 +1,308 @@
+"""Labels of draws: what metrics of a whole data set keep of every draw, one bit where there are two conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.errors import DissensusError
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import offsets_from_lengths, weighted_counts
+from dissensus.core.value import Value
+from dissensus.metrics.base import Drawn, expected_worth
+from dissensus.metrics.data_set import Truth
+from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    from dissensus.draws import Batch
+
+Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
+"""How labels are kept: a bit per draw, the code of a condition, masses of all conditions, or numbers."""
+
+MOST_SOFT = 64
+"""How many conditions may share a label by their plausibilities: all of them are kept for every draw."""
+
+MOMENTS = 3
+"""Numbers have three rows of masses: 1, the number, and its square."""
+
+LabelsByTruth: TypeAlias = "Mapping[Truth, Labels]"
+
+TIES = np.uint64(0xD1B54A32D192ED03)
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Value):
+    """Hold the label of every draw of some cases; other cases are put behind them by ``+``.
+
+    Attributes
+    ----------
+    form
+        How they are kept.
+    n_draws
+        Number of draws.
+    data
+        ``bits``: whether the last of two conditions is the label, (n_cases, n_draws / 8); ``codes``: of conditions,
+        (n_cases, n_draws); ``masses``: (n_cases, n_draws, K); ``numbers``: the number and its expected square,
+        (n_cases, n_draws, 2).
+    means : (n_cases, K)
+        Mean over the draws of the masses of all conditions; of numbers, of 1, the number and its square.
+    moved : (n_cases, n_refits, K)
+        The same under every refit of an informed prior; no refits where there is none.
+    """
+
+    form: Form
+    n_draws: int
+    data: npt.NDArray[Any]
+    means: FloatArray
+    moved: npt.NDArray[Any]
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.means)
+
+    def __add__(self, other: Labels) -> Labels:
+        return Labels.joined([self, other])
+
+    @staticmethod
+    def joined(parts: Sequence[Labels]) -> Labels:
+        """Put labels of different cases one after the other."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        names = ("data", "means", "moved")
+        return Labels(
+            first.form, first.n_draws, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
+
+    def take(self, cases: IntArray) -> Labels:
+        """Keep the cases at these positions."""
+        return replace(self, data=self.data[cases], means=self.means[cases], moved=self.moved[cases])
+
+    def block(self, draws: range) -> FloatArray:
+        """Return the masses of some draws, shape (n_draws, K, n_cases)."""
+        if self.form == "bits":
+            return self._of_bits(draws)
+        own = self.data[:, draws.start : draws.stop : draws.step]
+        if self.form == "codes":
+            masses = np.zeros((len(draws), self.means.shape[1], self.n_cases))
+            masses[np.arange(len(draws))[:, None], own.T, np.arange(self.n_cases)] = 1.0
+            return masses
+        if self.form == "numbers":
+            return np.stack([np.ones(own.shape[:2]).T, own[..., 0].T, own[..., 1].T], axis=1)
+        return np.ascontiguousarray(own.transpose(1, 2, 0), dtype=np.float64)
+
+    def _of_bits(self, draws: range) -> FloatArray:
+        first = draws.start // 8
+        some = self.data[:, first : -(-draws.stop // 8)]
+        bits = np.unpackbits(some, axis=1, bitorder="little")[:, draws.start - 8 * first : draws.stop - 8 * first]
+        masses = np.empty((len(draws), 2, self.n_cases))
+        masses[:, 1] = bits[:, :: draws.step].T
+        np.subtract(1.0, masses[:, 1], out=masses[:, 0])
+        return masses
+
+    def within(self, codes: IntArray) -> Labels:
+        """Keep the masses of some conditions only: what a draw says where its label is another one does not count."""
+        kept = np.zeros(self.means.shape[1])
+        kept[codes] = 1.0
+        masses = self.block(range(self.n_draws)).transpose(2, 0, 1) * kept
+        return Labels("masses", self.n_draws, masses.astype(np.float32), self.means * kept, self.moved * kept)
+
+
+def check_soft(n_conditions: int) -> None:
+    """Refuse to keep the plausibilities of very many conditions."""
+    if n_conditions > MOST_SOFT:
+        raise DissensusError(
+            "a metric of a whole data set cannot take plausibilities of so many conditions as its truth",
+            expected=f"at most {MOST_SOFT} conditions with truth='soft'",
+            got=str(n_conditions),
+            advice="take the most plausible condition: truth='top'",
+        )
+
+
+def labels_of(
+    drawn: Drawn, truth: Truth, *, seed: int, weights: Sequence[FloatArray] | None = None, step: int = 1
+) -> Labels:
+    """Find the labels of the draws of a batch.
+
+    Parameters
+    ----------
+    truth
+        What the label of a draw is.
+    seed
+        Ties between conditions of a draw are broken at random; a single draw keeps its ties.
+    weights : n_cases arrays of shape (n_refits, n_weighed)
+        How much every ``step``-th draw of each case counts under refits of an informed prior, if there is one.
+    """
+    batch = drawn.batch
+    if batch.numbers is not None:
+        return _with_moved(_numbers(batch, truth), weights, step)
+    if truth == "soft":
+        check_soft(batch.n_conditions)
+        return _with_moved(_kept_masses(soft_masses(batch)), weights, step)
+    return _with_moved(_top_labels(drawn, seed), weights, step)
+
+
+def _top_labels(drawn: Drawn, seed: int) -> Labels:
+    batch = drawn.batch
+    of_orders = order_masses(drawn)
+    means = np.stack([drawn.means(row) for row in of_orders], axis=1)
+    if batch.n_draws == 1:
+        return _labels("masses", 1, of_orders.T[drawn.orders.of_draw], means)
+    keys = case_keys(batch.case_names) ^ np.uint64(seed)
+    codes = settled(of_orders, drawn.orders.of_draw, keys)
+    if batch.n_conditions == 2:
+        bits = np.packbits(codes.astype(np.uint8), axis=1, bitorder="little")
+        return _labels("bits", batch.n_draws, bits, means)
+    small = codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
+    return _labels("codes", batch.n_draws, small, means)
+
+
+def _labels(form: Form, n_draws: int, data: npt.NDArray[Any], means: FloatArray) -> Labels:
+    return Labels(form, n_draws, data, means, np.empty((len(means), 0, means.shape[1]), dtype=np.float32))
+
+
+def order_masses(drawn: Drawn) -> FloatArray:
+    """Return how likely every condition is the first of every order, shape (K, n_orders)."""
+    batch = drawn.batch
+    n_conditions, rests = batch.n_conditions, np.maximum(batch.rest_sizes, 1)
+    nothing = np.zeros(len(batch.support))
+    unmentioned = expected_worth(drawn, nothing, (batch.rest_sizes > 0).astype(np.float64))
+    found = np.tile(unmentioned / np.repeat(rests, np.diff(drawn.orders.offsets)), (n_conditions, 1))
+    for k in np.unique(batch.support):
+        is_own = batch.support == k
+        lacks = np.ones(batch.n_cases)
+        lacks[drawn.case_of_member[is_own]] = 0.0
+        found[k] = expected_worth(drawn, is_own.astype(np.float64), lacks * (batch.rest_sizes > 0) / rests)
+    return found
+
+
+def settled(of_orders: FloatArray, of_draw: IntArray, keys: KeyArray) -> IntArray:
+    """Choose one condition for every draw, shape (n_cases, n_draws); by chance where several are tied.
+
+    Parameters
+    ----------
+    of_orders : (K, n_orders)
+        How likely every condition is the first of every order.
+    of_draw : (n_cases, n_draws)
+        The order of every draw.
+    keys : (n_cases,)
+        Of random numbers.
+
+    Examples
+    --------
+    >>> tied = np.array([[1.0, 0.5], [0.0, 0.5]])
+    >>> settled(tied, np.array([[0, 0, 1, 1, 1, 1]]), np.array([7], dtype=np.uint64))[0, :2]
+    array([0, 0])
+    """
+    codes = of_orders.argmax(axis=0)
+    chosen = codes[of_draw]
+    is_tied = of_orders.max(axis=0) < 1 - 1e-9
+    if is_tied.any():
+        case, draw = np.nonzero(is_tied[of_draw])
+        sums = np.cumsum(of_orders[:, of_draw[case, draw]], axis=0)
+        chance = _uniform(keys[case], draw) * sums[-1]
+        chosen[case, draw] = np.minimum((sums <= chance).sum(axis=0), len(of_orders) - 1)
+    return np.asarray(chosen)
+
+
+def _uniform(keys: KeyArray, draws: IntArray) -> FloatArray:
+    """Mix keys and numbers of draws into numbers between 0 and 1, shape (m,)."""
+    with np.errstate(over="ignore"):
+        mixed = (keys ^ TIES) + (draws.astype(np.uint64) + np.uint64(1)) * STEP
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53)
+
+
+def soft_masses(batch: Batch) -> FloatArray:
+    """Return the plausibility of every condition in every draw, shape (n_cases, n_draws, K).
+
+    What nobody mentioned is shared by the other conditions as it is on average.
+    """
+    weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
+    found = np.empty((batch.n_cases, batch.n_draws, batch.n_conditions))
+    for case in range(batch.n_cases):
+        draws, own = batch.of_case(case), batch.support_of(case)
+        others = weights.copy()
+        others[own] = 0.0
+        found[case] = draws[:, -1:] * (others / max(others.sum(), 1e-300))
+        found[case][:, own] = draws[:, :-1]
+    return found
+
+
+def _kept_masses(masses: FloatArray) -> Labels:
+    n_draws = masses.shape[1]
+    kept = masses if n_draws == 1 else masses.astype(np.float32)
+    return _labels("masses", n_draws, kept, masses.mean(axis=1))
+
+
+def _numbers(batch: Batch, truth: Truth) -> Labels:
+    """Keep the number of every draw, and its square; with truth="soft" that of one annotator, who varies."""
+    assert batch.numbers is not None
+    centres, spreads = batch.numbers[..., 0], batch.numbers[..., 1]
+    squares = np.square(centres) + (np.square(spreads) if truth == "soft" else 0.0)
+    data = np.stack([centres, squares], axis=2)
+    means = np.column_stack([np.ones(len(data)), data.mean(axis=1)])
+    return _labels("numbers", batch.n_draws, data, means)
+
+
+def _with_moved(labels: Labels, weights: Sequence[FloatArray] | None, step: int) -> Labels:
+    """Average the labels of each case over its draws as refits weigh them."""
+    if weights is None:
+        return labels
+    masses = labels.block(range(0, labels.n_draws, step))
+    moved = np.stack([of_case @ masses[:, :, case] for case, of_case in enumerate(weights)])
+    return replace(labels, moved=moved.astype(np.float32))
+
+
+def joined_labels(one: LabelsByTruth, other: LabelsByTruth) -> dict[Truth, Labels]:
+    """Put the labels of other cases behind these."""
+    return {truth: one[truth] + other[truth] for truth in one}
+
+
+def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
+    """Average over opinions what they name first, shape (n_rows, K); of ratings, 1, the score and its square.
+
+    Parameters
+    ----------
+    study
+        Opinions that count.
+    rows : (n_opinions,)
+        The row that each opinion is averaged in; negative for none.
+    """
+    kept = np.flatnonzero(rows >= 0)
+    weights = (study.weights * study.votes)[kept]
+    totals = np.maximum(weighted_counts(rows[kept], weights, n_rows), 1e-300)
+    if isinstance(study, Ratings):
+        scores = study.scores[kept]
+        parts = [
+            weighted_counts(rows[kept], weights * power, n_rows) for power in (1.0 + 0 * scores, scores, scores**2)
+        ]
+        return np.column_stack(parts) / totals[:, None]
+    assert isinstance(study, Annotations)
+    first = study.block_offsets[:-1][kept]
+    sizes = (study.code_offsets[first + 1] - study.code_offsets[first]).astype(np.int64)
+    entries = np.repeat(study.code_offsets[first] - offsets_from_lengths(sizes)[:-1], sizes) + np.arange(sizes.sum())
+    places = np.repeat(rows[kept], sizes) * study.n_conditions + study.codes[entries]
+    sums = weighted_counts(places, np.repeat(weights / sizes, sizes), n_rows * study.n_conditions)
+    return np.asarray(sums.reshape(n_rows, study.n_conditions) / totals[:, None])
+
+
+def vote_labels(study: Study, case_names: Sequence[str]) -> Labels:
+    """Return what single annotators say about cases, as the labels of one draw."""
+    said = study.counted
+    place = {name: row for row, name in enumerate(case_names)}
+    of_case = np.array([place.get(name, -1) for name in said.case_names], dtype=np.int64)
+    masses = vote_masses(said, of_case[said.panel.case_of_opinion], len(case_names))
+    if isinstance(study, Ratings):
+        return _labels("numbers", 1, masses[:, None, 1:], masses)
+    return _labels("masses", 1, masses[:, None], masses)

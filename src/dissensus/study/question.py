@@ -1,0 +1,146 @@
+"""What annotators were asked: which conditions, whether one of two holds, or which grade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from dissensus.core.aliases import Question
+from dissensus.core.checks import check_choice
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import known_name
+
+if TYPE_CHECKING:
+    from dissensus.study.rankings import Annotations
+
+ORDER = "give them from the lowest to the highest (conditions=[...], --conditions FILE with one name per line)"
+POSITIVE = "say which is the positive one (positive=NAME, --positive NAME)"
+
+
+def check_question(question: Question, conditions: Sequence[str], positive: str | None = None) -> None:
+    """Refuse a question that these conditions do not answer.
+
+    Examples
+    --------
+    >>> check_question("binary", ["Nevus", "Melanoma"], "Melanoma")
+    """
+    check_choice("question", question, get_args(Question))
+    if question == "binary" and len(conditions) != 2:
+        raise DissensusError(
+            "a binary question has two conditions",
+            expected="exactly two, of which the last is the positive one",
+            got=f"{len(conditions)}: {listing(conditions)}" if conditions else "none",
+            advice="list both where only one is mentioned (conditions=[...], --conditions FILE)"
+            if len(conditions) < 2
+            else "leave the question out, or put conditions together first",
+        )
+    if positive is not None and question != "binary":
+        raise DissensusError(
+            "only a binary question has a positive condition",
+            expected="question 'binary', of two conditions",
+            got=f"question {question!r} with the positive condition {positive!r}",
+        )
+
+
+def chosen_question(question: Question | None, positive: str | None) -> Question | None:
+    """Return what a user says was asked, if anything: to name a positive condition is to ask a binary question.
+
+    Examples
+    --------
+    >>> chosen_question(None, "Melanoma"), chosen_question("grades", None)
+    ('binary', 'grades')
+    """
+    if question is None:
+        return None if positive is None else "binary"
+    check_choice("question", question, get_args(Question))
+    return question
+
+
+def conditions_asked(
+    question: Question, conditions: Sequence[str], positive: str | None = None, *, are_ordered: bool = True
+) -> tuple[str, ...]:
+    """Put conditions into the order of a question: the positive one of two last, grades from the lowest.
+
+    Parameters
+    ----------
+    question, conditions
+        What was asked, and the names that answer it.
+    positive
+        The positive one of two; by default the last, if the order is known.
+    are_ordered
+        Whether somebody gave the conditions in this order. If not, numbers go by their size, and other names are
+        refused: nothing is guessed.
+
+    Examples
+    --------
+    >>> conditions_asked("binary", ["Melanoma", "Nevus"], "Melanoma")
+    ('Nevus', 'Melanoma')
+    >>> conditions_asked("grades", ["10", "2", "0"], are_ordered=False)
+    ('0', '2', '10')
+    """
+    check_question(question, conditions, positive)
+    if positive is not None:
+        known_name("condition", positive, conditions)
+        return tuple(sorted(conditions, key=lambda name: name == positive))
+    if question == "conditions" or are_ordered:
+        return tuple(conditions)
+    words = [name for name in conditions if not is_number(name)]
+    if words:
+        raise DissensusError(
+            "the order of grades is not known" if question == "grades" else "which condition is positive is not known",
+            expected="names that are numbers, or an order",
+            got=listing(words),
+            advice=ORDER if question == "grades" else POSITIVE,
+        )
+    return tuple(sorted(conditions, key=float))
+
+
+def is_number(name: str) -> bool:
+    """Tell whether a name is a finite number.
+
+    Examples
+    --------
+    >>> is_number("2.5"), is_number("mild"), is_number("nan")
+    (True, False, False)
+    """
+    try:
+        return math.isfinite(float(name))
+    except ValueError:
+        return False
+
+
+def asked_of(
+    said: Annotations, question: Question | None, positive: str | None = None, *, are_ordered: bool
+) -> Annotations:
+    """Tell a study what was asked; to name a positive condition is to ask a binary question.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> said = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+    >>> asked_of(said, None, "Melanoma", are_ordered=False).conditions
+    ('Nevus', 'Melanoma')
+    """
+    chosen = chosen_question(question, positive) or "conditions"
+    names = conditions_asked(chosen, said.conditions, positive, are_ordered=are_ordered)
+    ordered = said if names == said.conditions else said.with_conditions(names)
+    return ordered.asked(chosen)
+
+
+def question_in_words(said: Annotations) -> str:
+    """Say what was asked; nothing where it was which conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> question_in_words(Annotations.from_counts([[0, 2, 1]], question="grades"))
+    'graded from 0 to 2'
+    >>> question_in_words(Annotations.from_counts([[1, 2]], ["Nevus", "Melanoma"], question="binary"))
+    'asked whether Melanoma is present'
+    """
+    if said.question == "binary":
+        return f"asked whether {said.conditions[-1]} is present"
+    if said.question == "grades" and said.conditions:
+        return f"graded from {said.conditions[0]} to {said.conditions[-1]}"
+    return ""

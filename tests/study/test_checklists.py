@@ -1,0 +1,187 @@
+"""Checklists: sets of findings, what was not assessed, and one binary study per finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissensus import Checklists, DissensusError, diagnose
+from dissensus.study.panel import Panel
+
+FINDINGS = ("AF", "RBBB", "ST")
+
+
+def two_cases(**options: Any) -> Checklists:
+    sets: list[list[Any]] = [[{"AF"}, {"AF", "RBBB"}, set()], [set(), None, {"ST"}]]
+    return Checklists.from_sets(sets, FINDINGS, case_names=["x", "y"], annotator_names=["Ann", "Bo", "Cy"], **options)
+
+
+def test_nothing_found_is_an_opinion_and_nothing_assessed_is_none() -> None:
+    said = two_cases()
+    assert said.answers.dtype == np.int8
+    assert said.answers.tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 0], [-1, -1, -1], [0, 0, 1]]
+    assert said.is_abstention.tolist() == [False] * 4 + [True, False]
+    assert said.counted.n_opinions == 5
+    assert [said.words(i) for i in (1, 2, 4)] == ["AF, RBBB", "nothing found", "nothing assessed"]
+    assert said.to_sets() == [[{"AF"}, {"AF", "RBBB"}, set()], [set(), None, {"ST"}]]
+    assert repr(said) == "Checklists: 2 cases, 6 checklists of 3 findings; 2 found nothing"
+
+
+def test_a_case_on_which_all_find_nothing_is_annotated() -> None:
+    said = Checklists.from_sets([[set(), set()], [None]], ["AF"])
+    assert said.unannotated == ("1",)
+    assert said.of_finding("AF").to_rankings() == [[[["absent"]], [["absent"]]], []]
+
+
+def test_a_finding_is_a_study_of_two_conditions_tied_to_its_case() -> None:
+    said = two_cases(assessed=[[None, None, ["ST"]], [None, None, None]])
+    asked = said.of_finding("AF")
+    assert asked.conditions == ("absent", "present")
+    assert asked.case_names == ("x / AF", "y / AF")
+    assert asked.groups == ("x", "y")
+    assert asked.annotator_names == ("Ann", "Bo", "Cy")
+    assert asked.annotators.tolist() == [0, 1, 0, 2]
+    assert asked.codes.tolist() == [1, 1, 0, 0]
+    assert list(said.by_finding()) == list(FINDINGS)
+    assert said.by_finding()["ST"].n_rankings == 5
+    with pytest.raises(DissensusError, match="there is no finding 'Af'") as caught:
+        said.of_finding("Af")
+    assert caught.value.advice == "did you mean 'AF'?"
+
+
+def test_groups_weights_and_votes_of_the_study_are_those_of_each_finding() -> None:
+    panel = Panel(
+        case_names=("x", "y"),
+        opinion_offsets=np.array([0, 1, 3]),
+        annotators=np.array([-1, -1, -1]),
+        weights=np.array([1.0, 2.0, 0.5]),
+        groups=("p", "p"),
+        case_weights=np.array([1.0, 3.0]),
+        votes=np.array([4, 1, 2]),
+    )
+    said = Checklists(("AF", "ST"), panel, np.array([[1, -1], [0, 1], [1, 0]]))
+    asked = said.of_finding("ST")
+    assert asked.groups == ("p", "p")
+    assert asked.votes.tolist() == [1, 2]
+    assert asked.weights.tolist() == [2.0, 0.5]
+    assert asked.case_weights.tolist() == [1.0, 3.0]
+    assert asked.unannotated == ("x / ST",)
+    assert said.opinions.present.tolist() == [[4.0, 0.0], [1.0, 2.0]]
+    assert said.opinions.assessed.tolist() == [[4.0, 0.0], [3.0, 3.0]]
+
+
+@given(st.lists(st.lists(st.lists(st.sampled_from([1, 0, -1]), min_size=3, max_size=3), min_size=2, max_size=2)))
+def test_a_matrix_holds_what_was_assessed(cases: list[list[list[int]]]) -> None:
+    matrix = np.array(cases, dtype=np.int64).reshape(len(cases), 2, 3)
+    said = Checklists.from_matrix(matrix, FINDINGS, annotator_names=["Ann", "Bo"])
+    assert said.answers.tolist() == [row.tolist() for case in matrix for row in case if (row != -1).any()]
+    missing = np.where(matrix == -1, np.nan, matrix)
+    assert Checklists.from_matrix(missing, FINDINGS, annotator_names=["Ann", "Bo"]) == said
+    for code, name in enumerate(FINDINGS):
+        asked = said.of_finding(name)
+        assert asked.codes.tolist() == [answer for answer in matrix[:, :, code].ravel() if answer != -1]
+
+
+def test_what_checklists_cannot_be_is_refused() -> None:
+    with pytest.raises(DissensusError, match="unknown finding 'afib'"):
+        Checklists.from_sets([[["afib"]]], ["AF"])
+    with pytest.raises(DissensusError, match="present that was not assessed") as caught:
+        Checklists.from_sets([[["AF"]]], ["AF", "ST"], assessed=[[["ST"]]])
+    assert caught.value.where == "case '0', checklist 1"
+    with pytest.raises(DissensusError, match="not a set of findings"):
+        Checklists.from_sets([["AF"]], ["AF"])
+    with pytest.raises(DissensusError, match="an answer is not understood"):
+        Checklists.from_matrix([[[2, 0]]], ["AF", "ST"])
+    with pytest.raises(DissensusError, match="do not fit"):
+        Checklists.from_matrix([[1, 0]], ["AF", "ST"])
+    with pytest.raises(DissensusError, match="there is no finding"):
+        Checklists.from_sets([[[]]])
+    with pytest.raises(DissensusError, match="finding names must all be different"):
+        Checklists.from_sets([[[]]], ["AF", "AF"])
+    with pytest.raises(DissensusError, match="an answer is not understood"):
+        Checklists(("AF",), Panel(("x",), np.array([0, 1]), np.array([-1])), np.array([[300]]))
+    with pytest.raises(DissensusError, match="different findings cannot be concatenated"):
+        Checklists.concatenate([two_cases(), Checklists.from_sets([[[]]], ["AF"], case_names=["z"])])
+
+
+# Long tables ------------------------------------------------------------------------------------------
+
+
+def long(rows: list[tuple[Any, ...]], names: str = "case annotator finding present", **options: Any) -> Checklists:
+    return Checklists.from_long(pl.DataFrame(rows, schema=names.split(), orient="row"), **options)
+
+
+def test_rows_of_present_findings_need_a_word_for_nothing_found() -> None:
+    rows: list[tuple[Any, ...]] = [("x", "Ann", "AF"), ("x", "Ann", "ST"), ("x", "Bo", None), ("y", "Bo", "RBBB")]
+    said = long(rows, "case annotator finding")
+    assert said.findings == ("AF", "ST", "RBBB")
+    assert said.answers.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
+    named = [(case, who, finding or "normal") for case, who, finding in rows]
+    assert long(named, "case annotator finding", nothing="normal") == said
+    with pytest.raises(DissensusError, match="no checklist says 'Normal'"):
+        long(named, "case annotator finding", nothing="Normal")
+
+
+def test_a_column_says_what_is_present_absent_and_not_assessed() -> None:
+    rows = [("x", "Ann", "AF", "yes"), ("x", "Ann", "ST", ""), ("x", "Bo", "AF", "No"), ("y", "Bo", "RBBB", "1.0")]
+    said = long(rows)
+    assert said.answers.tolist() == [[1, -1, 0], [0, 0, 0], [0, 0, 1]]
+    with pytest.raises(DissensusError, match="the answer for 'ST' is not understood") as caught:
+        long([*rows, ("y", "Bo", "ST", "uncertain")])
+    assert (caught.value.got, caught.value.where) == ("'uncertain'", "data row 5, case 'y', annotator 'Bo'")
+    assert "leave the cell empty" in caught.value.advice
+    with pytest.raises(DissensusError, match="the answer for 'AF' is not understood"):
+        long([("x", "Ann", "AF", -1)])
+
+
+def test_rows_in_any_order_give_the_same_checklists() -> None:
+    rows = [(case, who, name, int(case + who < name)) for case in "xy" for who in "AB" for name in ("x", "y", "z")]
+    said = long(rows, findings=["x", "y", "z"])
+    again = long(rows[::-1], findings=["x", "y", "z"])
+    assert again.select(["x", "y"]).to_sets() == [case[::-1] for case in said.to_sets()]
+
+
+def test_what_rows_cannot_say_is_refused() -> None:
+    with pytest.raises(DissensusError, match="says that nothing was found, and names a finding") as caught:
+        long([("x", "Ann", "AF"), ("x", "Ann", None)], "case annotator finding")
+    assert caught.value.where == "data row 2, case 'x', annotator 'Ann'"
+    twice = [("x", "Ann", "AF", 1), ("x", "Ann", "AF", 0)]
+    with pytest.raises(DissensusError, match="'AF' is answered twice") as caught:
+        long(twice)
+    assert caught.value.where == "data row 2, case 'x', annotator 'Ann'"
+    with pytest.raises(DissensusError, match="unknown finding 'afib'") as caught:
+        long([("x", "Ann", "AF", 1), ("x", "Ann", "afib", 1)], findings=["AF", "ST"])
+    assert "nothing=NAME" in caught.value.advice
+    with pytest.raises(DissensusError, match="a row has no annotator"):
+        long([("x", None, "AF", 1)])
+
+
+def test_without_a_column_of_annotators_the_rows_of_a_case_are_one_checklist() -> None:
+    said = long([("x", "AF"), ("x", "ST"), ("y", None)], "case finding")
+    assert said.to_sets() == [[{"AF", "ST"}], [set()]]
+    assert said.annotator_names == ()
+
+
+def test_a_case_alone_is_one_that_nobody_assessed() -> None:
+    said = long([("x", "Ann", "AF"), ("y", None, None)], "case annotator finding")
+    assert said.unannotated == ("y",)
+
+
+def test_a_diagnosis_counts_what_was_found() -> None:
+    found = diagnose(two_cases())
+    assert (found.checklists, found.nothing_found, found.abstentions, found.not_assessed) == (6, 2, 1, 3)
+    assert found.present == {"AF": 2, "RBBB": 1, "ST": 1}
+    assert found.lines()["nothing found"] == "2 (40.0 %)"
+    remarks = diagnose(Checklists.from_sets([[["AF"], []], [None]], ["AF", "af"])).remarks()
+    assert any("never present" in remark for remark in remarks)
+    assert any("look alike" in remark for remark in remarks)
+    assert any("'1'" in remark for remark in remarks)
+
+
+def test_the_facts_are_those_counted_by_hand() -> None:
+    assert [fact.value for fact in two_cases().facts()] == ["2", "6", "3", "3", "0 to 2, median 1", "40.0 %", "16.7 %"]

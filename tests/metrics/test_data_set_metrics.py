@@ -11,15 +11,22 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import sklearn.metrics as peers
+from sklearn.calibration import calibration_curve
 
 from dissensus import (
     AUROC,
     AveragePrecision,
     BalancedAccuracy,
+    BrierReliability,
+    BrierResolution,
+    BrierScore,
+    BrierUncertainty,
+    CalibrationError,
     CohenKappa,
     DissensusError,
     FBeta,
     Jaccard,
+    MajorityVote,
     Matthews,
     NegativeLikelihoodRatio,
     NegativePredictiveValue,
@@ -35,9 +42,19 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.metrics.confusion import adjusted_confusion
-from dissensus.metrics.data_set import Average, BinaryMetric, DataSetMetric, Said
+from dissensus.metrics.curves import (
+    decision_curve,
+    precision_recall_points,
+    reliability_points,
+    roc_points,
+    sensitivities_at,
+)
+from dissensus.metrics.data_set import Average, BinaryMetric, DataSetMetric, Question, Said
+from dissensus.metrics.decisions import probabilities_of
 from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
+from metrics.metric_studies import measured, one_batch
 
 METRICS = every_metric()
 NAME = attrgetter("name")
@@ -205,6 +222,101 @@ def findings_of(said: Said, labels: FloatArray) -> Iterator[tuple[Said, FloatArr
     for one in np.unique(said.findings):
         rows = np.flatnonzero(said.findings == one)
         yield said.select(rows), np.ascontiguousarray(labels[:, :, rows])
+
+
+def test_calibration_is_that_of_the_curve_of_scikit_learn() -> None:
+    said = some_said(300, seed=8)
+    plain = replace(said, weights=np.ones(said.n_cases))
+    labels, codes = hard_labels(plain)
+    assert set(plain.scores[:, 1]) == set(np.arange(11) / 10)  # at the edges of bins
+    found = CalibrationError().of_draws(plain, labels)
+    points = reliability_points(plain.scores[:, 1], labels[:, 1], labels[:, 0])
+    for draw, row in enumerate(codes):
+        share, mean = calibration_curve(row, plain.scores[:, 1], n_bins=10)
+        weight = points.weight[draw][points.weight[draw] > 0]
+        np.testing.assert_allclose(points.positive[draw][points.weight[draw] > 0], share, rtol=1e-12)
+        np.testing.assert_allclose(points.probability[draw][points.weight[draw] > 0], mean, rtol=1e-12)
+        assert found[draw] == pytest.approx(weight @ np.abs(share - mean), rel=1e-12)
+
+
+@STUDY
+def test_the_parts_of_the_brier_score_add_up(said: Said) -> None:
+    """Those of probabilities that are the same within a bin, whether labels are hard or soft."""
+    said = replace(said, weights=1 + said.weights)
+    for labels in (soft_labels(said), hard_labels(said)[0]):
+        parts = [kind(20).of_draws(said, labels) for kind in (BrierReliability, BrierResolution, BrierUncertainty)]
+        expected = np.mean([binned_brier(said, labels, question) for question in said.questions], axis=0)
+        np.testing.assert_allclose(parts[0] - parts[1] + parts[2], expected, rtol=1e-10)
+
+
+def binned_brier(said: Said, labels: FloatArray, question: Question) -> FloatArray:
+    scores, weights = probabilities_of(said, question), said.weights[question.rows]
+    share = labels[:, question.condition][:, question.rows]
+    place = np.digitize(scores, np.linspace(0, 1, 21)[1:-1], right=True)
+    means = np.array([np.average(scores[place == one], weights=weights[place == one]) for one in place])
+    distances = share * (1 - means) ** 2 + (1 - share) * means**2
+    return np.asarray(np.average(distances, axis=1, weights=weights))
+
+
+def test_the_brier_score_of_two_conditions_is_twice_that_of_the_positive_one() -> None:
+    study = Annotations.from_rankings([[[["a"]], [["b"]]], [[["b"]]], [[["a"]]]], ["a", "b"])
+    batch = one_batch(MajorityVote().sample(study))
+    scores = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    found = measured(BrierScore(), batch, Predictions.from_scores(scores, ["a", "b"]))[:, 0]
+    share = batch.dense()[:, 0, 1]
+    np.testing.assert_allclose(found, 2 * (share * (1 - scores[:, 1]) ** 2 + (1 - share) * scores[:, 1] ** 2))
+
+
+def test_a_calibrated_model_has_no_error_but_chance_which_the_debiased_form_takes_off() -> None:
+    rng = np.random.default_rng(9)
+    scores = rng.uniform(size=600)
+    said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
+    labels = masses_of(np.asarray(rng.random((300, 600)) < scores, dtype=np.int64), 2)
+    plain, debiased = (CalibrationError(10, debiased=one).of_draws(said, labels).mean() for one in (False, True))
+    assert plain > 0.03
+    assert debiased < 0.6 * plain
+    off = masses_of(np.asarray(rng.random((300, 600)) < scores**2, dtype=np.int64), 2)
+    truth = float(np.mean(scores - scores**2))
+    assert CalibrationError(10, debiased=True).of_draws(said, off).mean() == pytest.approx(truth, abs=0.005)
+
+
+def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
+    said = some_said(200, seed=3)
+    labels, _ = hard_labels(replace(said, weights=np.ones(200)), draws=1)
+    points = reliability_points(said.scores[:, 1], labels[:, 1], labels[:, 0])
+    weight, share, mean = (
+        part[0][points.weight[0] > 0] for part in (points.weight, points.positive, points.probability)
+    )
+    spread = np.sqrt(share * (1 - share) / (200 * weight))
+    drawn = np.abs(np.random.default_rng(0).normal(share, spread, size=(200_000, len(share))) - mean).mean(axis=0)
+    expected = 2 * weight @ np.abs(share - mean) - weight @ drawn
+    found = CalibrationError(debiased=True).of_draws(replace(said, weights=np.ones(200)), labels)[0]
+    assert found == pytest.approx(expected, abs=3e-4)
+
+
+# Curves --------------------------------------------------------------------------------------------------
+
+
+def test_curves_are_those_of_scikit_learn() -> None:
+    said = some_said(50, seed=6)
+    labels, codes = hard_labels(said)
+    scores, weights = said.scores[:, 1], said.weights
+    yes, no = labels[:, 1] * weights, labels[:, 0] * weights
+    roc, recall = roc_points(scores, yes, no), precision_recall_points(scores, yes, no)
+    thresholds = np.array([0.05, 0.3, 0.5, 0.95])
+    benefits, rates = decision_curve(scores, yes, no, thresholds), np.array([0.0, 0.13, 0.4, 1.0])
+    heights = sensitivities_at(scores, yes, no, rates)
+    for draw, row in enumerate(codes):
+        across, up, at = peers.roc_curve(row, scores, sample_weight=weights, drop_intermediate=False)
+        np.testing.assert_allclose([roc.across[draw], roc.up[draw]], [across[1:], up[1:]], atol=1e-12)
+        np.testing.assert_array_equal(roc.thresholds, at[1:])
+        precision, recalls, _ = peers.precision_recall_curve(row, scores, sample_weight=weights)
+        np.testing.assert_allclose(recall.up[draw], precision[:-1][::-1], atol=1e-12)
+        np.testing.assert_allclose(recall.across[draw], recalls[:-1][::-1], atol=1e-12)
+        np.testing.assert_allclose(heights[draw, 1:3], np.interp(rates[1:3], across, up), atol=1e-12)
+        assert heights[draw, 3] == pytest.approx(1.0)
+    expected = [NetBenefit(float(one)).of_draws(said, labels) for one in thresholds]
+    np.testing.assert_allclose(benefits, np.transpose(expected), atol=1e-12)
 
 
 # Against all labelings -----------------------------------------------------------------------------------

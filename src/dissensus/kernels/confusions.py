@@ -70,3 +70,48 @@ def fill_confusions(
                 if mass > 0.0:
                     for pick in range(offsets[case], offsets[case + 1]):
                         found[draw, label, codes[pick]] += mass * shares[pick]
+
+
+def binned_sums(
+    place: IntArray, bins: int, probabilities: FloatArray, positive: FloatArray, negative: FloatArray
+) -> FloatArray:
+    """Add up six numbers over the cases of each bin, shape (6, n_draws, bins).
+
+    They are mass, mass times probability, positive mass, its square, its product with mass, and the square of mass.
+
+    Parameters
+    ----------
+    place, bins
+        The bin of each case (m,), and how many there are.
+    probabilities : (m,)
+        What the model says.
+    positive, negative : (n_draws, m)
+        Masses of each case.
+
+    Examples
+    --------
+    >>> yes = np.array([[1.0, 0.0, 0.5]])
+    >>> sums = binned_sums(np.array([0, 0, 1]), 2, np.array([0.2, 0.4, 0.8]), yes, 1 - yes)
+    >>> sums[0], sums[2]
+    (array([[2., 1.]]), array([[1. , 0.5]]))
+    """
+    sums = np.zeros((6, len(positive), bins))
+    fill_binned_sums(plain(place), plain(probabilities), plain(positive), plain(negative), sums)
+    return sums
+
+
+@compiled
+def fill_binned_sums(
+    place: IntArray, probabilities: FloatArray, positive: FloatArray, negative: FloatArray, sums: FloatArray
+) -> None:
+    """Do what :func:`binned_sums` says, for plain arrays."""
+    for draw in range(len(positive)):
+        for case in range(len(place)):
+            yes, here = positive[draw, case], place[case]
+            mass = yes + negative[draw, case]
+            sums[0, draw, here] += mass
+            sums[1, draw, here] += mass * probabilities[case]
+            sums[2, draw, here] += yes
+            sums[3, draw, here] += yes * yes
+            sums[4, draw, here] += yes * mass
+            sums[5, draw, here] += mass * mass

@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from dissensus.metrics.similarity import KendallTau as KendallTau
     from dissensus.metrics.similarity import SpearmanFootrule as SpearmanFootrule
     from dissensus.metrics.subset_accuracy import SubsetAccuracy as SubsetAccuracy
+    from dissensus.metrics.user_metric import UserDataSetMetric as UserDataSetMetric
     from dissensus.metrics.user_metric import UserMetric as UserMetric
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reader import read_models as read_models
@@ -226,6 +227,7 @@ _HOMES = {
     "Study": "study.study",
     "SubsetAccuracy": "metrics.subset_accuracy",
     "TopKAccuracy": "metrics.accuracy",
+    "UserDataSetMetric": "metrics.user_metric",
     "UserMetric": "metrics.user_metric",
     "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",

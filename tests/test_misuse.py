@@ -241,6 +241,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "SetSize": {},
         "SpearmanFootrule": {"k": 2},
         "TopKAccuracy": {"k": 2, "j": 1},
+        "UserDataSetMetric": {"name": "mine", "function": lambda *_: 0.0, "higher_is_better": True, "range": (0.0, 1.0)}
+        | {"meaning": "one", "truth": "top"},
         "UserMetric": {"name": "mine", "function": lambda *_: 0.0, "higher_is_better": True, "range": (0.0, 1.0)}
         | {"meaning": "one"},
         "annotation_certainty": {"plausibilities": drawn, "top": 1, "unranked": "identify", "categories": None}

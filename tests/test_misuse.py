@@ -95,6 +95,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     said = ds.Annotations.from_rankings(
         [[[["a"], ["b", "c"]], [["b"]]], [[["c"]], [["a"]]]], ["a", "b", "c"], annotator_names=["A", "B"]
     )
+    listed = ds.Checklists.from_sets([[["a"], []], [["b"]]], ["a", "b"])
     rated = ds.Ratings.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
     drawn = ds.Dirichlet().sample(said, draws=8)
@@ -105,6 +106,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
+    ds.write_annotations(listed, folder / "checklists.csv")
     shared = pl.DataFrame({"case": ["0", "0", "1"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
     shared.write_parquet(folder / "study.parquet")
     pl.DataFrame({"case": ["0", "1"], "a": [0.2, 0.2], "b": [0.3, 0.3]}).write_parquet(folder / "model.parquet")
@@ -126,6 +128,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
             **aggregations,
             "Annotations": said,
             "Ratings": rated,
+            "Checklists": listed,
             "Predictions": predicted,
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
@@ -133,7 +136,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
-        "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
+        **{
+            f"{name}.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None}
+            for name in ("NormalInverseGamma", "MeanRating", "MedianRating")
+        },
         "select": {"cases": ["1"]},
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"], "allow_missing": False},
         "save": {"directory": folder / "again", "overwrite": True},
@@ -164,6 +170,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_mapping": {"categories": {"a": "u"}, "conditions": ["a"], "levels": {"u": 1}},
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
+        "Checklists": _parts(listed),
+        "Checklists.from_long": {"frame": long, "findings": None, "nothing": None}
+        | dict.fromkeys(["case", "annotator", "annotation", "finding", "present", "weight", "votes", "group"])
+        | {"case_weight": None},
+        "Checklists.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
+        "Checklists.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
+        | {"duplicates": "refuse", "confidence": None},
+        "Checklists.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], "assessed": None, **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
         "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None} | {"learned": None},
@@ -174,7 +190,18 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "KendallTau": {"k": 2},
         "LogScore": {"floor": 0.1},
         "MajorityVote": {},
-        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
+        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")}
+        | {"shifts": False},
+        **{
+            name: {"truth": "soft"}
+            for name in ("MeanAbsoluteError", "CRPS", "RMSE", "Correlation", "ConcordanceCorrelation")
+        },
+        "BlandAltman": {"limit": "upper", "truth": "soft"},
+        "MeanRating": {"thresholds": (0.0,)},
+        "MedianRating": {"thresholds": (0.0,)},
+        "WassersteinNumbers": {},
+        "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
+        "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
         "PlackettLuce": {
@@ -240,7 +267,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        | {"lists": None, "nothing": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
         "agreement_measures": {"study": said, "measures": ["fleiss-kappa"], "seed": 1, "level": 0.9},
@@ -259,6 +286,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        "read_checklists": {
+            "path": folder / "checklists.csv",
+            "findings": None,
+            "nothing": None,
+            "columns": None,
+            "ignore": (),
+        }
+        | {"tie_separator": None, "duplicates": "refuse", "limits": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {
             "columns": None,

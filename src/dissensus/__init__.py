@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
+    from dissensus.aggregation.rating_points import MeanRating as MeanRating
+    from dissensus.aggregation.rating_points import MedianRating as MedianRating
+    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.datasets.simulation import simulate_study as simulate_study
@@ -72,6 +75,13 @@ if TYPE_CHECKING:
     from dissensus.metrics.base import Metric as Metric
     from dissensus.metrics.base import Predicted as Predicted
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
+    from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
+    from dissensus.metrics.numbers import Correlation as Correlation
+    from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
+    from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
@@ -102,12 +112,23 @@ if TYPE_CHECKING:
     from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "BlandAltman": "metrics.numbers",
+    "ConcordanceCorrelation": "metrics.numbers",
+    "Correlation": "metrics.numbers",
+    "RMSE": "metrics.numbers",
+    "WassersteinNumbers": "metrics.numbers",
+    "CRPS": "metrics.numbers",
+    "MeanAbsoluteError": "metrics.numbers",
+    "annotator_shifts": "aggregation.rating_shifts",
+    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.rating_points",
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
@@ -197,6 +218,7 @@ _HOMES = {
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
+    "read_checklists": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",

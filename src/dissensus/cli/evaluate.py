@@ -55,8 +55,8 @@ def evaluate(
         typer.Option(
             "--kind",
             metavar="NAME=KIND",
-            help="What a model's predictions are where the file leaves a doubt: scores, ranking or set. Without a "
-            "name, those of all models. Repeat as needed.",
+            help="What a model's predictions are where the file leaves a doubt: scores, ranking, set or "
+            "numbers. Without a name, those of all models. Repeat as needed.",
         ),
     ] = None,
     categories: options.CategoriesOption = None,
@@ -79,6 +79,7 @@ def evaluate(
             help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
         ),
     ] = None,
+    thresholds: options.ThresholdsOption = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -162,6 +163,7 @@ def evaluate(
     from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel, with_prior
     from dissensus.evaluation.evaluator import evaluate as evaluated
+    from dissensus.evaluation.questions import Questions, n_rows
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
 
@@ -199,10 +201,11 @@ def evaluate(
         return
     inputs = (file, said["conditions"], categories, strata, *places.values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_results, inputs=inputs)
-    chosen = chosen_aggregations(aggregation or None)
-    chosen = chosen if prior is None else with_prior(chosen, prior)
-    reading = options.examine_for(chosen, file, said)
+    asked = chosen_aggregations(aggregation) if aggregation else ()
+    reading = options.examine_for(asked, file, said)
     study = reading.study
+    chosen = options.cut_at(asked or chosen_aggregations(None, study), thresholds)
+    chosen = chosen if prior is None else with_prior(chosen, prior)
     kinds = kinds_of_models(kind or [], places)
     models = {
         name: examine_predictions(
@@ -228,12 +231,13 @@ def evaluate(
     how: dict[str, Any] = {"seed": seed, "threads": threads, "allow_missing": allow_missing}
     trust = calibrated(study, None, predicted, **how) if calibrate else None
     whether: Any = annotators
-    n_runs = len(with_panel(study, predicted, chosen, panel)[0])
-    again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
-    say_cost(again, study.n_cases * n_runs)
+    n_runs = len(with_panel(Questions.of(study, predicted), chosen, panel)[0])
+    once = n_rows(study) * n_runs
+    again = steps(study, n_runs, whether) - once if models else 0
+    say_cost(again, once)
     with (
         executor_of(workers, dask) as executor,
-        progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance,
+        progress_of_cases("evaluating", once + again) as advance,
     ):
         result = evaluated(
             study,

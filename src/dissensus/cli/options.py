@@ -109,6 +109,15 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "nothing": Annotated[
+        str | None,
+        typer.Option(
+            "--nothing",
+            metavar="NAME",
+            help="The name that says that nothing was found (--format checklist).",
+            rich_help_panel=INPUT,
+        ),
+    ],
     "question": Annotated[
         str | None,
         typer.Option(
@@ -209,6 +218,10 @@ def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     ]
 
 
+ThresholdsOption = Annotated[
+    str | None,
+    typer.Option("--thresholds", help="Cut ratings into conditions here, comma-separated; by itself at their median."),
+]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists; never an input.")]
 OverwriteResultsOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace earlier results; never a directory that holds anything else.")
@@ -217,7 +230,7 @@ DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
-    *("case", "annotator", "annotation", "condition", "rank", "confidence", "score"),
+    *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
     *("weight", "votes", "group", "case_weight"),
 )
 
@@ -293,6 +306,7 @@ def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
         "duplicates": said["duplicates"] or "refuse",
         "confidence": said["confidence"],
         "lists": said["lists"],
+        "nothing": said["nothing"],
         "question": said["question"],
         "positive": said["positive"],
         "limits": limit_sizes(said["limit"]),
@@ -343,6 +357,21 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
+def cut_at(aggregations: Sequence[Aggregation], thresholds: str | None) -> tuple[Aggregation, ...]:
+    """Give thresholds to all aggregations of ratings."""
+    cuts = threshold_list(thresholds)
+    if cuts is None:
+        return tuple(aggregations)
+    if any(spec.needs != "ratings" for spec in aggregations):
+        raise DissensusError(
+            "--thresholds cut ratings into conditions",
+            expected="aggregations of ratings, such as normal-inverse-gamma",
+            got=", ".join(spec.id for spec in aggregations if spec.needs != "ratings"),
+            advice="leave --thresholds out",
+        )
+    return tuple(type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in aggregations)
+
+
 def say_receipt(receipt: Receipt) -> None:
     """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
     from dissensus.cli.terminal import say
@@ -361,7 +390,7 @@ def say_receipt_of_model(receipt: Receipt) -> None:
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
     """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
-    if all(spec.needs == "ratings" for spec in aggregations):
+    if aggregations and all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
     reading = examine(file, said)
     say_receipt(reading.receipt)

@@ -132,7 +132,7 @@ def show_calibration(found: Calibration, out: Path | None = None) -> None:
     for sentence in others:
         say(textwrap.fill(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ", **WHOLE))
     show(score_table(found))
-    if found._order:
+    if found._order and found.split_rows:
         show(curve_table(found))
     if found.model_rows:
         show(model_table(found))

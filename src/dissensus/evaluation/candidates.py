@@ -9,9 +9,11 @@ from dataclasses import replace
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.dawid_skene import DawidSkene
 from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """How often an opinion counts, from distrust to what the source paper calls high trust."""
@@ -33,6 +35,16 @@ def candidates(study: Annotations, *, informed: bool = False) -> tuple[Aggregati
     """
     specs = of_labels(study) if are_labels(study) else of_rankings(study)
     return (*specs, *(informed_ones(study) if informed else ()))
+
+
+def of_ratings(study: Ratings) -> tuple[Aggregation, ...]:
+    """Return what is judged by default where opinions are ratings: by reliability, with shifts where there are names.
+
+    >>> len(of_ratings(Ratings.from_scores([[1, 2]])))
+    8
+    """
+    shifts = (False, True) if study.annotator_names else (False,)
+    return tuple(NormalInverseGamma(reliability=gamma, shifts=one) for one in shifts for gamma in RELIABILITIES)
 
 
 def are_labels(study: Annotations) -> bool:

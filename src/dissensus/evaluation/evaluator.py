@@ -180,7 +180,7 @@ def evaluate(
     models = aligned_models(predictions, annotations.case_names, annotations.conditions, allow_missing=allow_missing)
     common = common_cases(annotations, models)
     study = annotations.select(common)
-    trust = calibration_of(study, models, reference, seed=seed, threads=threads)
+    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads)
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(study, models, chosen, panel)
     prior = fitted_prior(study, models, chosen)
@@ -298,17 +298,19 @@ def calibration_of(
     study: Study,
     models: Mapping[str, Predictions],
     reference: Calibration | Literal["calibrated"] | None,
+    chosen: Sequence[Aggregation] = (),
     *,
     seed: int,
     threads: int | None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
     from dissensus.evaluation.calibration import Calibration, calibrate
+    from dissensus.evaluation.candidates import judged_beside
 
     if reference is None or isinstance(reference, Calibration):
         return reference
     check_choice("reference", reference, ("calibrated",))
-    return calibrate(study, None, models, seed=seed, threads=threads)
+    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads)
 
 
 def with_panel(

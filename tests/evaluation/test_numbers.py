@@ -138,4 +138,4 @@ def test_the_command_line_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.M
     assert command(monkeypatch, "certainty", file, "--thresholds", "0,1", "--draws", 30) == 0
     assert command(monkeypatch, "certainty", file, "--draws", 30) == 0
     assert command(monkeypatch, "calibrate", file, "--out", tmp_path / "trust", "--draws", 30) == 0
-    assert command(monkeypatch, "evaluate", file, *models, "--out", tmp_path / "wrong", "--metric", "auroc") == 1
+    assert command(monkeypatch, "evaluate", file, *models, "--out", tmp_path / "wrong", "--metric", "auroc") > 0

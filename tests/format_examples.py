@@ -256,6 +256,7 @@ EXAMPLES = (
     Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
     Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
     Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
+    Example("checklist", "findings.csv", "case,reader,finding,present\nc1,ann,AF,1\nc1,bob,AF,0\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),
     Example("wide", "wide.csv", "case_id,ann,bob\nc1,oak>elm=ash,oak\n", write_text),
     Example("cleanlab", "codes.csv", "case_id,ann,bob\nc1,0,1\n", write_text, {"conditions": ["oak", "elm"]}),

@@ -202,3 +202,114 @@ def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
 def blocks_by_case(said: Annotations) -> list[list[Blocks]]:
     """The rankings that count, case by case."""
     return [[opinion.blocks for opinion in opinions] for opinions in opinions_by_case(said)]
+
+
+def number_distance(distance: str, pooled: list[float]) -> Callable[[float, float], float]:
+    """Krippendorff's squared differences as printed; the ordinal one counts values from one to the other."""
+
+    def ordinal(a: float, b: float) -> float:
+        between = sum(min(a, b) <= value <= max(a, b) for value in pooled)
+        return (between - (pooled.count(a) + pooled.count(b)) / 2) ** 2
+
+    return {
+        "first-choice": lambda a, b: float(a != b),
+        "ordinal": ordinal,
+        "interval": lambda a, b: (a - b) ** 2,
+        "ratio": lambda a, b: ((a - b) / (a + b)) ** 2 if a != b else 0.0,
+    }[distance]
+
+
+def alpha_of_numbers(cases: Sequence[Sequence[float]], distance: str) -> float:
+    """One minus observed over expected disagreement, over all ordered pairs of different values."""
+    units = [list(unit) for unit in cases if len(unit) > 1]
+    pooled = [value for unit in units for value in unit]
+    delta, n = number_distance(distance, pooled), len(pooled)
+    observed = sum(delta(a, b) / (len(unit) - 1) for unit in units for a in unit for b in unit) / max(n, 1)
+    expected = sum(delta(a, b) for a in pooled for b in pooled) / max(n * (n - 1), 1)
+    return 1 - observed / expected if expected > 0 else float("nan")
+
+
+# Kappas and correlations ---------------------------------------------------------------------------------
+
+Table = list[dict[str, int]]
+"""Of every case, the code that each annotator chose."""
+
+
+def credit_of(a: int, b: int, n_conditions: int, credit: str) -> float:
+    steps = abs(a - b) / (n_conditions - 1)
+    return {"none": float(a == b), "linear": 1 - steps, "quadratic": 1 - steps**2}[credit]
+
+
+def _pair_credit(table: Table, n_conditions: int, credit: str) -> float:
+    """The mean over cases of the mean over pairs of their annotators."""
+    by_case = [
+        np.mean([credit_of(a, b, n_conditions, credit) for a, b in combinations(case.values(), 2)])
+        for case in table
+        if len(case) > 1
+    ]
+    return float(np.mean(by_case)) if by_case else float("nan")
+
+
+def _prevalence(table: Table, n_conditions: int) -> list[float]:
+    spoken = [list(case.values()) for case in table if case]
+    return [float(np.mean([case.count(k) / len(case) for case in spoken])) for k in range(n_conditions)]
+
+
+def _beyond(observed: float, chance: float) -> float:
+    return (observed - chance) / (1 - chance) if chance < 1 - 1e-12 else float("nan")
+
+
+def fleiss_kappa(table: Table, n_conditions: int) -> float:
+    chance = sum(share**2 for share in _prevalence(table, n_conditions))
+    return _beyond(_pair_credit(table, n_conditions, "none"), chance)
+
+
+def gwet_coefficient(table: Table, n_conditions: int, credit: str) -> float:
+    codes = range(n_conditions)
+    worth = sum(credit_of(a, b, n_conditions, credit) for a in codes for b in codes)
+    guess = sum(share * (1 - share) for share in _prevalence(table, n_conditions))
+    chance = worth * guess / (n_conditions * (n_conditions - 1))
+    return _beyond(_pair_credit(table, n_conditions, credit), chance)
+
+
+def cohen_kappa(table: Table, pair: tuple[str, str], n_conditions: int, credit: str) -> float:
+    """Observed over all cases; chance over all pairs of a case of the one with a case of the other."""
+    both = [(case[pair[0]], case[pair[1]]) for case in table if pair[0] in case and pair[1] in case]
+    if not both:
+        return float("nan")
+    observed = np.mean([credit_of(a, b, n_conditions, credit) for a, b in both])
+    chance = np.mean([credit_of(a, b, n_conditions, credit) for a, _ in both for _, b in both])
+    return _beyond(float(observed), float(chance))
+
+
+def mean_cohen_kappa(table: Table, least: int, n_conditions: int, credit: str) -> float:
+    people = sorted({name for case in table for name in case})
+    pairs = [pair for pair in combinations(people, 2) if sum(set(pair) <= set(case) for case in table) >= least]
+    values = [cohen_kappa(table, pair, n_conditions, credit) for pair in pairs]
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else float("nan")
+
+
+def intraclass(scores: Array) -> tuple[float, float]:
+    """ICC(2,1) and ICC(2,k) by the analysis of variance of a full table of cases and annotators."""
+    n, k = scores.shape
+    rows, columns = scores.mean(axis=1), scores.mean(axis=0)
+    msr = k * np.sum((rows - scores.mean()) ** 2) / (n - 1)
+    msc = n * np.sum((columns - scores.mean()) ** 2) / (k - 1)
+    mse = np.sum((scores - rows[:, None] - columns + scores.mean()) ** 2) / ((n - 1) * (k - 1))
+    single = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
+    return float(single), float((msr - mse) / (msr + (msc - mse) / n))
+
+
+def variance_components(rows: list[tuple[int, int, float]]) -> Array:
+    """Henderson's first method with design matrices: traces are the expectations of quadratic forms."""
+    cases, people = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    y = np.array([row[2] for row in rows])
+    z_case = np.array([[float(row[0] == case) for case in cases] for row in rows])
+    z_who = np.array([[float(row[1] == who) for who in people] for row in rows])
+    ones = np.ones((len(y), 1))
+    onto_case, onto_who, onto_mean = (z @ np.linalg.inv(z.T @ z) @ z.T for z in (z_case, z_who, ones))
+    forms = [onto_case - onto_mean, onto_who - onto_mean, np.eye(len(y)) - onto_case - onto_who + onto_mean]
+    spreads = [z_case @ z_case.T, z_who @ z_who.T, np.eye(len(y))]
+    expected = np.array([[np.trace(form @ spread) for spread in spreads] for form in forms])
+    return np.asarray(np.linalg.solve(expected, [y @ form @ y for form in forms]))

@@ -65,7 +65,17 @@ def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 RECORDS = {
-    *("Agreement", "Alpha", "AnnotatorWeights", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
+    *(
+        "Agreement",
+        "AgreementMeasure",
+        "Alpha",
+        "AnnotatorWeights",
+        "Batch",
+        "Calibration",
+        "CasePrior",
+        "Certainty",
+        "Comparison",
+    ),
     *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted", "Run"),
 }
 """What functions give; nobody makes one by hand."""
@@ -85,6 +95,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     said = ds.Annotations.from_rankings(
         [[[["a"], ["b", "c"]], [["b"]]], [[["c"]], [["a"]]]], ["a", "b", "c"], annotator_names=["A", "B"]
     )
+    listed = ds.Checklists.from_sets([[["a"], []], [["b"]]], ["a", "b"])
     rated = ds.Ratings.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
     drawn = ds.Dirichlet().sample(said, draws=8)
@@ -95,6 +106,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
     ds.write_annotations(said, opinions)
+    ds.write_annotations(listed, folder / "checklists.csv")
     shared = pl.DataFrame({"case": ["0", "0", "1"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
     shared.write_parquet(folder / "study.parquet")
     pl.DataFrame({"case": ["0", "1"], "a": [0.2, 0.2], "b": [0.3, 0.3]}).write_parquet(folder / "model.parquet")
@@ -116,6 +128,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
             **aggregations,
             "Annotations": said,
             "Ratings": rated,
+            "Checklists": listed,
             "Predictions": predicted,
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
@@ -157,6 +170,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_mapping": {"categories": {"a": "u"}, "conditions": ["a"], "levels": {"u": 1}},
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
+        "Checklists": _parts(listed),
+        "Checklists.from_long": {"frame": long, "findings": None, "nothing": None}
+        | dict.fromkeys(["case", "annotator", "annotation", "finding", "present", "weight", "votes", "group"])
+        | {"case_weight": None},
+        "Checklists.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
+        "Checklists.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
+        | {"duplicates": "refuse", "confidence": None},
+        "Checklists.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], "assessed": None, **names}
+        | {"annotator_names": ["A"], "groups": ["g", "h"]},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
         "Dirichlet": {"reliability": 1.0, "alpha": 1.0, "prior": "symmetric", "case_prior": None} | {"learned": None},
@@ -246,9 +269,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"learn_again": False, "overwrite": True, "executor": None, "watch": None},
         "examine_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
-        | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        | {"lists": None, "nothing": None, "limits": {"columns": 9}, "question": None, "positive": None},
         "informed_prior": {"study": said, "predictions": {"A": predicted}, "folds": 1, "start": None},
         "expected_risk": {"plausibilities": drawn, "categories": categories, "advance": None},
+        "agreement_measures": {"study": said, "measures": ["fleiss-kappa"], "seed": 1, "level": 0.9},
+        "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none", "seed": 1, "level": 0.9},
         "krippendorff_alpha": {"annotations": said, "distance": "first-choice", "depth": 2, "draws": 8, "seed": 1}
         | {"level": 0.9},
         "load_calibration": {"directory": folder / "trust"},
@@ -263,6 +288,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "read_annotations": {"path": opinions, "format": "long", "conditions": None, "columns": None, "ignore": ()}
         | {"tie_separator": None, "bucket_order": None, "unranked": None, "duplicates": "refuse", "confidence": None}
         | {"lists": None, "limits": {"columns": 9}, "question": None, "positive": None},
+        "read_checklists": {
+            "path": folder / "checklists.csv",
+            "findings": None,
+            "nothing": None,
+            "columns": None,
+            "ignore": (),
+        }
+        | {"tie_separator": None, "duplicates": "refuse", "limits": None},
         "read_models": {"paths": [f"A={model}"], "conditions": ["a", "b", "c"], "cases": ["0", "1"], "format": None}
         | {
             "columns": None,

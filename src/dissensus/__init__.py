@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement import Agreement as Agreement
     from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
     from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
+    from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
+    from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
+    from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
@@ -110,6 +113,7 @@ if TYPE_CHECKING:
     from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
+    from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
@@ -130,6 +134,7 @@ _HOMES = {
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",
+    "AgreementMeasure": "evaluation.agreement_measures",
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
@@ -190,6 +195,7 @@ _HOMES = {
     "Study": "study.study",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
+    "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
@@ -198,6 +204,7 @@ _HOMES = {
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
+    "cohen_kappa": "evaluation.agreement_measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "shards.evaluation",
@@ -213,6 +220,7 @@ _HOMES = {
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
     "read_annotations": "study.reading",
+    "read_checklists": "study.reading",
     "read_models": "predictions.reader",
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",

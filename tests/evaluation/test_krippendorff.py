@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 import naive_agreement as naive
 from dissensus import Annotations, DissensusError, read_annotations
 from dissensus.evaluation import krippendorff
-from dissensus.evaluation.krippendorff import DISTANCES, Alpha, krippendorff_alpha
+from dissensus.evaluation.krippendorff import Alpha, krippendorff_alpha
 from shared_data import SHARED, needs_shared
 from strategies import rankings
+
+DISTANCES = ("first-choice", "overlap", "set", "masi")
+"""Distances between rankings; those between numbers are in test_alpha_of_numbers.py."""
 
 
 def labels(*observers: str) -> Annotations:
@@ -91,8 +94,8 @@ def test_a_resampled_study_is_the_study_with_its_cases_repeated(
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     expected = naive.alpha(repeated, naive_distance(distance, said.n_conditions))
     paired = [i for i, case in enumerate(cases) if len(case) > 1]
-    kept = krippendorff._paired(said.counted)
-    likeness = krippendorff._likeness(kept, distance, 2)
+    kept = krippendorff.paired(said.counted)
+    likeness = krippendorff.alpha_distances(kept, distance, 2)
     counts = np.array([[times[i] for i in paired]], dtype=np.float64)
     value = krippendorff._alpha(*krippendorff._disagreement(kept, likeness, counts))[0]
     np.testing.assert_allclose(value, expected, atol=1e-10)

@@ -123,7 +123,7 @@ def test_rows_of_present_findings_need_a_word_for_nothing_found() -> None:
     assert said.answers.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
     named = [(case, who, finding or "normal") for case, who, finding in rows]
     assert long(named, "case annotator finding", nothing="normal") == said
-    with pytest.raises(DissensusError, match="no row says 'Normal'"):
+    with pytest.raises(DissensusError, match="no checklist says 'Normal'"):
         long(named, "case annotator finding", nothing="Normal")
 
 
@@ -131,11 +131,11 @@ def test_a_column_says_what_is_present_absent_and_not_assessed() -> None:
     rows = [("x", "Ann", "AF", "yes"), ("x", "Ann", "ST", ""), ("x", "Bo", "AF", "No"), ("y", "Bo", "RBBB", "1.0")]
     said = long(rows)
     assert said.answers.tolist() == [[1, -1, 0], [0, 0, 0], [0, 0, 1]]
-    with pytest.raises(DissensusError, match="an answer is not understood") as caught:
+    with pytest.raises(DissensusError, match="the answer for 'ST' is not understood") as caught:
         long([*rows, ("y", "Bo", "ST", "uncertain")])
     assert (caught.value.got, caught.value.where) == ("'uncertain'", "data row 5, case 'y', annotator 'Bo'")
     assert "leave the cell empty" in caught.value.advice
-    with pytest.raises(DissensusError, match="an answer is not understood"):
+    with pytest.raises(DissensusError, match="the answer for 'AF' is not understood"):
         long([("x", "Ann", "AF", -1)])
 
 

@@ -22,25 +22,28 @@ def convert(
     overwrite: options.OverwriteOption = False,
     said: Mapping[str, Any],
 ) -> None:
-    """Write opinions in the canonical long form, one row per mentioned condition; nothing is lost.
+    """Write opinions in the canonical long form, one row per mentioned condition or finding; nothing is lost.
 
     [bold]Examples[/bold]
 
       dissensus convert export.json opinions.csv
 
       dissensus convert selectors.json opinions.parquet --conditions conditions.txt
+
+      dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
     from dissensus.cli.terminal import say
     from dissensus.core.names import visible
     from dissensus.core.output import checked_file_target
     from dissensus.study.canonical import check_annotations_ending, write_annotations
+    from dissensus.study.checklists import Checklists
     from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
     checked_file_target(out, overwrite=overwrite, inputs=(file, said["conditions"]))
     reading = options.examine(file, said)
-    rankings = reading.rankings
-    write_annotations(rankings, out, overwrite=overwrite)
+    study = reading.study if isinstance(reading.study, Checklists) else reading.rankings
+    write_annotations(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
-    what = f"{plural(rankings.n_cases, 'case')}, {plural(rankings.n_votes, 'ranking')}"
+    what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
     say(visible(f"{file} ({reading.receipt.format}) -> {out}: {what}"))

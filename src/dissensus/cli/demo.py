@@ -90,9 +90,10 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
     from dissensus.cli.progress import progress_of_cases
     from dissensus.evaluation.evaluator import default_aggregations, evaluate, steps, with_panel
     from dissensus.evaluation.practices import with_truth
+    from dissensus.evaluation.questions import Questions
 
     chosen = default_aggregations()
-    n_runs = len(with_panel(study.annotations, study.predictions, chosen, None)[0])
+    n_runs = len(with_panel(Questions.of(study.annotations, study.predictions), chosen, None)[0])
     with progress_of_cases("evaluating", steps(study.annotations, n_runs, None)) as advance:
         result = evaluate(
             study.annotations,

@@ -164,6 +164,7 @@ def evaluate(
     from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel, with_prior
     from dissensus.evaluation.evaluator import evaluate as evaluated
+    from dissensus.evaluation.questions import Questions, n_rows
     from dissensus.evaluation.store import not_results
     from dissensus.predictions.reader import examine_predictions, named_paths
 
@@ -204,7 +205,7 @@ def evaluate(
     asked = chosen_aggregations(aggregation) if aggregation else ()
     reading = options.examine_for(asked, file, said)
     study = reading.study
-    chosen = options.cut_at(asked or chosen_aggregations(None, study.kind), thresholds)
+    chosen = options.cut_at(asked or chosen_aggregations(None, study), thresholds)
     chosen = chosen if prior is None else with_prior(chosen, prior)
     kinds = kinds_of_models(kind or [], places)
     models = {
@@ -231,12 +232,13 @@ def evaluate(
     how: dict[str, Any] = {"seed": seed, "threads": threads, "allow_missing": allow_missing}
     trust = calibrated(study, judged_beside(study, chosen), predicted, **how) if calibrate else None
     whether: Any = annotators
-    n_runs = len(with_panel(study, predicted, chosen, panel)[0])
-    again = steps(study, n_runs, whether) - study.n_cases * n_runs if models else 0
-    say_cost(again, study.n_cases * n_runs)
+    n_runs = len(with_panel(Questions.of(study, predicted), chosen, panel)[0])
+    once = n_rows(study) * n_runs
+    again = steps(study, n_runs, whether) - once if models else 0
+    say_cost(again, once)
     with (
         executor_of(workers, dask) as executor,
-        progress_of_cases("evaluating", study.n_cases * n_runs + again) as advance,
+        progress_of_cases("evaluating", once + again) as advance,
     ):
         result = evaluated(
             study,

@@ -110,6 +110,15 @@ READING: dict[str, Any] = {
             rich_help_panel=INPUT,
         ),
     ],
+    "nothing": Annotated[
+        str | None,
+        typer.Option(
+            "--nothing",
+            metavar="NAME",
+            help="The name that says that nothing was found (--format checklist).",
+            rich_help_panel=INPUT,
+        ),
+    ],
     "question": Annotated[
         str | None,
         typer.Option(
@@ -228,7 +237,7 @@ DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
-    *("case", "annotator", "annotation", "condition", "rank", "confidence", "score"),
+    *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
     *("weight", "votes", "group", "case_weight"),
 )
 
@@ -304,6 +313,7 @@ def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
         "duplicates": said["duplicates"] or "refuse",
         "confidence": said["confidence"],
         "lists": said["lists"],
+        "nothing": said["nothing"],
         "question": said["question"],
         "positive": said["positive"],
         "limits": limit_sizes(said["limit"]),

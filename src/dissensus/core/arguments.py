@@ -206,6 +206,7 @@ KINDS: dict[str, Callable[[object], bool]] = {
     "IntArray": _is_array("iu", ARRAYS),
     "FloatArray": _is_array("iuf", ARRAYS),
     "BoolArray": _is_array("b", ARRAYS),
+    "AnswerArray": _is_array("iu", ARRAYS),
     **dict.fromkeys(CHOICES, lambda value: isinstance(value, str)),
 }
 """How a value of each kind is told."""
@@ -241,6 +242,7 @@ WORDS = {
     "Callable": "a function",
     "UserFunction": "a function",
     "IntArray": "whole numbers",
+    "AnswerArray": "whole numbers",
     "FloatArray": "an array of numbers",
     "BoolArray": "an array of True and False",
     **dict.fromkeys(CHOICES, "text"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -124,15 +125,15 @@ class DataSet:
     def valued(self, metrics: Sequence[DataSetMetric], *, step: int = 1, threads: int = 1) -> Valued:
         """Compute metrics of all models on every ``step``-th draw."""
         values = self._values(metrics, step, threads)
-        shape = (len(self.said), len(metrics))
         slopes = [[self._slopes(metric, said) for metric in metrics] for said in self.said]
-        shares = np.stack([self.labels[metric.truth].means for metric in metrics])
+        counted = [[metric.counted(said, self._means(metric)) for metric in metrics] for said in self.said]
         return Valued(
             values,
             slopes,
-            shares,
+            np.stack([self.labels[metric.truth].means for metric in metrics]),
             self.weights,
-            np.array([self._reach(metric, said) for said in self.said for metric in metrics]).reshape(shape),
+            np.array(counted),
+            np.array([metric.range for metric in metrics], dtype=np.float64),
             any(labels.form == "numbers" for labels in self.labels.values()),
         )
 
@@ -157,20 +158,12 @@ class DataSet:
                 done.result()
         return found
 
+    def _means(self, metric: DataSetMetric) -> FloatArray:
+        """Return the mean masses of labels, shape (K, n_cases)."""
+        return np.ascontiguousarray(self.labels[metric.truth].means.T)
+
     def _slopes(self, metric: DataSetMetric, said: Said) -> FloatArray:
-        return metric.slopes(said, np.ascontiguousarray(self.labels[metric.truth].means.T))
-
-    def _reach(self, metric: DataSetMetric, said: Said) -> float:
-        """Return of how many cases one is that the metric rests on."""
-        means = np.ascontiguousarray(self.labels[metric.truth].means.T)
-        total = float(self.mass(metric))
-        counted = metric.counted(said, means)
-        most = float(max(len(self.weights), 1))
-        return float(np.clip(total / counted, 1.0, most)) if counted > 0 else most
-
-    def mass(self, metric: DataSetMetric) -> float:
-        """Return the mass of all labels together."""
-        return float((self.weights * shares_of(self.labels[metric.truth])).sum())
+        return metric.slopes(said, self._means(metric))
 
     def remarks(self, metrics: Sequence[DataSetMetric], names: Sequence[str]) -> tuple[str, ...]:
         """Say what makes a metric of a model meaningless."""
@@ -178,13 +171,8 @@ class DataSet:
             f"{name}, {metric.name}: {remark}"
             for metric in metrics
             for name, said in zip(names, self.said, strict=True)
-            for remark in metric.remarks(said, np.ascontiguousarray(self.labels[metric.truth].means.T))
+            for remark in metric.remarks(said, self._means(metric))
         )
-
-
-def shares_of(labels: Labels) -> FloatArray:
-    """Return how much of each case counts, shape (n_cases,)."""
-    return np.asarray(labels.means[:, 0] if labels.form == "numbers" else labels.means.sum(axis=1))
 
 
 def _blocks(labels: Labels, step: int) -> Iterator[range]:
@@ -209,8 +197,10 @@ class Valued:
         Mean masses of labels.
     weights : (n_cases,)
         Of cases.
-    reaches : (models, metrics)
-        Of how many cases one is that the metric rests on.
+    counted : (models, metrics)
+        Mass of the cases that a metric rests on.
+    ranges : (metrics, 2)
+        The least and the greatest value of every metric.
     are_numbers
         Whether labels are 1, a number and its square, not masses of conditions.
     """
@@ -219,10 +209,38 @@ class Valued:
     slopes: list[list[FloatArray]]
     labels: FloatArray
     weights: FloatArray
-    reaches: FloatArray
+    counted: FloatArray
+    ranges: FloatArray
     are_numbers: bool
 
-    @property
+    @cached_property
+    def reaches(self) -> FloatArray:
+        """Of how many cases one is that the metric rests on, shape (models, metrics).
+
+        An interval allows for a case at either end of the range, which weighs as much as one of the cases that count.
+        Where values of cases vary less than those that are 0 or 1 with the same mean, there are as many more of these
+        as their variance is smaller: the effective sample size of Korn and Graubard (1998), drawn to the plain count
+        by one case.
+        """
+        low, high = self.ranges.T
+        span = np.where(np.isfinite(high - low), high - low, 1.0)
+        place = np.where(np.isfinite(high - low), (self.centres - np.where(np.isfinite(low), low, 0.0)) / span, np.nan)
+        gaps = (self.pseudo_values() - self.centres[..., None]) * self.shares() * self.weights / span[:, None]
+        variance = np.square(gaps / self._mass[:, None]).sum(axis=-1)
+        most = self._mass**2 / np.maximum(np.square(self.weights * self.shares()).sum(axis=-1), 1e-300)
+        counted = np.clip(np.nan_to_num(self.counted), 1.0, np.maximum(most, 1.0))
+        whole = place * (1 - place)
+        is_known = (variance > 0) & (whole > 0)
+        ratio = np.divide(variance * counted, whole, out=np.ones_like(counted), where=is_known)
+        effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
+        return np.asarray(np.maximum(most / effective, 1.0))
+
+    @cached_property
+    def _mass(self) -> FloatArray:
+        """Mass of all cases, shape (metrics,)."""
+        return np.asarray((self.weights * self.shares()).sum(axis=1))
+
+    @cached_property
     def centres(self) -> FloatArray:
         """Mean over the draws that have a value, shape (models, metrics); nan where none has."""
         known = ~np.isnan(self.values)
@@ -246,8 +264,7 @@ class Valued:
             Positions of the cases that these are about.
         """
         masses = self.labels if labels is None else labels
-        whole = (self.weights * self.shares()).sum(axis=1)
-        shares = self.shares(masses)
+        whole, shares = self._mass, self.shares(masses)
         centres, found = self.centres, np.empty((*self.centres.shape, masses.shape[1]))
         for m, of_model in enumerate(self.slopes):
             for k, slopes in enumerate(of_model):
@@ -258,8 +275,7 @@ class Valued:
 
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
-        whole = (self.weights * self.shares()).sum(axis=1)
-        found = np.full((*self.centres.shape, len(self.weights)), np.nan)
+        whole, found = self._mass, np.full((*self.centres.shape, len(self.weights)), np.nan)
         if self.are_numbers:
             return found
         for m, of_model in enumerate(self.slopes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -29,6 +29,7 @@ from dissensus.core.names import check_names
 from dissensus.core.spec import as_specs, distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
+from dissensus.evaluation.basis import merged
 from dissensus.evaluation.batches import Outcome
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.completion import completed
@@ -46,6 +47,7 @@ from dissensus.evaluation.plan import (
     informed_by,
     known_prior,
 )
+from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
@@ -56,6 +58,8 @@ from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
+from dissensus.study.checklists import Checklists
+from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -66,9 +70,6 @@ if TYPE_CHECKING:
 TOPS = (1, 2, 3)
 """Numbers of first places whose certainty is found."""
 
-IMAGES = "image"
-"""Name of the column of cases that holds pictures."""
-
 LEAST_CASES, LEAST_OPINIONS = 100, 2
 """How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least."""
 
@@ -76,13 +77,15 @@ POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), Invers
 """The deterministic aggregations that usual practice evaluates against."""
 
 
-def default_aggregations(kind: str = "rankings") -> tuple[Aggregation, ...]:
+def default_aggregations(study: Study | None = None) -> tuple[Aggregation, ...]:
     """Return the sweep of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each.
 
-    Ratings have one aggregation.
+    Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
     """
-    if kind == "ratings":
+    if isinstance(study, Ratings):
         return (NormalInverseGamma(),)
+    if isinstance(study, Checklists) or getattr(study, "question", "conditions") != "conditions":
+        return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
         *(ProbabilisticInverseRank(reliability=gamma) for gamma in (10, 20, 30, 50, 100)),
@@ -176,36 +179,89 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
-    chosen = chosen_aggregations(aggregations, annotations.kind)
-    models = aligned_models(predictions, annotations.case_names, annotations.conditions, allow_missing=allow_missing)
-    common = common_cases(annotations, models)
-    study = annotations.select(common)
+    said = aligned_models(predictions, annotations.case_names, annotations.conditions, allow_missing=allow_missing)
+    common = common_cases(annotations, said)
+    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
+    asked = Questions.of(annotations.select(common), said, labels)
+    study, models = asked.study, asked.models
+    chosen = chosen_aggregations(aggregations, annotations)
     trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads)
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-    chosen, reason = with_panel(study, models, chosen, panel)
-    prior = fitted_prior(study, models, chosen)
-    informed = tuple(informed_by(spec, prior) for spec in chosen)
-    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
-    plan, sampled = planned(
-        informed, study, models, metrics=metrics, categories=categories, draws=draws, seed=seed, threads=threads
-    )
+    chosen, reason = with_panel(asked, chosen, panel)
+    how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
+    learned = [learned_from(*asked.of_part(rows), chosen, **how, threads=threads) for rows in asked.parts.values()]
+    unit = unit_of(np.concatenate([one.weights for one in learned]))
+    plan = replace(learned[0].plan, unit=unit)
     check_request(plan.metrics, models, level)
-    columns = {column: names for column, names in labels.items() if column != IMAGES}
     design = design_of(study, annotators) if models else None
-    if executor is None:
-        done = plan.evaluated(study, models, columns, threads=threads, advance=advance, sampled=sampled)
-    else:
-        done = evaluated_in_parts(plan, study, models, columns, executor=executor, threads=threads, advance=advance)
-    result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, labels), level=level)
+    run: dict[str, Any] = {"threads": threads, "advance": advance}
+    done = merged(one.evaluated(asked.strata, unit, executor, **run) for one in learned)
+    result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, asked.labels), level=level)
     result = replace(
         result,
-        prior=prior_record(prior, reason) if models else None,
+        prior=prior_record({name: one.prior for name, one in zip(asked.parts, learned, strict=True)}, reason)
+        if models
+        else None,
         shared=None if done.shared is None else Shared(done.shared, None),
         calibration=trust,
     )
     result = completed(result, done.kept, threads=threads)
-    pieces = [Piece(plan, done.case_names)]
-    return result if design is None else without_some(result, LeftOut(pieces, models, design, {}, threads), advance)
+    if design is None:
+        return result
+    pieces = [Piece(one.plan, one.study.case_names) for one in learned]
+    return without_some(result, LeftOut(pieces, models, design, asked.findings, threads), advance)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPlan:
+    """What is computed on cases of which everything is learned together.
+
+    Attributes
+    ----------
+    study, models
+        The cases.
+    prior
+        The prior that models inform, if there is one.
+    plan
+        What is computed.
+    sampled
+        The draws, as they will be drawn.
+    """
+
+    study: Study
+    models: Mapping[str, Predictions]
+    prior: CasePrior | None
+    plan: Plan
+    sampled: Sequence[Plausibilities]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of the annotated cases."""
+        return self.study.case_weights[self.study.panel.positions(list(self.sampled[0].case_names))]
+
+    def evaluated(
+        self,
+        strata: Mapping[str, Mapping[str, str]],
+        unit: float,
+        executor: object | None,
+        *,
+        threads: int | None,
+        advance: Callable[[int], None] | None,
+    ) -> Evaluated:
+        """Evaluate the cases, here or by an executor; ``unit`` is that of the weights of all cases."""
+        plan, given = replace(self.plan, unit=unit), (self.study, self.models, strata)
+        if executor is None:
+            return plan.evaluated(*given, threads=threads, advance=advance, sampled=self.sampled)
+        return evaluated_in_parts(plan, *given, executor=executor, threads=threads, advance=advance)
+
+
+def learned_from(
+    study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], **how: Any
+) -> LearnedPlan:
+    """Learn what is learned from all of these cases, and settle what is computed."""
+    prior = fitted_prior(study, models, chosen)
+    informed = tuple(informed_by(spec, prior) for spec in chosen)
+    return LearnedPlan(study, models, prior, *planned(informed, study, models, **how))
 
 
 def without_some(result: Evaluation, left: LeftOut, advance: Callable[[int], None] | None) -> Evaluation:
@@ -241,7 +297,7 @@ def planned(
         draws=draws,
         seed=seed,
         refits=refits_of(aggregations, study, models, seed),
-        unit=unit_of(study.case_weights[study.panel.positions(list(sampled[0].case_names))]),
+        unit=1.0,
     )
     return plan, sampled
 
@@ -314,17 +370,19 @@ def calibration_of(
 
 
 def with_panel(
-    study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], wanted: bool | None
+    asked: Questions, chosen: tuple[Aggregation, ...], wanted: bool | None
 ) -> tuple[tuple[Aggregation, ...], str]:
     """Add the aggregation whose prior the models inform, if there is enough to fit it to; otherwise say why not.
 
     Examples
     --------
     >>> from dissensus import Annotations
-    >>> with_panel(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, (PlackettLuce(),), None)[1]
+    >>> asked = Questions.of(Annotations.from_counts([[3, 1]], ["a", "b"]), {})
+    >>> with_panel(asked, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
-    return with_panel_unless(why_no_panel(study, models), study, chosen, wanted)
+    reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
+    return with_panel_unless(next(filter(None, reasons), ""), asked.study, chosen, wanted)
 
 
 def with_panel_unless(
@@ -416,11 +474,23 @@ def refits_of(
     return prior.refitted(CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS).T)
 
 
-def prior_record(prior: CasePrior | None, reason: str) -> PriorRecord:
-    """Write down how much each model informs the prior."""
-    if prior is None:
+def prior_record(priors: Mapping[str, CasePrior | None], reason: str) -> PriorRecord:
+    """Write down how much each model informs the prior; by finding, if there are findings."""
+    known = {name: prior for name, prior in priors.items() if prior is not None}
+    if not known:
         return PriorRecord(reason=reason)
-    return PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
+    if len(priors) == 1:
+        [prior] = known.values()
+        return PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
+    rows = [
+        {**row, "model": f"{row['model']}, {finding}"}
+        for finding, prior in known.items()
+        for row in prior.table().to_dicts()
+    ]
+    worth = np.concatenate([prior.concentrations for prior in known.values()])
+    quartiles = tuple(np.quantile(worth, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
+    told = tuple(f"{finding}: {text}" for finding, prior in known.items() for text in prior.warnings)
+    return PriorRecord(tuple(rows), quartiles, "", told)
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
@@ -441,19 +511,17 @@ def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
 
 def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = None) -> int:
     """Return how many cases :func:`evaluate` will count in ``advance``, those without some annotators included."""
-    design = design_of(study, annotators)
-    return n_aggregations * (study.n_cases + (0 if design is None else len(design.case)))
+    asked = Questions.of(study, {}).study
+    design = design_of(asked, annotators)
+    return n_aggregations * (asked.n_cases + (0 if design is None else len(design.case)))
 
 
 def chosen_aggregations(
-    given: Sequence[Aggregation | Plausibilities | str] | None, kind: str = "rankings"
+    given: Sequence[Aggregation | Plausibilities | str] | None, study: Study | None = None
 ) -> tuple[Aggregation, ...]:
-    """Return the aggregations that are asked for, each once; draws from elsewhere count as one.
-
-    By default those of a kind of study.
-    """
+    """Return the aggregations that are asked for, each once; draws from elsewhere count as one."""
     if given is None:
-        return default_aggregations(kind)
+        return default_aggregations(study)
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
     chosen = tuple(as_specs(Aggregation.family, items))
     for number, spec in enumerate(chosen):

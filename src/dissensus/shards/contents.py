@@ -65,8 +65,10 @@ class Reading:
         What the user gave for the study, for every model by its name, and for the strata: errors name it.
     format, format_is_given
         The format of the study, and whether the user named it or it was recognised.
-    conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, question, limits
-        As in :func:`dissensus.read_annotations`.
+    conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, nothing
+        As in :func:`dissensus.examine_annotations`.
+    question, limits
+        As there.
     kinds, positive, allow_missing
         Kind of predictions by model, and as in :func:`dissensus.read_predictions`; the positive condition is that of
         the study, too.
@@ -93,6 +95,7 @@ class Reading:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    nothing: str | None = None
     question: Question | None = None
     limits: Mapping[str, int | str] = field(default_factory=dict)
     kinds: Mapping[str, PredictionKind] = field(default_factory=dict)
@@ -160,6 +163,7 @@ class Reading:
             duplicates=self.duplicates,
             confidence=self.confidence,
             lists=self.lists,
+            nothing=self.nothing,
             **self._asked(),
             format_is_given=self.format_is_given,
             limits=limits,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dissensus.core.receipt import Receipt
-from dissensus.evaluation.evaluator import IMAGES
 from dissensus.evaluation.plan import Strata
+from dissensus.evaluation.questions import IMAGES
 from dissensus.predictions.lists import Predictions
 from dissensus.shards.contents import Reading
 from dissensus.study.study import Study

@@ -4,6 +4,9 @@ The canonical form is a table with one row per mentioned condition: ``case``, ``
 within its case), ``annotator``, ``condition``, ``rank``, and, only where they say something, ``weight``, ``votes``,
 ``group``, ``case_weight``, ``unranked`` and ``kind_of_question``. Rows without a condition are abstentions, rows with a
 case alone are unannotated cases, and rows without a case declare the names of conditions and annotators in their order.
+
+That of checklists has a row for every finding of every checklist, ``finding`` and ``present`` (1, 0, or empty for what
+was not assessed) in the place of ``condition`` and ``rank``.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
+from dissensus.study.checklists import NOT_ASSESSED, Checklists
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
 
 
-def long_table(annotations: Annotations) -> pl.DataFrame:
+def long_table(annotations: Annotations | Checklists) -> pl.DataFrame:
     """Return the canonical long form as a table.
 
     Examples
@@ -32,6 +36,8 @@ def long_table(annotations: Annotations) -> pl.DataFrame:
     >>> long_table(said).rows()
     [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
     """
+    if isinstance(annotations, Checklists):
+        return _table_of_checklists(annotations)
     rows = pl.concat([_declared(annotations), _mentions(annotations), _silent(annotations)], how="diagonal")
     rows = rows.sort("case_position", "annotation", "rank", nulls_last=False, maintain_order=True)
     if annotations.unranked != "below":
@@ -41,13 +47,35 @@ def long_table(annotations: Annotations) -> pl.DataFrame:
     return rows.select(column for column in _columns(annotations) if column in rows.columns)
 
 
+def _table_of_checklists(said: Checklists) -> pl.DataFrame:
+    opinion, finding = np.divmod(np.arange(said.answers.size), said.n_findings)
+    answers = said.answers.ravel().astype(np.int64)
+    rows = _opinions(said, opinion).with_columns(
+        _named("condition", said.conditions, finding),
+        present=pl.Series(answers).replace(NOT_ASSESSED, None),
+    )
+    unannotated = _cases(said, np.flatnonzero(said.panel.opinions_per_case == 0))
+    rows = pl.concat([_declared(said), rows, unannotated], how="diagonal")
+    rows = rows.sort("case_position", "annotation", nulls_last=False, maintain_order=True)
+    order = ("case", "annotation", "annotator", "condition", "present", "weight", "votes", "group", "case_weight")
+    says = _optional(said)
+    return rows.select(column for column in order if says.get(column, True)).rename({"condition": "finding"})
+
+
+def _optional(study: Annotations | Checklists) -> dict[str, bool]:
+    """Tell which of the columns that not every study needs say something."""
+    return {
+        "annotator": bool(study.annotator_names),
+        "weight": study.panel.is_weighted,
+        "votes": study.panel.has_votes,
+        "group": bool(study.groups),
+        "case_weight": study.panel.has_case_weights,
+    }
+
+
 def _columns(annotations: Annotations) -> list[str]:
     optional = {
-        "annotator": bool(annotations.annotator_names),
-        "weight": annotations.panel.is_weighted,
-        "votes": annotations.panel.has_votes,
-        "group": bool(annotations.groups),
-        "case_weight": annotations.panel.has_case_weights,
+        **_optional(annotations),
         "unranked": annotations.unranked != "below",
         "kind_of_question": annotations.question != "conditions",
     }
@@ -55,7 +83,7 @@ def _columns(annotations: Annotations) -> list[str]:
     return [column for column in order if optional.get(column, True)]
 
 
-def _declared(annotations: Annotations) -> pl.DataFrame:
+def _declared(annotations: Annotations | Checklists) -> pl.DataFrame:
     conditions = pl.DataFrame({"condition": annotations.conditions}, schema={"condition": pl.String})
     annotators = pl.DataFrame({"annotator": annotations.annotator_names}, schema={"annotator": pl.String})
     return pl.concat([conditions, annotators], how="diagonal")
@@ -77,18 +105,18 @@ def _silent(annotations: Annotations) -> pl.DataFrame:
     return pl.concat([abstained, unannotated], how="diagonal")
 
 
-def _opinions(annotations: Annotations, ranking: IntArray) -> pl.DataFrame:
+def _opinions(annotations: Annotations | Checklists, ranking: IntArray) -> pl.DataFrame:
     case = annotations.panel.case_of_opinion[ranking]
     annotator = annotations.annotators[ranking]
     return _cases(annotations, case).with_columns(
-        pl.Series("annotation", ranking - annotations.ranking_offsets[case] + 1),
+        pl.Series("annotation", ranking - annotations.panel.opinion_offsets[case] + 1),
         _named("annotator", annotations.annotator_names, annotator),
         pl.Series("weight", annotations.weights[ranking]),
         pl.Series("votes", annotations.votes[ranking]),
     )
 
 
-def _cases(annotations: Annotations, case: IntArray) -> pl.DataFrame:
+def _cases(annotations: Annotations | Checklists, case: IntArray) -> pl.DataFrame:
     group = case if annotations.groups else np.full_like(case, ANONYMOUS)
     return pl.DataFrame(
         [
@@ -107,13 +135,14 @@ def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
 
 
 @checked
-def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool = False) -> None:
-    """Write annotations; the ending of the path chooses the form.
+def write_annotations(annotations: Annotations | Checklists, path: Path, *, overwrite: bool = False) -> None:
+    """Write annotations or checklists; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
-    :func:`~dissensus.read_annotations` restores exactly what was written. ``.json`` holds nested lists of
-    anonymous rankings and ``.npz`` arrays of them (:meth:`Annotations.to_ranking_arrays`), from which the same is
-    restored; annotators, weights and groups are refused there, and abstentions in arrays, too.
+    :func:`~dissensus.read_annotations` (or :func:`~dissensus.read_checklists`) restores exactly what was written.
+    ``.json`` holds nested lists of anonymous rankings and ``.npz`` arrays of them
+    (:meth:`Annotations.to_ranking_arrays`), from which the same is restored; annotators, weights, groups and checklists
+    are refused there, and abstentions in arrays, too.
 
     Parameters
     ----------
@@ -143,10 +172,19 @@ def write_annotations(annotations: Annotations, path: Path, *, overwrite: bool =
     check_annotations_ending(path)
     writer = ANONYMOUS_FORMS.get(FilePath(path).suffix.lower())
     if writer is not None:
+        annotations = _checked_rankings(annotations)
         with written_whole(path, overwrite=overwrite) as temporary:
             writer(annotations, temporary)
     else:
         write_table(long_table(annotations), path, overwrite=overwrite)
+
+
+def _checked_rankings(annotations: Annotations | Checklists) -> Annotations:
+    if isinstance(annotations, Annotations):
+        return annotations
+    raise DissensusError(
+        "lists and arrays of rankings cannot hold checklists", advice="write .csv, .parquet or .jsonl instead"
+    )
 
 
 def check_annotations_ending(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,6 @@ from dissensus.study.tables import (
     opinion_keys,
     place,
     polars_frame,
-    refuse_rows,
     repeated_number,
     tidied,
     with_roles,
@@ -57,8 +56,9 @@ SAYS = {
 }
 """What the words of a cell say about a finding."""
 
+SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
-DECIDE = "decide what it means, and write 1 or 0, or leave the cell empty where the finding was not assessed"
+DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
 
 
 def checklists_from_long(
@@ -67,12 +67,13 @@ def checklists_from_long(
     """Build from any data frame; see :meth:`Checklists.from_long`."""
     table = polars_frame(frame)
     named = with_roles(table, find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES))
-    named, _ = without_nothing(named, nothing)
+    named, notes = without_nothing(named, nothing)
+    refuse_unsaid(nothing, notes)
     return checklists_from_roles(named, findings)[0]
 
 
 def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFrame, tuple[Note, ...]]:
-    """Leave the finding empty where it goes by the name that says that nothing was found.
+    """Leave the finding empty where it goes by the name that says that nothing was found; a note counts how often.
 
     >>> without_nothing(pl.DataFrame({"case": ["x"], "condition": ["none"]}), "none")[0]["condition"].to_list()
     [None]
@@ -80,18 +81,23 @@ def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFr
     if nothing is None:
         return table, ()
     is_nothing = (table["condition"].cast(pl.String).str.strip_chars() == nothing).fill_null(False)
-    if not is_nothing.any():
+    says = np.ones(len(table), np.bool_)
+    if "present" in table.columns:
+        says = answers_of_cells(table, "present") == PRESENT
+    denied = is_nothing & ~pl.Series(says)
+    kept = numbered(table).with_columns(pl.when(~is_nothing).then(pl.col("condition")).alias("condition"))
+    note = Note(SAID_NOTHING.format(nothing), int((is_nothing & ~denied).sum()), "kept as nothing found")
+    return kept.filter(~denied), (note,)
+
+
+def refuse_unsaid(nothing: str | None, notes: Iterable[Note]) -> None:
+    """Refuse a name for nothing found that stands nowhere."""
+    if nothing is not None and any(note.found == SAID_NOTHING.format(nothing) and not note.count for note in notes):
         raise DissensusError(
-            f"no row says {nothing!r}",
-            expected="the name that says that nothing was found, as it stands in the table",
+            f"no checklist says {nothing!r}",
+            expected="the name that says that nothing was found, as it stands among the findings",
             advice="leave it out if every checklist has a finding, or correct the name",
         )
-    table = numbered(table).with_columns(pl.when(~is_nothing).then(pl.col("condition")).alias("condition"))
-    if "present" not in table.columns:
-        return table, ()
-    denied = is_nothing & pl.Series(answers_of_cells(table, "present") != PRESENT)
-    notes = (Note(f"rows that do not say {nothing!r}", int(denied.sum()), "left out"),) if denied.any() else ()
-    return table.filter(~denied), notes
 
 
 def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:
@@ -105,8 +111,20 @@ def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:
         raise DissensusError("a cell holds several values", expected=EXPECTED_ANSWER, got=str(column.dtype))
     words = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
     answers = words.replace_strict(SAYS, default=None, return_dtype=pl.Int64)
-    refuse_rows(table, answers.is_null(), role, "an answer is not understood", expected=EXPECTED_ANSWER, advice=DECIDE)
+    if answers.null_count():
+        raise _not_an_answer(table, role, answers.is_null().arg_max() or 0)
     return answers.to_numpy()
+
+
+def _not_an_answer(table: pl.DataFrame, role: str, row: int) -> DissensusError:
+    finding = table["condition"][row] if "condition" in table.columns else role
+    return DissensusError(
+        f"the answer for {finding!r} is not understood",
+        expected=EXPECTED_ANSWER,
+        got=repr(table[role][row]),
+        where=place(table, row),
+        advice=f"{DECIDE}; if {finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)",
+    )
 
 
 def checklists_from_roles(

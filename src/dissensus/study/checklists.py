@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +106,7 @@ class Checklists(Study):
     def __post_init__(self) -> None:
         check_fields(self)
         check_names("finding", self.conditions)
-        if not self.conditions:
+        if not len(self.conditions):
             raise DissensusError("there is no finding", expected="a list of at least one finding")
         object.__setattr__(self, "answers", _frozen_answers(self.answers, (self.panel.n_opinions, len(self.findings))))
         wrong = np.argwhere(~np.isin(self.answers, (PRESENT, ABSENT, NOT_ASSESSED)))
@@ -151,10 +151,11 @@ class Checklists(Study):
         >>> said.answers.tolist()
         [[1, 0], [-1, 0]]
         """
+        sizes = _sizes(sets)
         flat = [one for case in sets for one in case]
-        looked = per_opinion(assessed, [len(case) for case in sets], "list") or [None] * len(flat)
+        looked = per_opinion(assessed, sizes, "list") or [None] * len(flat)
         names = tuple(map(str, findings)) if findings is not None else _named_findings(flat)
-        panel = _panel([len(case) for case in sets], case_names, annotator_names, groups)
+        panel = _panel(sizes, case_names, annotator_names, groups)
         return cls(names, panel, _answers_of_sets(flat, looked, names, panel))
 
     @classmethod
@@ -328,7 +329,8 @@ class Checklists(Study):
             groups=self.groups or self.case_names,
         )
         one_each = np.arange(len(kept) + 1, dtype=np.int64)
-        return _binary(Annotations(ANSWERS, panel, one_each, one_each, answers[kept].astype(np.int64)))
+        codes = answers[kept].astype(np.int64)
+        return Annotations(ANSWERS, panel, one_each, one_each, codes, question="binary")
 
     def by_finding(self) -> dict[str, Annotations]:
         """Ask about every finding, in the order of the list; see :meth:`of_finding`.
@@ -456,13 +458,6 @@ class Checklists(Study):
         )
 
 
-def _binary(said: Annotations) -> Annotations:
-    """Say that the question is a binary one, where studies of rankings know of questions."""
-    kind: Any = type(said)
-    given = {part.name: getattr(said, part.name) for part in fields(said)}
-    return cast("Annotations", kind(**{**given, "question": "binary"})) if "question" in given else said
-
-
 def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:
     """Build the error for a finding that is not on the list."""
     return DissensusError(
@@ -509,8 +504,20 @@ def _panel(
     )
 
 
+def _sizes(sets: Sequence[Any]) -> list[int]:
+    for number, case in enumerate(sets, start=1):
+        if isinstance(case, str) or not isinstance(case, Sequence):
+            raise DissensusError(
+                "the checklists of a case are not a list",
+                expected="one set of findings per annotator, three lists deep: case > annotator > finding",
+                got=f"{case!r:.60}",
+                where=f"case {number}",
+            )
+    return [len(case) for case in sets]
+
+
 def _named_findings(sets: Sequence[Collection[Any] | None]) -> tuple[str, ...]:
-    return tuple(sorted({str(name) for one in sets if one is not None and not isinstance(one, str) for name in one}))
+    return tuple(sorted({str(name) for one in sets if isinstance(one, Collection) for name in one}))
 
 
 def _answers_of_sets(sets: Sequence[Any], assessed: Sequence[Any], names: tuple[str, ...], panel: Panel) -> AnswerArray:

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from dissensus.report.section import ReportSection
+import numpy as np
+
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
 class AgreementSection(ReportSection):
-    """Show agreement among annotators and certainty together."""
+    """Show agreement among annotators in numbers, and beside certainty."""
 
     id = "agreement"
     title = "Agreement among annotators"
     place = 70
     looks_at_cases = True
     shows = ("agreement",)
-    template = """
-  <p>{{ term("agreement among annotators", "Agreement among annotators") }} asks how far they say the same as
-  each other, whatever the models say; {{ term("certainty") }} asks what follows from all they said ({{ reference }}).
-  Both should go together. Cases far off the line deserve a look: few opinions can agree and yet settle little.</p>
-  {{ figures }}
-"""
 
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether any case has annotators who could agree."""
-        return super().has(evaluation) and bool(evaluation.agreement()["agreement"].is_not_null().any())
+        return bool((evaluation.study.counted.votes_per_case > 1).any())
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return the rows of the table: title, value, interval, cases, and what each measure says."""
+        from dissensus.evaluation.agreement_measures import agreement_measures
+
+        table = agreement_measures(subject.evaluation.study, seed=subject.evaluation.seed)
+        return {"rows": list(_rows(table.to_dicts())), "findings": "finding" in table.columns}
+
+
+def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
+    from dissensus.core.names import visible
+    from dissensus.evaluation.agreement_measures import MEANINGS, TITLES
+
+    for row in measured:
+        yield {
+            "finding": visible(row.get("finding", "")),
+            "title": TITLES[row["measure"]],
+            "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else "\N{EN DASH}",
+            "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "\N{EN DASH}",
+            "cases": f"{row['n_cases']:,}",
+            "meaning": MEANINGS[row["measure"]],
+            "note": row["note"],
+        }

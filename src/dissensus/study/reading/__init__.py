@@ -14,7 +14,10 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
+from dissensus.core.notes import Note
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
+from dissensus.study.checklist_tables import refuse_unsaid
+from dissensus.study.checklists import Checklists
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
@@ -25,7 +28,11 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Reading", "examine_annotations", "read_annotations", "read_ratings"]
+__all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
+
+
+LEAST_TIED = 0.01
+"""The share of opinions that name several conditions in no order from which on they may be checklists."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Reading:
     Attributes
     ----------
     study
-        Annotations or ratings, whichever the file holds.
+        Annotations, ratings or checklists, whichever the file holds.
     receipt
         The format, the role of every column, what was skipped or assumed, and a few opinions in words.
     source
@@ -55,7 +62,7 @@ class Reading:
             f"the file holds {self.study.kind}, not rankings",
             expected="a column of conditions",
             where=str(self.source.path),
-            advice="read it with read_ratings (dissensus validate understands it, too)",
+            advice=f"read it with read_{self.study.kind} (dissensus validate understands it, too)",
         )
 
 
@@ -172,13 +179,14 @@ def examine_annotations(
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
     lists: Lists | None = None,
+    nothing: str | None = None,
     question: Question | None = None,
     positive: str | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Reading:
-    r"""Read rankings or ratings, whichever a file holds, and tell what was understood of it.
+    r"""Read rankings, ratings or checklists, whichever a file holds, and tell what was understood of it.
 
-    The parameters are those of :func:`read_annotations`.
+    The parameters are those of :func:`read_annotations` and :func:`read_checklists`.
 
     Examples
     --------
@@ -200,6 +208,7 @@ def examine_annotations(
         duplicates=duplicates,
         confidence=confidence,
         lists=lists,
+        nothing=nothing,
         question=chosen_question(question, positive),
         positive=positive,
         format_is_given=format is not None,
@@ -207,7 +216,9 @@ def examine_annotations(
     )
     source = _opened(path, options.limits)
     place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
-    return examine_source(source, format, options=options, ignore=ignore, place=place)
+    reading = examine_source(source, format, options=options, ignore=ignore, place=place)
+    refuse_unsaid(nothing, reading.receipt.notes)
+    return reading
 
 
 def examine_source(
@@ -265,7 +276,7 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
         options.format_is_given,
         columns=parsed.columns,
         assumed=tuple(dict.fromkeys((*parsed.assumed, *_assumed(study, parsed, options)))),
-        notes=(*parsed.notes, *notes),
+        notes=(*parsed.notes, *notes, *_may_be_checklists(study)),
         examples=study.examples(),
     )
     return study, receipt
@@ -307,6 +318,17 @@ def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
     return sentences
 
 
+def _may_be_checklists(study: Study) -> tuple[Note, ...]:
+    """Point out that ties without any order may be findings that are all present."""
+    if not isinstance(study, Annotations) or not study.has_tie.any() or (study.blocks_per_ranking > 1).any():
+        return ()
+    tied = int(study.votes[study.has_tie].sum())
+    if tied < max(2, LEAST_TIED * study.n_votes):
+        return ()
+    action = "kept as ties for the first place; if all of them are present, these are checklists (--format checklist)"
+    return (Note("opinions that name several conditions in no order", tied, action),)
+
+
 def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:
     """Tell integers from names, as the builder of studies does."""
     from dissensus.study.tables import INTEGER
@@ -344,6 +366,67 @@ def read_ratings(
     Ratings: 1 case, 2 ratings from 4 to 5
     """
     return Ratings.checked(examine_annotations(path, "ratings", columns=columns, limits=limits).study, "this reader")
+
+
+@checked
+def read_checklists(
+    path: Path | Sequence[Path],
+    findings: Sequence[str] | None = None,
+    *,
+    nothing: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    ignore: Sequence[str] = (),
+    tie_separator: str | None = None,
+    duplicates: Duplicates = "refuse",
+    limits: Mapping[str, int | str] | None = None,
+) -> Checklists:
+    r"""Read checklists: which findings annotators saw on each case.
+
+    Parameters
+    ----------
+    path
+        A table with a row per finding, a table with a row per case and annotator and a column of 0 and 1 per finding, a
+        directory or list of files with such a table per annotator, or Label Studio's export of choices.
+    findings
+        The whole list of findings; by default those in the file, in order of appearance.
+    nothing
+        The name that says that nothing was found, where it stands among the findings.
+    columns
+        Column of each role where it goes by an unusual name, for example ``{"finding": "label"}``.
+    ignore, tie_separator, limits
+        As in :func:`read_annotations`.
+    duplicates
+        What to do where a finding is answered again on one checklist: ``"refuse"``, or keep the ``"first"`` answer.
+
+    Warns
+    -----
+    DissensusWarning
+        If something in the file had to be skipped.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "wide.csv")
+    ...     _ = file.write_text("case,annotator,AF,ST\nc1,Ann,1,\nc1,Bo,0,0\n", encoding="utf-8")
+    ...     read_checklists(file).answers.tolist()
+    [[1, -1], [0, 0]]
+    """
+    reading = examine_annotations(
+        path,
+        "checklist",
+        conditions=findings,
+        columns=columns,
+        ignore=ignore,
+        tie_separator=tie_separator,
+        duplicates=duplicates,
+        nothing=nothing,
+        limits=limits,
+    )
+    if reading.receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    return Checklists.checked(reading.study, "this reader")
 
 
 def recognised_format(

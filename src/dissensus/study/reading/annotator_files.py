@@ -57,13 +57,13 @@ class AnnotatorFiles(Format):
         """Read a table ``case,label[,rank]`` or JSON ``{case: label or ranking}`` per file, named by the annotator."""
         if source.kind != "directory":
             raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
-        paths, notes = _sorted_out(source)
-        _refuse_shared_names(paths)
+        paths, notes = sorted_out(source)
+        refuse_shared_names(paths)
         files = [_read(path, options) for path in paths]
         frames = [_with_order(file, files) for file in files]
         assumed = (BY_NAME, *dict.fromkeys(sentence for file in files for sentence in file.assumed))
         columns = tuple(dict.fromkeys(column for file in files for column in file.columns))
-        notes = (*notes, *_merged(note for file in files for note in file.notes))
+        notes = (*notes, *merged_notes(note for file in files for note in file.notes))
         return Parsed(pl.concat(frames, how="diagonal"), notes, columns=columns, assumed=assumed)
 
 
@@ -113,7 +113,7 @@ def _shown(source: Source) -> list[Path]:
     return [path for path in source.content if not path.name.startswith(".")]
 
 
-def _sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
+def sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
     """Tell files of data from others, which are noted; a spreadsheet is data that cannot be read."""
     if not source.path.is_dir():
         return list(source.content), ()  # a list, of which all is meant
@@ -138,7 +138,8 @@ def _sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
     )
 
 
-def _refuse_shared_names(paths: Sequence[Path]) -> None:
+def refuse_shared_names(paths: Sequence[Path]) -> None:
+    """Refuse files that differ in their endings only."""
     first: dict[str, Path] = {}
     for path in paths:
         if first.setdefault(path.stem, path) != path:
@@ -160,10 +161,15 @@ def _read(path: Path, options: Options) -> _File:
         is_mapping = source.kind == "json" and isinstance(source.content, dict)
         file = _mapping(source) if is_mapping else _table(source, options)
     except DissensusError as error:
-        advice = error.advice or "correct the file, or take it out of the directory"
-        named = FormatError(error.problem, expected=error.expected, got=error.got, where=error.where, advice=advice)
-        raise named if str(path) in error.where else named.at(str(path)) from None
+        raise error_in_file(error, path) from None
     return file
+
+
+def error_in_file(error: DissensusError, path: Path) -> DissensusError:
+    """Let an error name the file of a directory in which it is."""
+    advice = error.advice or "correct the file, or take it out of the directory"
+    named = FormatError(error.problem, expected=error.expected, got=error.got, where=error.where, advice=advice)
+    return named if str(path) in error.where else named.at(str(path))
 
 
 def _table(source: Source, options: Options) -> _File:
@@ -241,7 +247,7 @@ def _with_order(file: _File, files: Sequence[_File]) -> pl.DataFrame:
     )
 
 
-def _merged(notes: Any) -> tuple[Note, ...]:
+def merged_notes(notes: Any) -> tuple[Note, ...]:
     """Add the notes on several files up, as one directory is one study."""
     sums: dict[tuple[str, str, bool], Note] = {}
     for note in notes:

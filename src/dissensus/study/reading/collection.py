@@ -1,4 +1,4 @@
-"""Rankings and notes, collected while a file is read."""
+"""Rankings, checklists and notes, collected while a file is read."""
 
 from __future__ import annotations
 
@@ -87,11 +87,27 @@ class Collection:
         blocks = [block for block in blocks if block]
         if not blocks:
             self.note("rankings without a condition", "kept as abstentions", case, count=votes)
+        self._see(case, annotator, "rankings")
+        self._rows.add_ranking(case, annotator, blocks, votes=votes)
+
+    def add_checklist(self, case: str, annotator: str | None, findings: Sequence[str]) -> None:
+        """Add the findings that one annotator saw; without any, nothing was found.
+
+        >>> said = Collection()
+        >>> said.add_checklist("c1", "Ann", [])
+        >>> print(*said.parsed().notes)
+        checklists without a finding: 1, kept as nothing found (for example 'c1')
+        """
+        if not findings:
+            self.note("checklists without a finding", "kept as nothing found", case)
+        self._see(case, annotator, "checklists")
+        self._rows.add_ranking(case, annotator, [findings] if findings else [])
+
+    def _see(self, case: str, annotator: str | None, opinions: str) -> None:
         if annotator is not None and (case, annotator) in self._seen:
-            self.note("further rankings of a case by one annotator", "kept as rankings of their own", case)
+            self.note(f"further {opinions} of a case by one annotator", f"kept as {opinions} of their own", case)
         if annotator is not None:
             self._seen.add((case, annotator))
-        self._rows.add_ranking(case, annotator, blocks, votes=votes)
 
     def parsed(self, conditions: Sequence[str] | None = None, *, columns: Sequence[Column] = ()) -> Parsed:
         """Return what was collected; ``conditions`` are all names in order, where a file gives them.

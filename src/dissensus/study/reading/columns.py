@@ -13,6 +13,10 @@ from dissensus.study.reading.json_values import is_scalar, is_text, records_of, 
 from dissensus.study.reading.prodigy import HASHES as PRODIGY_HASHES
 from dissensus.study.tables import ALIASES, normalised
 
+FINDING = ("finding", "findings", "finding_name")
+IS_PRESENT = ("present", "is_present", "presence")
+"""Names of columns that only checklists have."""
+
 ROLE_NAMES = frozenset(name for names in ALIASES.values() for name in names)
 
 
@@ -25,6 +29,12 @@ def column_names(source: Source) -> set[str]:
 def has_role(source: Source, role: str) -> bool:
     """Tell whether a column goes by a usual name of a role."""
     return not column_names(source).isdisjoint(ALIASES[role])
+
+
+def has_answers(source: Source) -> bool:
+    """Tell a long table of checklists: a case, a finding, and whether it is present."""
+    names = column_names(source)
+    return has_role(source, "case") and not names.isdisjoint(FINDING) and not names.isdisjoint(IS_PRESENT)
 
 
 def as_table(source: Source) -> pl.DataFrame:

@@ -39,6 +39,8 @@ class Options:
     duplicates, confidence, lists
         What to do with repeated mentions, what confidences are used for, and what lists of labels mean, where anything
         is said.
+    nothing
+        The name that says that nothing was found, on checklists.
     question, positive
         What annotators were asked, and the positive one of two conditions, where anything is said.
     format_is_given
@@ -55,6 +57,7 @@ class Options:
     duplicates: Duplicates = "refuse"
     confidence: Confidence | None = None
     lists: Lists | None = None
+    nothing: str | None = None
     question: Question | None = None
     positive: str | None = None
     format_is_given: bool = False

@@ -66,13 +66,29 @@ class LabelStudio(Format):
         return said.parsed(columns=_columns(source, annotations, control, options))
 
 
+def checklists_of_tasks(source: Source, options: Options) -> Parsed:
+    """Read one checklist per annotation: what was chosen is present, and no choice at all is nothing found."""
+    said = Collection()
+    annotations = list(_annotations(source, said))
+    control = _control(annotations, options)
+    leaves: dict[str, tuple[str, ...]] = {}
+    for annotation in annotations:
+        result = _only_answer(annotation, control, said)
+        said.add_checklist(annotation.case, annotation.annotator, _chosen(result, annotation, said, leaves))
+    return said.parsed(columns=_columns(source, annotations, control, options, "finding"))
+
+
 def _columns(
-    source: Source, annotations: list[_Annotation], control: str | None, options: Options
+    source: Source,
+    annotations: list[_Annotation],
+    control: str | None,
+    options: Options,
+    role: str = "condition",
 ) -> tuple[Column, ...]:
     controls = dict.fromkeys(result.get("from_name") for annotation in annotations for result in annotation.results)
     answer = f"annotations.result.{control}"
     roles = {"id": "case", "annotations.completed_by": "annotator"}
-    roles |= {f"annotations.result.{name}": "condition" if name == control else "" for name in controls}
+    roles |= {f"annotations.result.{name}": role if name == control else "" for name in controls}
     reason = AS_SAID if options.columns.get("condition") is not None else "the only control that names conditions"
     return key_columns(objects_of(source), roles, {answer: reason})
 
@@ -188,6 +204,12 @@ def _blocks(
     said: Collection,
     leaves: dict[str, tuple[str, ...]],
 ) -> list[list[str]]:
+    result = _only_answer(annotation, control, said)
+    return [] if result is None else _answer(result, annotation, options, said, leaves)
+
+
+def _only_answer(annotation: _Annotation, control: str | None, said: Collection) -> dict[str, Any] | None:
+    """Return the result of the control that is read; none if the annotator left it empty."""
     answers = []
     for result in annotation.results:
         if result.get("type") in RANKING_TYPES and result.get("from_name") == control:
@@ -203,7 +225,7 @@ def _blocks(
             where=annotation.where,
             advice="answers per region are not opinions on the case; choose another control",
         )
-    return _answer(answers[0], annotation, options, said, leaves) if answers else []
+    return answers[0] if answers else None
 
 
 def _answer(
@@ -221,6 +243,24 @@ def _answer(
         return _ranked(value, str(result["from_name"]), annotation, options, said)
     items = as_list(value, f"the {kind} of a result", annotation.where)
     return [[_leaf(item, annotation, said, leaves) for item in items]]
+
+
+def _chosen(
+    result: dict[str, Any] | None, annotation: _Annotation, said: Collection, leaves: dict[str, tuple[str, ...]]
+) -> list[str]:
+    if result is None:
+        return []
+    kind = str(result["type"])
+    if kind == "ranker":
+        raise FormatError(
+            "a ranker orders conditions, and is no checklist",
+            expected="results of the type choices or taxonomy",
+            where=annotation.where,
+            advice="read it as rankings (--format label-studio), or choose another control (--column finding=NAME)",
+        )
+    value = as_object(result.get("value"), "the value of a result", annotation.where).get(kind)
+    items = as_list(value, f"the {kind} of a result", annotation.where)
+    return [_leaf(item, annotation, said, leaves) for item in items]
 
 
 def _leaf(item: Any, annotation: _Annotation, said: Collection, leaves: dict[str, tuple[str, ...]]) -> str:

@@ -11,7 +11,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import Column, columns_of
 from dissensus.study.ratings import SCORE_NAMES
-from dissensus.study.reading.columns import as_table, column_names, has_role
+from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role
 from dissensus.study.reading.format import Format, LongRows, Options, Parsed
 from dissensus.study.reading.guesses import refuse_strangers
 from dissensus.study.reading.lists import holds_lists
@@ -59,6 +59,7 @@ def is_matrix_of_labels(source: Source) -> bool:
     return (
         source.is_table
         and not has_role(source, "condition")
+        and not has_answers(source)
         and not holds_lists(source)
         and len(source.table.columns) > 1
         and column_names(source).isdisjoint(LONG_FORM_ONLY)

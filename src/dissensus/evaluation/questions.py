@@ -1,0 +1,120 @@
+"""What is evaluated: the cases of a study, or, of checklists, every finding of every case as a case of its own.
+
+Every finding is a binary question with a posterior of its own: what is learned from all cases, such as a prior that
+models inform, is learned finding by finding. Findings of one case belong to one group, so that they are resampled
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dissensus.core.ragged import join_offsets
+from dissensus.core.receipt import shared_receipt
+from dissensus.evaluation.data_set import FINDING
+from dissensus.predictions.findings import predictions_of_finding
+from dissensus.predictions.lists import Predictions
+from dissensus.study.checklists import PAIR, Checklists
+from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Hold what is evaluated.
+
+    Attributes
+    ----------
+    study, models
+        Opinions and predictions, row by row.
+    labels
+        Labels of rows by column, pictures among them.
+    parts
+        Rows of which everything is learned together, by finding; one part without a name for a study of cases.
+    """
+
+    study: Study
+    models: Mapping[str, Predictions]
+    labels: Mapping[str, Mapping[str, str]]
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        study: Study, models: Mapping[str, Predictions], labels: Mapping[str, Mapping[str, str]] | None = None
+    ) -> Questions:
+        """Take cases as they are, or checklists finding by finding; ``labels`` are those of cases, by column."""
+        given = labels or {}
+        if not isinstance(study, Checklists):
+            return Questions(study, models, given, {"": study.case_names})
+        alone = study.by_finding()
+        said = {
+            name: _joined([predictions_of_finding(model, finding, study.case_names) for finding in alone])
+            for name, model in models.items()
+        }
+        parts = {finding: own.case_names for finding, own in alone.items()}
+        return Questions(
+            Annotations.concatenate(list(alone.values())).with_receipt(study.receipt),
+            {name: one.with_receipt(models[name].receipt) for name, one in said.items()},
+            {**_labels_of_rows(parts, study.case_names, given)},
+            parts,
+        )
+
+    @property
+    def findings(self) -> dict[str, str]:
+        """The finding that each row is about; empty for a study of cases."""
+        return {name: finding for finding, names in self.parts.items() for name in names if finding}
+
+    def of_part(self, names: tuple[str, ...]) -> tuple[Study, dict[str, Predictions]]:
+        """Return the opinions and the predictions of one part."""
+        if len(self.parts) == 1:
+            return self.study, dict(self.models)
+        rows = list(names)
+        return self.study.select(rows), {name: model.select(rows) for name, model in self.models.items()}
+
+    @property
+    def strata(self) -> dict[str, Mapping[str, str]]:
+        """Labels of rows by column, without pictures."""
+        return {column: labels for column, labels in self.labels.items() if column != IMAGES}
+
+
+IMAGES = "image"
+"""Name of the column of cases that holds pictures."""
+
+
+def n_rows(study: Study) -> int:
+    """Count what is evaluated: cases, or findings of cases.
+
+    >>> from dissensus import Annotations
+    >>> n_rows(Annotations.from_counts([[3, 1]], ["a", "b"]))
+    1
+    """
+    return study.n_cases * (study.n_findings if isinstance(study, Checklists) else 1)
+
+
+def _labels_of_rows(
+    parts: Mapping[str, tuple[str, ...]], cases: tuple[str, ...], labels: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Give every row the labels of its case, and that of its finding."""
+    rows = [(f"{case}{PAIR}{finding}", case, finding) for finding in parts for case in cases]
+    own: dict[str, dict[str, str]] = {FINDING: {row: finding for row, _, finding in rows}}
+    return {**own, **{column: {row: of[case] for row, case, _ in rows} for column, of in labels.items()}}
+
+
+def _joined(parts: list[Predictions]) -> Predictions:
+    """Put the predictions of one model about different rows one after the other."""
+    first = parts[0]
+    how: dict[str, Any] = {"complete": all(part.complete for part in parts)}
+    return Predictions(
+        first.name,
+        first.kind,
+        first.conditions,
+        tuple(name for part in parts for name in part.case_names),
+        join_offsets([part.offsets for part in parts]),
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        **how,
+    ).with_receipt(shared_receipt(parts))

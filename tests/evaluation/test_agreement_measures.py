@@ -1,0 +1,374 @@
+"""Measures of agreement equal published values, other libraries, and every pair of choices written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+import naive_agreement as naive
+from dissensus import (
+    Annotations,
+    Checklists,
+    DissensusError,
+    Ratings,
+    agreement_measures,
+    cohen_kappa,
+    krippendorff_alpha,
+)
+from dissensus.evaluation import agreement_measures as module
+from dissensus.evaluation.intraclass import Intraclass
+from dissensus.evaluation.kappas import Choices, CohenKappa, FleissKappa, GwetCoefficient
+
+NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
+GRADED = (
+    *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
+    *("gwet-ac2-linear", "gwet-ac2-quadratic"),
+)
+CREDITS = ("none", "linear", "quadratic")
+PEOPLE = ("Ada", "Bo", "Cy", "Di")
+TARGETS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+"""Six targets and four judges: table 2 of Shrout and Fleiss (1979), Psychological Bulletin 86, 420-428."""
+
+TABLES = st.lists(st.dictionaries(st.sampled_from(PEOPLE), st.integers(0, 3), max_size=4), min_size=1, max_size=8)
+
+
+def study_of(table: naive.Table, n_conditions: int = 4, **more: Any) -> Annotations:
+    names = [list(case) for case in table]
+    nested = [[[[code]] for code in case.values()] for case in table]
+    return Annotations.from_rankings(nested, n_conditions, annotator_names=names, **more)
+
+
+def ratings_of(scores: np.ndarray, keep: np.ndarray | None = None, **columns: Any) -> Ratings:
+    case, who = (axis.ravel() for axis in np.indices(scores.shape))
+    kept = np.ones(len(case), dtype=bool) if keep is None else keep.ravel()
+    frame = pl.DataFrame({"case": case, "annotator": who, "score": scores.ravel(), **columns}).filter(pl.Series(kept))
+    return Ratings.from_long(frame)
+
+
+def value(study: Any, measure: str) -> float:
+    return float(agreement_measures(study, [measure])["value"][0])
+
+
+def disputed(n_cases: int, seed: int, n_conditions: int = 4) -> Annotations:
+    """Simulate three named annotators who give the true grade 60 % of the time, or guess."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_conditions, size=(n_cases, 1))
+    said = np.where(rng.random((n_cases, 3)) < 0.6, truth, rng.integers(n_conditions, size=(n_cases, 3)))
+    return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], n_conditions)
+
+
+def rated(n_cases: int, seed: int) -> Ratings:
+    """Simulate ratings of which half the variance lies between cases; the annotators are always the same five."""
+    rng = np.random.default_rng(seed)
+    shifts = np.array([-0.6, -0.2, 0.0, 0.3, 0.5])
+    return ratings_of(rng.normal(size=(n_cases, 1)) + shifts + 0.9 * rng.normal(size=(n_cases, 5)))
+
+
+# Published -----------------------------------------------------------------------------------------------
+
+
+def test_fourteen_raters_have_the_published_fleiss_kappa() -> None:
+    """Ten subjects, fourteen raters and five categories: the worked example of encyclopaedias, 0.210."""
+    counts = [
+        *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
+        *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
+    ]
+    assert value(Annotations.from_counts(counts, list("abcde")), "fleiss-kappa") == pytest.approx(0.210, abs=0.0005)
+
+
+def test_six_psychiatrists_have_the_published_fleiss_kappa() -> None:
+    """Fleiss (1971), Psychological Bulletin 76, 378-382: thirty patients, six raters each, five diagnoses, 0.430."""
+    rows = (
+        *("444444", "222555", "233335", "555555", "222444", "113333", "333355", "113334", "114444", "555555"),
+        *("144444", "124444", "222333", "144444", "224445", "333335", "111455", "111112", "224444", "133555"),
+        *("555555", "244444", "224555", "114444", "144445", "222224", "111155", "224444", "133333", "555555"),
+    )
+    counts = [[row.count(digit) for digit in "12345"] for row in rows]
+    assert value(Annotations.from_counts(counts, list("abcde")), "fleiss-kappa") == pytest.approx(0.430, abs=0.0005)
+
+
+def test_a_table_of_grades_has_the_printed_kappas() -> None:
+    """The example of the procedure FREQ of SAS: simple kappa 0.4842, weighted (linear) 0.4701."""
+    counts = [[0, 4, 1], [0, 8, 0], [0, 1, 5]]
+    table = [{"Ada": a, "Bo": b} for a in range(3) for b in range(3) for _ in range(counts[a][b])]
+    said = study_of(table, 3)
+    assert cohen_kappa(said, ("Ada", "Bo")).value == pytest.approx(0.4842, abs=5e-5)
+    assert cohen_kappa(said, ("Bo", "Ada"), credit="linear").value == pytest.approx(0.4701, abs=5e-5)
+
+
+def test_four_raters_have_the_published_coefficients() -> None:
+    """Gwet (2014), Handbook of Inter-Rater Reliability, table of 12 units and 4 raters with missing ratings."""
+    columns = zip("123321412...", "1233224125.3", ".3332342251.", "12332441251.", strict=True)
+    table = [{who: int(c) - 1 for who, c in zip(PEOPLE, column, strict=True) if c != "."} for column in columns]
+    said = study_of(table, 5)
+    assert value(said, "gwet-ac1") == pytest.approx(0.77544, abs=5e-6)
+    assert value(said, "fleiss-kappa") == pytest.approx(0.76117, abs=5e-6)
+    assert value(said, "alpha-nominal") == pytest.approx(0.74342, abs=5e-6)
+
+
+def test_two_abstractors_have_the_published_kappa() -> None:
+    """Gwet (2014): a hundred pregnancies by two abstractors, Cohen's kappa 0.7964."""
+    counts = {(0, 0): 13, (1, 1): 20, (1, 2): 7, (2, 1): 4, (2, 2): 56}
+    table = [{"Ada": a, "Bo": b} for (a, b), n in counts.items() for _ in range(n)]
+    found = cohen_kappa(study_of(table, 3), ("Ada", "Bo"))
+    assert found.value == pytest.approx(0.7964094, abs=5e-8)
+    assert value(study_of(table, 3), "fleiss-kappa") == pytest.approx(0.7962397, abs=5e-8)  # Scott's pi
+
+
+def test_four_judges_have_the_published_intraclass_correlations() -> None:
+    said = ratings_of(TARGETS)
+    assert value(said, "icc-2-1") == pytest.approx(0.29, abs=0.005)
+    assert value(said, "icc-2-k") == pytest.approx(0.62, abs=0.005)
+
+
+# By another route ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("credit", CREDITS)
+@given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
+def test_two_annotators_have_the_kappa_of_scikit_learn(credit: Any, pairs: list[tuple[int, int]]) -> None:
+    assume(len({code for pair in pairs for code in pair}) > 1)
+    table = [{"Ada": a, "Bo": b} for a, b in pairs]
+    weights = None if credit == "none" else credit
+    expected = cohen_kappa_score(*zip(*pairs, strict=True), labels=range(4), weights=weights)
+    found = CohenKappa.of(Choices.of(study_of(table)), credit, least=1).values(np.ones((1, len(table))))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(table=TABLES, times=st.lists(st.integers(0, 3), min_size=8, max_size=8))
+def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table, times: list[int]) -> None:
+    repeated = [case for case, count in zip(table, times, strict=False) for _ in range(count)]
+    choices = Choices.of(study_of(table))
+    counts = np.array([times[: len(table)]], dtype=float)
+    if any(repeated):
+        fleiss = FleissKappa.of(choices, "none").values(counts)[0]
+        np.testing.assert_allclose(fleiss, naive.fleiss_kappa(repeated, 4), atol=1e-12)
+    for credit in CREDITS:
+        if any(repeated):
+            gwet = GwetCoefficient.of(choices, credit).values(counts)[0]  # type: ignore[arg-type]
+            np.testing.assert_allclose(gwet, naive.gwet_coefficient(repeated, 4, credit), atol=1e-12)
+        cohen = CohenKappa.of(choices, credit, least=1).values(counts)[0]  # type: ignore[arg-type]
+        np.testing.assert_allclose(cohen, naive.mean_cohen_kappa(repeated, 1, 4, credit), atol=1e-12)
+
+
+@given(table=TABLES)
+def test_pairs_need_enough_common_cases(table: naive.Table) -> None:
+    found = CohenKappa.of(Choices.of(study_of(table)), "none", least=3).values(np.ones((1, len(table))))[0]
+    np.testing.assert_allclose(found, naive.mean_cohen_kappa(table, 3, 4, "none"), atol=1e-12)
+
+
+def test_full_tables_have_the_correlations_of_the_analysis_of_variance() -> None:
+    scores = 1e4 + np.random.default_rng(0).normal(size=(12, 5)) + np.arange(12)[:, None] / 5
+    single, averaged = naive.intraclass(scores)
+    assert value(ratings_of(scores), "icc-2-1") == pytest.approx(single, abs=1e-9)
+    assert value(ratings_of(scores), "icc-2-k") == pytest.approx(averaged, abs=1e-9)
+
+
+@given(seed=st.integers(0, 1000))
+def test_components_of_incomplete_panels_are_those_of_quadratic_forms(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, keep = rng.normal(size=(9, 4)) + np.arange(4), rng.random((9, 4)) < 0.7
+    keep[0] = keep[:, 0] = True
+    rows = [(int(i), int(j), float(scores[i, j])) for i, j in zip(*np.nonzero(keep), strict=True)]
+    found = Intraclass.of(ratings_of(scores, keep), averaged=False).components(np.ones((1, 9)))[0]
+    np.testing.assert_allclose(found, naive.variance_components(rows), atol=1e-9)
+
+
+def test_correlations_of_repeated_cases_are_those_of_more_cases() -> None:
+    times = [2, 0, 1, 3, 1, 1]
+    found = Intraclass.of(ratings_of(TARGETS), averaged=True).values(np.array([times], dtype=float))[0]
+    assert found == pytest.approx(naive.intraclass(np.repeat(TARGETS, times, axis=0))[1], abs=1e-12)
+
+
+def test_the_average_of_incomplete_panels_is_over_the_harmonic_mean_of_ratings() -> None:
+    keep = np.ones(TARGETS.shape, dtype=bool)
+    keep[0, 0] = keep[1, 1] = keep[1, 2] = False
+    said = ratings_of(TARGETS, keep)
+    of_cases, of_people, rest = Intraclass.of(said, averaged=True).components(np.ones((1, 6)))[0]
+    k = 6 / (1 / 3 + 1 / 2 + 4 / 4)
+    assert value(said, "icc-2-k") == pytest.approx(of_cases / (of_cases + (of_people + rest) / k))
+    assert agreement_measures(said, ["icc-2-k"])["note"][0] == "k = 3.27 ratings per case"
+
+
+# Laws ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", [*NOMINAL, *GRADED])
+def test_the_order_of_cases_and_perfect_agreement(measure: str) -> None:
+    said = disputed(40, 0)
+    assert value(said.select(list(range(40))[::-1]), measure) == pytest.approx(value(said, measure), abs=1e-12)
+    agreed = study_of([{"Ada": i % 3, "Bo": i % 3} for i in range(12)])
+    assert value(agreed, measure) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", NOMINAL)
+def test_other_names_of_conditions_change_nothing(measure: str) -> None:
+    said = disputed(40, 0)
+    renamed = [
+        [[[("c", "a", "d", "b")[int(name)] for name in block] for block in one] for one in case]
+        for case in said.to_rankings()
+    ]
+    other = Annotations.from_rankings(renamed, list("abcd"), annotator_names=[list(PEOPLE[:3])] * 40)
+    assert value(other, measure) == pytest.approx(value(said, measure), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", GRADED)
+def test_grades_from_the_other_end_change_nothing(measure: str) -> None:
+    said = disputed(40, 0)
+    flipped = Annotations.from_rankings(
+        said.to_rankings(), said.conditions[::-1], annotator_names=[list(PEOPLE[:3])] * 40
+    )
+    assert value(flipped, measure) == pytest.approx(value(said, measure), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["icc-2-1", "icc-2-k", "alpha-interval"])
+def test_the_zero_and_the_unit_of_ratings_change_nothing(measure: str) -> None:
+    said = rated(30, 0)
+    other = Ratings(said.panel, 1000 - 250 * said.scores)
+    np.testing.assert_allclose(value(other, measure), value(said, measure), atol=1e-10)
+
+
+@pytest.mark.parametrize("measure", ["icc-2-1", "icc-2-k", "alpha-interval", "alpha-ordinal", "alpha-ratio"])
+def test_ratings_that_agree_have_one(measure: str) -> None:
+    assert value(ratings_of(np.repeat(np.arange(5.0), 3).reshape(5, 3)), measure) == pytest.approx(1, abs=1e-12)
+
+
+def test_alpha_is_that_of_its_own_function_and_one_seed_gives_one_answer() -> None:
+    said = disputed(30, 3)
+    table = agreement_measures(said)
+    assert table.equals(agreement_measures(said))
+    assert not table.equals(agreement_measures(said, seed=1))
+    alpha = krippendorff_alpha(said)
+    assert table.row(0)[:5] == ("alpha-nominal", alpha.value, alpha.low, alpha.high, 30)
+
+
+def test_choices_that_are_shared_agree_as_random_ones_of_each_would() -> None:
+    said = Annotations.from_rankings([[[["a", "b"]], [["a"]]], [[["b"]], [["b"]]]], ["a", "b"])
+    chance = (3 / 8) ** 2 + (5 / 8) ** 2
+    assert value(said, "fleiss-kappa") == pytest.approx((0.75 - chance) / (1 - chance))
+
+
+def test_votes_count_for_each_who_gave_them_and_opinions_of_weight_zero_are_missing() -> None:
+    counts = [[3, 1, 0], [0, 2, 2], [1, 0, 4]]
+    shared = Annotations.from_counts(counts, ["a", "b", "c"])
+    listed = Annotations.from_rankings(shared.to_rankings(), ["a", "b", "c"])
+    for measure in ("fleiss-kappa", "gwet-ac1", "gwet-ac2-linear"):
+        assert value(shared, measure) == pytest.approx(value(listed, measure), abs=1e-12)
+    silent = Annotations.from_rankings(
+        [[[["a"]], [["b"]], [["c"]]], [[["b"]], [["b"]]]], ["a", "b", "c"], weights=[[1, 1, 0], [1, 2]]
+    )
+    spoken = Annotations.from_rankings([[[["a"]], [["b"]]], [[["b"]], [["b"]]]], ["a", "b", "c"])
+    assert value(silent, "fleiss-kappa") == value(spoken, "fleiss-kappa")
+
+
+@pytest.mark.parametrize("measure", [*NOMINAL, *GRADED])
+def test_weights_of_cases_are_how_often_cases_count(measure: str) -> None:
+    table = [{"Ada": i % 4, "Bo": (i * i) % 4, "Cy": i % 3} for i in range(15)]
+    thrice = study_of([*table, *table[:3], *table[:3]])
+    weighted = study_of(table, case_weights=[3.0] * 3 + [1.0] * 12)
+    slack = 0.02 if measure.startswith("alpha") else 1e-12  # alpha counts pairs with oneself by rankings, not by weight
+    assert value(weighted, measure) == pytest.approx(value(thrice, measure), abs=slack)
+
+
+def test_groups_are_resampled_whole() -> None:
+    table = [{"Ada": i % 4, "Bo": (i * i) % 4} for i in range(20)]
+    alone, grouped = (study_of([*table, *table], groups=g) for g in (None, [str(i) for i in range(20)] * 2))
+    widths = [(t["high"] - t["low"]).to_numpy() for t in map(agreement_measures, (alone, grouped))]
+    assert (widths[1] > 1.2 * widths[0]).all()
+
+
+def test_a_study_has_the_measures_that_suit_it() -> None:
+    said = disputed(30, 0)
+    assert tuple(agreement_measures(said)["measure"]) == NOMINAL
+    assert tuple(agreement_measures(said.asked("grades"))["measure"]) == GRADED
+    ratings = agreement_measures(rated(30, 0))["measure"]
+    assert tuple(ratings) == ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
+
+
+# Undefined -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_undefined_says_why() -> None:
+    same = agreement_measures(study_of([{"Ada": 1, "Bo": 1}] * 12))
+    assert same["value"].is_nan().to_list() == [True, True, True, False]
+    assert same["note"][0] == same["note"][1] == "undefined: no two opinions differ"
+    assert same["value"][3] == 1
+    single = agreement_measures(study_of([{"Ada": 1}, {"Bo": 2}]))
+    assert single["note"].to_list()[:2] == ["undefined: no case has two opinions"] * 2
+    assert single["note"][2] == "undefined: no two annotators share 10 cases"
+    nameless = agreement_measures(Annotations.from_counts([[2, 1]], ["a", "b"]), ["cohen-kappa"])
+    assert nameless.rows()[0][5:] == (None, "undefined: annotators have no names")
+    ratings = agreement_measures(Ratings.from_scores([[-1, 2], [3, 3]]))
+    notes = dict(ratings.select("measure", "note").rows())
+    assert notes["alpha-ratio"] == "undefined: ratios need ratings of zero or more"
+    assert notes["icc-2-1"] == "undefined: annotators have no names"
+
+
+def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
+    frame = pl.DataFrame({"case": ["x", "x", "y", "y"], "annotator": list("ABCD"), "score": [1, 2, 5, 7]})
+    table = agreement_measures(Ratings.from_long(frame), ["icc-2-1"])
+    assert np.isnan(table["value"][0])
+    assert "cannot be told apart" in table["note"][0]
+
+
+@pytest.mark.parametrize(
+    "said", [Annotations.from_rankings([], 3), Annotations.from_rankings([[]], 3), Ratings.from_scores([[]])]
+)
+def test_studies_without_opinions_have_no_agreement(said: Any) -> None:
+    table = agreement_measures(said)
+    assert table["value"].is_nan().all()
+    assert table["note"].str.starts_with("undefined").all()
+
+
+def test_wrong_words_are_refused() -> None:
+    said = disputed(12, 0)
+    with pytest.raises(DissensusError, match="measures is not understood"):
+        agreement_measures(said, ["kappa"])
+    with pytest.raises(DissensusError, match="measures is not understood"):
+        agreement_measures(said, ["icc-2-1"])
+    with pytest.raises(DissensusError, match="level must be between 0 and 1"):
+        agreement_measures(said, level=2.0)
+    with pytest.raises(DissensusError, match="two annotators"):
+        cohen_kappa(said, ("Ada", "Ada"))
+    with pytest.raises(DissensusError, match="Bob"):
+        cohen_kappa(said, ("Ada", "Bob"))
+    with pytest.raises(DissensusError, match="credit is not understood"):
+        cohen_kappa(said, ("Ada", "Bo"), credit="cubic")  # type: ignore[arg-type]
+
+
+# Findings ------------------------------------------------------------------------------------------------
+
+
+def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((40, 1, 2)) < 0.5
+    marks = np.where(rng.random((40, 3, 2)) < 0.8, truth, rng.random((40, 3, 2)) < 0.5)
+    sets = [[[name for name, here in zip("ab", row, strict=True) if here] for row in case] for case in marks]
+    said = Checklists.from_sets(sets, ["a", "b"])
+    table = agreement_measures(said, ["fleiss-kappa", "gwet-ac1"])
+    assert table["finding"].to_list() == ["a", "a", "b", "b", module.ALL_FINDINGS, module.ALL_FINDINGS]
+    values = table["value"].to_list()
+    assert values[4] == pytest.approx((values[0] + values[2]) / 2)
+    assert values[0] == value(said.of_finding("a"), "fleiss-kappa")
+    assert table["note"][4] == "mean of 2 of 2 findings"
+    widths = (table["high"] - table["low"]).to_list()
+    assert 0 < widths[4] < max(widths[0], widths[2])
+
+
+# Coverage ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measures", [("fleiss-kappa", "gwet-ac1", "cohen-kappa-quadratic"), ("icc-2-1", "icc-2-k")])
+def test_intervals_cover_the_value_of_a_large_study(measures: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DRAWS", 200)
+    simulate: Any = rated if measures[0] == "icc-2-1" else disputed
+    target = agreement_measures(simulate(20_000, 0), measures)["value"].to_numpy()
+    found = [agreement_measures(simulate(100, s), measures, seed=s) for s in range(1, 201)]
+    covered = np.mean([(t["low"].to_numpy() <= target) & (target <= t["high"].to_numpy()) for t in found], axis=0)
+    assert ((covered >= 0.83) & (covered <= 0.96)).all(), covered  # 90 % of 200, within three binomial errors

@@ -372,6 +372,9 @@ def _guesses(
 
 # Ratings ------------------------------------------------------------------------------------------------
 
+LARGEST = 1e100
+"""The largest standard deviation of simulated ratings: their squares are finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRatings:
@@ -430,6 +433,10 @@ def simulate_ratings(
     if opinions > n_annotators:
         raise DissensusError("there are too few annotators", expected=f"at least {opinions}", got=str(n_annotators))
     check_seed(seed)
+    check_most("n_cases * n_annotators", 20 * n_cases * n_annotators)
+    for name, size in {"spread": spread, "noise": noise, "shift": shift, **(models or {})}.items():
+        if not 0 <= size <= LARGEST:
+            raise DissensusError(f"{name} must be from 0 to {LARGEST:g}", got=repr(size))
     rng = np.random.default_rng((seed, 0))
     truth, shifts = spread * rng.normal(size=n_cases), shift * rng.normal(size=n_annotators)
     who = np.argsort(rng.random((n_cases, n_annotators)), axis=1)[:, :opinions]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
+    from dissensus.datasets.simulation import simulate_ratings as simulate_ratings
     from dissensus.datasets.simulation import simulate_study as simulate_study
     from dissensus.draws import Batch as Batch
     from dissensus.draws import Plausibilities as Plausibilities
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "simulate_ratings": "datasets.simulation",
     "BlandAltman": "metrics.numbers",
     "BrierReliability": "metrics.calibration_error",
     "BrierResolution": "metrics.calibration_error",

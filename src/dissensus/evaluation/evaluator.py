@@ -205,7 +205,7 @@ def evaluate(
     asked = Questions.of(annotations.select(common), said, labels)
     study, models = asked.study, asked.models
     chosen = chosen_aggregations(aggregations, annotations)
-    trust = calibration_of(study, models, reference, seed=seed, threads=threads)
+    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads)
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(asked, chosen, panel)
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
@@ -377,17 +377,19 @@ def calibration_of(
     study: Study,
     models: Mapping[str, Predictions],
     reference: Calibration | Literal["calibrated"] | None,
+    chosen: Sequence[Aggregation] = (),
     *,
     seed: int,
     threads: int | None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
     from dissensus.evaluation.calibration import Calibration, calibrate
+    from dissensus.evaluation.candidates import judged_beside
 
     if reference is None or isinstance(reference, Calibration):
         return reference
     check_choice("reference", reference, ("calibrated",))
-    return calibrate(study, None, models, seed=seed, threads=threads)
+    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads)
 
 
 def with_panel(

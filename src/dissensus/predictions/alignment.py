@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,6 +59,7 @@ def aligned_models(
     conditions: tuple[str, ...],
     *,
     allow_missing: bool = False,
+    findings: bool = False,
 ) -> dict[str, Predictions]:
     """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
 
@@ -72,7 +73,8 @@ def aligned_models(
     for name, given in predictions.items():
         said = given
         if not isinstance(said, Predictions):
-            said = Predictions.from_scores(said, conditions or None, case_names=case_names, name=str(name))
+            names: Any = {"case_names": case_names, "name": str(name)}
+            said = Predictions.from_scores(said, conditions or None, **names, findings=findings)
         models[str(name)] = said.align(case_names, conditions or said.conditions, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models
@@ -165,7 +167,8 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
     recoded = _recoded(predictions, conditions)
     entries = Entries(predictions.case_of_entry, recoded[predictions.codes], predictions.values)
     if predictions.complete and len(conditions) > predictions.n_conditions:
-        return assembled_scores(entries, Subject(predictions.name, conditions, predictions.case_names))
+        subject = Subject(predictions.name, conditions, predictions.case_names)
+        return assembled_scores(entries, subject, findings=True)  # zeros alone were refused before, or are findings
     entries = entries.sorted()
     return Predictions(
         predictions.name,

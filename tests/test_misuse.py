@@ -137,7 +137,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "Calibration": trust,
         },
         "sample": {"annotations": said, "draws": 8, "seed": 1, "threads": 1, "precision": None},
-        "NormalInverseGamma.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None},
+        **{
+            f"{name}.sample": {"annotations": rated, "draws": 8, "seed": 1, "threads": 1, "precision": None}
+            for name in ("NormalInverseGamma", "MeanRating", "MedianRating")
+        },
         "select": {"cases": ["1"]},
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"], "allow_missing": False},
         "save": {"directory": folder / "again", "overwrite": True},
@@ -188,7 +191,18 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "KendallTau": {"k": 2},
         "LogScore": {"floor": 0.1},
         "MajorityVote": {},
-        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")},
+        "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")}
+        | {"shifts": False},
+        **{
+            name: {"truth": "soft"}
+            for name in ("MeanAbsoluteError", "CRPS", "RMSE", "Correlation", "ConcordanceCorrelation")
+        },
+        "BlandAltman": {"limit": "upper", "truth": "soft"},
+        "MeanRating": {"thresholds": (0.0,)},
+        "MedianRating": {"thresholds": (0.0,)},
+        "WassersteinNumbers": {},
+        "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
+        "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
         "Overlap": {"k": 2},
         "PlackettLuce": {

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
+    from dissensus.aggregation.rating_points import MeanRating as MeanRating
+    from dissensus.aggregation.rating_points import MedianRating as MedianRating
+    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.datasets.findings import simulate_binary as simulate_binary
@@ -74,6 +77,13 @@ if TYPE_CHECKING:
     from dissensus.metrics.base import Metric as Metric
     from dissensus.metrics.base import Predicted as Predicted
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
+    from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
+    from dissensus.metrics.numbers import Correlation as Correlation
+    from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
+    from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
     from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
     from dissensus.metrics.overlap import Overlap as Overlap
     from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
@@ -111,6 +121,16 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "BlandAltman": "metrics.numbers",
+    "ConcordanceCorrelation": "metrics.numbers",
+    "Correlation": "metrics.numbers",
+    "RMSE": "metrics.numbers",
+    "WassersteinNumbers": "metrics.numbers",
+    "CRPS": "metrics.numbers",
+    "MeanAbsoluteError": "metrics.numbers",
+    "annotator_shifts": "aggregation.rating_shifts",
+    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.rating_points",
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
     "Agreement": "evaluation.agreement",

@@ -181,7 +181,7 @@ class Batch:
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
-        return replace(self, values=np.empty(0), order_values=None, others=None)
+        return replace(self, values=np.empty(0), order_values=None, others=None, numbers=None)
 
     def dense(self) -> FloatArray:
         """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.

@@ -138,7 +138,7 @@ def test_draws_from_elsewhere_and_unknown_learners_are_not_split() -> None:
     assert "made elsewhere" in cannot_be_split(ds.GivenDraws(drawn))
     assert "depend on other cases" in cannot_be_split(Learner())
     assert "estimated" in cannot_be_split(ds.NormalInverseGamma())
-    assert not cannot_be_split(ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)))
+    assert not cannot_be_split(ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)))
 
 
 def test_what_was_learned_about_other_conditions_is_refused() -> None:

@@ -283,6 +283,14 @@ def test_groups_are_resampled_whole() -> None:
     assert (widths[1] > 1.2 * widths[0]).all()
 
 
+def test_a_study_has_the_measures_that_suit_it() -> None:
+    said = disputed(30, 0)
+    assert tuple(agreement_measures(said)["measure"]) == NOMINAL
+    assert tuple(agreement_measures(said.asked("grades"))["measure"]) == GRADED
+    ratings = agreement_measures(rated(30, 0))["measure"]
+    assert tuple(ratings) == ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
+
+
 # Undefined -----------------------------------------------------------------------------------------------
 
 

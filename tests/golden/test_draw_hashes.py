@@ -49,7 +49,7 @@ AGGREGATIONS = {
     "annotator bootstrap of majority votes, size 5": ds.AnnotatorBootstrap(ds.MajorityVote(), size=5),
 }
 NORMAL = {
-    "normal-inverse-gamma": ds.NormalInverseGamma(),
+    "normal-inverse-gamma": ds.NormalInverseGamma((0.0,)),
     "normal-inverse-gamma, 2 thresholds, reliability 2": ds.NormalInverseGamma((1.5, 3.0), reliability=2),
 }
 

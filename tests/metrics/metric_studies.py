@@ -45,8 +45,12 @@ AGGREGATIONS: tuple[Aggregation, ...] = (
     AnnotatorBootstrap(PlackettLuceML()),
 )
 
-KINDS = tuple(kind for kind in Metric.family.known().values() if not issubclass(kind, DataSetMetric))
-"""Metrics that have a value of every case and draw."""
+KINDS = tuple(
+    kind
+    for kind in Metric.family.known().values()
+    if not issubclass(kind, DataSetMetric) and kind.accepts != ("numbers",)
+)
+"""Metrics of conditions that have a value of every case and draw."""
 
 
 def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:

@@ -114,7 +114,7 @@ def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
 def test_every_metric_says_what_it_means(kind: type[Metric]) -> None:
     assert kind.meaning.endswith(".")
     assert kind.meaning[0].isupper()
-    assert set(kind.accepts) <= {"scores", "ranking", "set"}
+    assert set(kind.accepts) <= {"scores", "ranking", "set", "numbers"}
     low, high = kind.range
     assert low < high
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.checks import GREATEST, check_length, check_positive
@@ -56,13 +57,23 @@ class NormalInverseGamma(Aggregation):
     Parameters
     ----------
     thresholds
-        Increasing; K - 1 of them make K intervals. A score equal to a threshold belongs to the interval below it.
+        Increasing; K - 1 of them make K intervals. A score equal to a threshold belongs to the interval below it. By
+        default ratings are numbers and nothing else; where conditions are shown, they are cut at their median.
     prior
         Given, or estimated from the scores of all cases by the method of moments (default).
     reliability
         How often each rating counts; any positive number. Weights of ratings multiply it.
     conditions
         Names of the K intervals; by default made from the thresholds.
+    shifts
+        Whether annotators with names rate higher or lower than others, each by an amount of their own, which is
+        estimated from the cases that several rated and taken away from their ratings (:func:`annotator_shifts`).
+
+    Notes
+    -----
+    Shifts are shrunk towards none as far as the ratings leave them open, and are taken as known: draws do not contain
+    their uncertainty. Intervals of an evaluation do, if annotators count as a sample: shifts are then estimated again
+    without each of them.
 
     Examples
     --------
@@ -77,10 +88,11 @@ class NormalInverseGamma(Aggregation):
     meaning = "Takes ratings as measurements with an unknown mean and spread."
     needs = "ratings"
 
-    thresholds: tuple[float, ...] = (0.0,)
+    thresholds: tuple[float, ...] | None = None
     prior: NormalInverseGammaPrior | None = None
     reliability: float = 1.0
     conditions: tuple[str, ...] | None = None
+    shifts: bool = False
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
@@ -89,37 +101,61 @@ class NormalInverseGamma(Aggregation):
                 raise DissensusError("the prior is incomplete", expected="mu, kappa, a and b", got=listing(self.prior))
             object.__setattr__(self, "prior", NormalInverseGammaPrior(**self.prior))
         check_fields(self)
-        object.__setattr__(self, "thresholds", tuple(float(t) for t in self.thresholds))
-        steps = np.diff(self.thresholds)
-        if not self.thresholds or not np.isfinite(self.thresholds).all() or not (steps > 0).all():
-            raise DissensusError("thresholds must be finite and increasing, at least one", got=str(self.thresholds))
+        object.__setattr__(self, "thresholds", checked_thresholds(self.thresholds))
         if self.conditions is not None:
-            check_length("condition", len(self.conditions), len(self.thresholds) + 1)
+            check_length("condition", len(self.conditions), len(self.thresholds or (0.0,)) + 1)
             check_names("condition", self.conditions)
 
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
-        cuts = ", ".join(f"{cut:g}" for cut in self.thresholds)
-        return f"a normal-inverse-gamma model of the ratings, cut into conditions at {cuts}"
+        shifted = ", less a shift per annotator" if self.shifts else ""
+        return f"a normal-inverse-gamma model of the ratings{shifted}, {cut_words(self.thresholds)}"
+
+    @property
+    def learns(self) -> bool:
+        """Whether the draws of a case depend on other cases: by the prior, the shifts or the median."""
+        return bool(self.needs_whole)
 
     @property
     def needs_whole(self) -> str:
-        """Only if its prior is not given."""
-        return "" if self.prior else "its prior is estimated from the scores of all cases at once"
+        """Only if something is estimated."""
+        if self.prior is None:
+            return "its prior is estimated from the scores of all cases at once"
+        if self.shifts:
+            return "the shifts of annotators are estimated from all cases at once"
+        return "" if self.thresholds else "ratings are cut at the median of all cases"
+
+    def shifts_of(self, opinions: Moments) -> FloatArray:
+        """Return the shift of each annotator, zero where none is estimated, shape (n_annotators,).
+
+        Examples
+        --------
+        >>> from dissensus import Ratings
+        >>> NormalInverseGamma().shifts_of(Ratings.from_scores([[1, 2]]).opinions)
+        array([], dtype=float64)
+        """
+        if not self.shifts:
+            return np.zeros(len(opinions.annotator_names))
+        return estimated_shifts(opinions).values
 
     def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys
 
+        found = estimated_shifts(opinions) if self.shifts else None
+        opinions = opinions if found is None else without_shifts(opinions, found.values)
+        thresholds = self.thresholds or (opinions.median,)
+        fitted = {} if self.thresholds else {"median rating": thresholds[0]}
+        fitted |= {} if found is None else {"spread of shifts": float(np.sqrt(found.variance))}
         prior = self.prior or estimated_prior(opinions)
         sampler = IntervalSampler(
             opinions.case_names,
             posterior_parameters(opinions, prior, self.reliability),
-            np.array(self.thresholds),
+            np.array(thresholds),
             np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1]),
             draws,
         )
-        names = self.conditions or interval_names(self.thresholds)
+        names = self.conditions or interval_names(thresholds)
         return Plausibilities(
             conditions=names,
             case_names=opinions.case_names,
@@ -129,6 +165,7 @@ class NormalInverseGamma(Aggregation):
             support_offsets=np.arange(opinions.n_cases + 1) * len(names),
             support=np.tile(np.arange(len(names)), opinions.n_cases),
             sampler=sampler,
+            fitted=fitted,
         )
 
 
@@ -147,7 +184,7 @@ class IntervalSampler:
         from dissensus.kernels.intervals import sample_intervals
 
         n_intervals = len(self.thresholds) + 1
-        theta = sample_intervals(self.posteriors[cases], self.thresholds, self.keys[cases], self.draws)
+        theta, numbers = sample_intervals(self.posteriors[cases], self.thresholds, self.keys[cases], self.draws)
         return Batch(
             case_names=tuple(self.case_names[i] for i in cases),
             n_conditions=n_intervals,
@@ -158,7 +195,33 @@ class IntervalSampler:
             values=theta.ravel(),
             rest_shapes=np.zeros(len(cases)),
             rest_keys=np.zeros(len(cases), dtype=np.uint64),
+            numbers=numbers,
         )
+
+
+def checked_thresholds(given: Sequence[float] | None) -> tuple[float, ...] | None:
+    """Return thresholds as floats; refuse those that do not increase.
+
+    >>> checked_thresholds([1, 2]), checked_thresholds(None)
+    ((1.0, 2.0), None)
+    """
+    if given is None:
+        return None
+    found = tuple(float(one) for one in given)
+    if not found or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
+        raise DissensusError("thresholds must be finite and increasing, at least one", got=str(found))
+    return found
+
+
+def cut_words(thresholds: Sequence[float] | None) -> str:
+    """Say where ratings are cut into conditions.
+
+    >>> cut_words((0.0, 2.5))
+    'cut into conditions at 0, 2.5'
+    """
+    if thresholds is None:
+        return "cut at the median rating where conditions are shown"
+    return f"cut into conditions at {', '.join(f'{cut:g}' for cut in thresholds)}"
 
 
 def posterior_parameters(rated: Moments, prior: NormalInverseGammaPrior, reliability: float) -> FloatArray:

@@ -55,8 +55,8 @@ def evaluate(
         typer.Option(
             "--kind",
             metavar="NAME=KIND",
-            help="What a model's predictions are where the file leaves a doubt: scores, ranking or set. Without a "
-            "name, those of all models. Repeat as needed.",
+            help="What a model's predictions are where the file leaves a doubt: scores, ranking, set or "
+            "numbers. Without a name, those of all models. Repeat as needed.",
         ),
     ] = None,
     categories: options.CategoriesOption = None,
@@ -79,6 +79,7 @@ def evaluate(
             help="Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
         ),
     ] = None,
+    thresholds: options.ThresholdsOption = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -200,9 +201,10 @@ def evaluate(
         return
     inputs = (file, said["conditions"], categories, strata, *places.values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_results, inputs=inputs)
-    reading = options.examine_for(chosen_aggregations(aggregation or None), file, said)
+    asked = chosen_aggregations(aggregation) if aggregation else ()
+    reading = options.examine_for(asked, file, said)
     study = reading.study
-    chosen = chosen_aggregations(aggregation or None, study)
+    chosen = options.cut_at(asked or chosen_aggregations(None, study), thresholds)
     chosen = chosen if prior is None else with_prior(chosen, prior)
     kinds = kinds_of_models(kind or [], places)
     models = {

@@ -218,6 +218,10 @@ def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     ]
 
 
+ThresholdsOption = Annotated[
+    str | None,
+    typer.Option("--thresholds", help="Cut ratings into conditions here, comma-separated; by itself at their median."),
+]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists; never an input.")]
 OverwriteResultsOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace earlier results; never a directory that holds anything else.")
@@ -353,6 +357,21 @@ def threshold_list(text: str | None) -> tuple[float, ...] | None:
         ) from None
 
 
+def cut_at(aggregations: Sequence[Aggregation], thresholds: str | None) -> tuple[Aggregation, ...]:
+    """Give thresholds to all aggregations of ratings."""
+    cuts = threshold_list(thresholds)
+    if cuts is None:
+        return tuple(aggregations)
+    if any(spec.needs != "ratings" for spec in aggregations):
+        raise DissensusError(
+            "--thresholds cut ratings into conditions",
+            expected="aggregations of ratings, such as normal-inverse-gamma",
+            got=", ".join(spec.id for spec in aggregations if spec.needs != "ratings"),
+            advice="leave --thresholds out",
+        )
+    return tuple(type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in aggregations)
+
+
 def say_receipt(receipt: Receipt) -> None:
     """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
     from dissensus.cli.terminal import say
@@ -371,7 +390,7 @@ def say_receipt_of_model(receipt: Receipt) -> None:
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
     """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
-    if all(spec.needs == "ratings" for spec in aggregations):
+    if aggregations and all(spec.needs == "ratings" for spec in aggregations):
         said = {**said, "format": said["format"] or "ratings"}
     reading = examine(file, said)
     say_receipt(reading.receipt)

@@ -180,6 +180,8 @@ CHOICES = (
     "Duplicates",
     "Confidence",
     "Lists",
+    "Truth",
+    "Limit",
 )
 """Aliases of a few words; which ones is checked where they are used."""
 

@@ -240,8 +240,7 @@ def _known(said: Labelled) -> tuple[Mapping[str, Preparation], tuple[str, ...]]:
     """Return the measures that a study has, and those that suit it."""
     if isinstance(said, Ratings):
         return OF_RATINGS, tuple(OF_RATINGS)[1:]
-    is_graded = getattr(said, "question", "conditions") == "grades"
-    return {**OF_LABELS, **OF_GRADES}, tuple(OF_GRADES if is_graded else OF_LABELS)
+    return {**OF_LABELS, **OF_GRADES}, tuple(OF_GRADES if said.question == "grades" else OF_LABELS)
 
 
 # The table -------------------------------------------------------------------------------------------------

@@ -188,6 +188,8 @@ class Job:
 
     def batch(self, batch: Batch) -> Outcome:
         """Evaluate all models and metrics on the draws of some cases."""
+        if not self.has_numbers:
+            batch = replace(batch, numbers=None)
         drawn_from, batch = batch, batch.identified(self.depth)
         drawn = Drawn(batch, self.depth)
         cases = self.study.panel.positions(list(batch.case_names))
@@ -211,6 +213,11 @@ class Job:
         )
         labels = self._labels(drawn, drawn_from, refitted)
         return Outcome(totals, means, deviations, shares, findings, labels)
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether models give numbers; if not, draws are of conditions, even those of ratings."""
+        return any(model.kind == "numbers" for model in self.models.values())
 
     @cached_property
     def truths(self) -> tuple[Truth, ...]:

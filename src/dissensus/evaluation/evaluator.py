@@ -20,6 +20,7 @@ from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.aggregation.rating_points import MeanRating, MedianRating
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_length
@@ -52,6 +53,7 @@ from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
@@ -126,15 +128,17 @@ def evaluate(
     annotations
         What the annotators said.
     predictions
-        Model name to scores (n_cases, K), in the order of the annotations, or to :class:`Predictions`, which are
-        aligned by the names of cases and conditions. Without any model, only the certainty is found.
+        Model name to scores (n_cases, K), or for ratings to numbers (n_cases,), in the order of the annotations, or to
+        :class:`Predictions`, which are aligned by the names of cases and conditions. Without any model, only the
+        certainty is found.
     aggregations
         Specs, their text such as ``"plackett-luce:1,3"``, or draws that come from elsewhere
         (:meth:`Plausibilities.from_draws`). By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks
-        (10, 20, 30, 50, 100).
+        (10, 20, 30, 50, 100); for ratings, normal-inverse-gamma.
     metrics
         Specs or their text such as ``"top-k-accuracy:3"``. By default top-1 and top-3 accuracy, set accuracy of 2 and
-        3, average overlap of 3, and the accuracy of categories where there are any.
+        3, average overlap of 3, and the accuracy of categories where there are any; for numbers, the mean absolute
+        error, RMSE and correlation.
     draws, seed, threads
         As in :meth:`Aggregation.sample`. Models share draws and resampled cases, so differences are paired.
     categories
@@ -319,10 +323,11 @@ def plan_of(
 ) -> Plan:
     """Settle what is computed on studies of a kind; models say how many places of a draw matter."""
     grouping = None if categories is None else categories.aligned(conditions)
-    wanted = chosen_metrics(metrics, conditions, grouping)
+    numeric = any(model.kind == "numbers" for model in models.values())
+    wanted = default_number_metrics() if metrics is None and numeric else chosen_metrics(metrics, conditions, grouping)
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-    points = tuple(points_for(kind, aggregations)) if models else ()
+    points = tuple(points_for(kind, aggregations, numeric=numeric)) if models else ()
     depth = depth_of(measured, models, tops)
     return Plan(aggregations, points, measured, tops, depth, grouping, draws, seed, refits, unit)
 
@@ -656,7 +661,11 @@ def _labels_of(
     return found
 
 
-def points_for(kind: str, aggregations: Sequence[Aggregation]) -> list[Aggregation]:
-    """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study."""
-    wanted = [*POINTS, *(spec.limit for spec in aggregations if spec.limit is not None)]
+def points_for(kind: str, aggregations: Sequence[Aggregation], *, numeric: bool = False) -> list[Aggregation]:
+    """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study.
+
+    Where models give numbers, means and medians of ratings are usual.
+    """
+    numbers: tuple[Aggregation, ...] = (MeanRating(), MedianRating()) if numeric else ()
+    wanted = [*POINTS, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
     return list(dict.fromkeys(spec for spec in wanted if spec.needs == kind))

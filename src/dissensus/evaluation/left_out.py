@@ -184,7 +184,7 @@ class LeftOut:
         """Say how far the agreement with single annotators moves."""
         design, found = self.design, []
         alone = SingleOpinions.of(self.plan.single(design.study, self.models))
-        assert alone is not None  # as there is a design, opinions are rankings
+        assert alone is not None  # as it is asked for only where it is defined
         groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
         single = None
         if len(self.places):

@@ -23,6 +23,7 @@ from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import ExactTally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 Strata = Mapping[str, Mapping[str, str]]
@@ -161,7 +162,7 @@ class Plan:
             tuple(outcome.totals.tally for outcome in points),
             shared_means(SingleOpinions.of(at_once), names) if models else None,
             tuple(outcome.labels for outcome in points),
-            vote_labels(study, names) if job.truths and models else None,
+            vote_labels(study, names) if job.truths and models and _have_labels(study, job) else None,
         )
 
     @property
@@ -232,6 +233,11 @@ def _thinned_zeros(totals: Totals) -> ExactTally:
     """Return the sums of no cases, by as many draws as groups of cases see."""
     n_models, n_metrics, n_draws = totals.tally.sums.high.shape
     return ExactTally.zeros(n_models, n_metrics, -(-n_draws // step_of(n_draws)))
+
+
+def _have_labels(study: Study, job: Job) -> bool:
+    """Tell whether single opinions are labels of draws; a rating is no interval between thresholds."""
+    return job.has_numbers or not isinstance(study, Ratings)
 
 
 def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:

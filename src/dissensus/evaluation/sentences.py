@@ -129,7 +129,7 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
             f"under {label}, the certainty of the first condition of {counted(n_rough, 'case')} has a Monte Carlo "
             f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
-    return tuple(found)
+    return (*found, *(() if evaluation.kept is None else evaluation.kept.remarks))
 
 
 def _rough(evaluation: Evaluation) -> list[str]:

@@ -9,13 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.rating_points import MeanRating
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.evaluation.batches import Job
 from dissensus.metrics.base import OrderMetric
+from dissensus.metrics.numbers import NumberMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 
 OPINIONS_AT_ONCE = 2000
 """How many opinions are compared at a time: each has the predictions of its case at its side."""
@@ -33,17 +37,17 @@ class SingleOpinions:
         Values; nan for metrics that need more than an order.
     """
 
-    study: Annotations
+    study: Annotations | Ratings
     values: FloatArray
 
     @staticmethod
     def of(job: Job) -> SingleOpinions | None:
-        """Compare every opinion with every model; nothing for studies without rankings."""
-        if not isinstance(job.study, Annotations):
+        """Compare every opinion with every model; nothing for ratings unless models give numbers."""
+        if not isinstance(job.study, Annotations | Ratings) or (job.study.kind == "ratings") != job.has_numbers:
             return None
-        said = job.study.counted
+        said, kind = job.study.counted, NumberMetric if job.has_numbers else OrderMetric
         values = np.full((len(job.models), len(job.metrics), said.n_opinions), np.nan)
-        ordered = [place for place, metric in enumerate(job.metrics) if isinstance(metric, OrderMetric)]
+        ordered = [place for place, metric in enumerate(job.metrics) if isinstance(metric, kind)]
         if ordered:
             own = replace(
                 job,
@@ -85,14 +89,15 @@ class SingleOpinions:
         return np.asarray(shaped if cases is None else shaped[..., cases])
 
 
-def _compared(job: Job, said: Annotations, chosen: IntArray) -> FloatArray:
+def _compared(job: Job, said: Annotations | Ratings, chosen: IntArray) -> FloatArray:
     """Evaluate some opinions, each as a case of its own; shape (models, metrics, n_chosen)."""
     names = tuple(map(str, range(len(chosen))))
     of_case = said.panel.case_of_opinion[chosen]
     alone = said.each_alone(chosen, names)
     rows = {name: _repeated(model, [said.case_names[i] for i in of_case], names) for name, model in job.models.items()}
     own = replace(job, study=alone, models=rows)
-    return own.run(InverseRank("each").sample(alone), None).means
+    spec: Aggregation = MeanRating() if job.has_numbers else InverseRank("each")
+    return own.run(spec.sample(alone), None).means
 
 
 def _repeated(model: Predictions, cases: list[str], names: tuple[str, ...]) -> Predictions:

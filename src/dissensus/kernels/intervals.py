@@ -35,8 +35,10 @@ def draw_moments(stream: Stream, posterior: FloatArray) -> tuple[float, float]:
     return posterior[0] + raw_normal(stream) * math.sqrt(variance / posterior[1]), math.sqrt(variance)
 
 
-def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int) -> FloatArray:
-    """Draw the plausibilities of all intervals.
+def sample_intervals(
+    posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw normal distributions, and the plausibilities of all intervals under them.
 
     Parameters
     ----------
@@ -49,16 +51,25 @@ def sample_intervals(posteriors: FloatArray, thresholds: FloatArray, keys: Keys,
 
     Returns
     -------
-    (n_cases, draws, K + 1)
+    theta : (n_cases, draws, K + 1)
         Probabilities of the K intervals; the last column, the rest, is zero.
+    numbers : (n_cases, draws, 2)
+        Mean and standard deviation of the distribution.
     """
-    theta = np.zeros((len(posteriors), draws, len(thresholds) + 2))
-    fill_cases(plain(posteriors), plain(thresholds), plain(keys), theta, new_streams())
-    return theta
+    theta, numbers = np.zeros((len(posteriors), draws, len(thresholds) + 2)), np.zeros((len(posteriors), draws, 2))
+    fill_cases(plain(posteriors), plain(thresholds), plain(keys), theta, numbers, new_streams())
+    return theta, numbers
 
 
 @compiled
-def fill_cases(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta: FloatArray, streams: Streams) -> None:
+def fill_cases(
+    posteriors: FloatArray,
+    thresholds: FloatArray,
+    keys: Keys,
+    theta: FloatArray,
+    numbers: FloatArray,
+    streams: Streams,
+) -> None:
     """Do what :func:`sample_intervals` says, for plain arrays."""
     stream, (n_cases, draws, _) = streams[0], theta.shape
     for case in range(n_cases):
@@ -66,3 +77,5 @@ def fill_cases(posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta
         for draw in range(draws):
             mu, sigma = draw_moments(stream, posteriors[case])
             fill_intervals(mu, sigma, thresholds, theta[case, draw])
+            numbers[case, draw, 0] = mu
+            numbers[case, draw, 1] = sigma

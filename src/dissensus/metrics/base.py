@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 Scale: TypeAlias = Literal["plain", "logit", "log"]
 """A scale for intervals."""
 
-KINDS: dict[PredictionKind, str] = {"scores": "scores", "ranking": "rankings", "set": "sets of conditions"}
+KINDS: dict[PredictionKind, str] = {
+    "scores": "scores",
+    "ranking": "rankings",
+    "set": "sets of conditions",
+    "numbers": "numbers",
+}
 """Kinds of predictions in words."""
 
 
@@ -124,7 +129,11 @@ class Metric(Spec, ABC):
     @property
     def _way(self) -> str:
         """How to come by the predictions that it needs."""
-        return "build sets with Predictions.from_sets" if self.accepts == ("set",) else "give the scores behind them"
+        ways: dict[tuple[PredictionKind, ...], str] = {
+            ("set",): "build sets with Predictions.from_sets",
+            ("numbers",): "build numbers with Predictions.from_numbers",
+        }
+        return ways.get(self.accepts, "give the scores behind them")
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the metric."""
@@ -383,7 +392,7 @@ class Predicted:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.predictions.n_conditions != self.batch.n_conditions:
+        if self.predictions.kind != "numbers" and self.predictions.n_conditions != self.batch.n_conditions:
             raise DissensusError(
                 "the model and the draws have different conditions",
                 expected=str(self.batch.n_conditions),

@@ -126,4 +126,5 @@ def part_of(batch: Batch, cases: slice) -> Batch:
         order_values=None if batch.order_values is None else batch.order_values[numbers],
         others=None,
         is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
+        numbers=None if batch.numbers is None else batch.numbers[cases],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,6 +42,9 @@ def aligned(
 ) -> Aligned:
     """Match cases and conditions by name; see :meth:`Predictions.align`."""
     notes: tuple[Note, ...] = ()
+    if predictions.kind == "numbers":
+        _check_no_conditions(predictions, tuple(conditions or ()))
+        conditions = None
     if conditions is not None and tuple(conditions) != predictions.conditions:
         predictions = with_conditions(predictions, tuple(conditions))
     if case_names is not None and tuple(case_names) != predictions.case_names:
@@ -73,11 +76,19 @@ def aligned_models(
     for name, given in predictions.items():
         said = given
         if not isinstance(said, Predictions):
-            names: Any = {"case_names": case_names, "name": str(name)}
-            said = Predictions.from_scores(said, conditions or None, **names, findings=findings)
-        models[str(name)] = said.align(case_names, conditions or said.conditions, allow_missing=allow_missing)
+            said = _from_array(said, case_names, conditions, str(name), findings=findings)
+        models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models
+
+
+def _from_array(
+    given: ArrayLike, case_names: tuple[str, ...], conditions: tuple[str, ...], name: str, *, findings: bool
+) -> Predictions:
+    """Take bare scores of conditions, or one number per case where the study knows no conditions."""
+    if not conditions and not hasattr(given, "columns") and np.ndim(given) == 1:
+        return Predictions.from_numbers(given, case_names=case_names, name=name)
+    return Predictions.from_scores(given, conditions or None, case_names=case_names, name=name, findings=findings)
 
 
 # Cases ------------------------------------------------------------------------------------------------
@@ -159,6 +170,19 @@ class Match:
 
 
 # Conditions -------------------------------------------------------------------------------------------
+
+
+def _check_no_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> None:
+    """Refuse numbers about a study of conditions."""
+    if conditions and conditions != predictions.conditions:
+        raise DissensusError(
+            "the model gives a number per case, but the study asks for conditions",
+            expected=f"scores, rankings or sets over {listing(conditions)}",
+            got="numbers",
+            where=f"model {predictions.name!r}",
+            advice="numbers are for studies of ratings; for a probability of one of two conditions read the file with "
+            "kind='scores' and positive=... (--kind scores --positive NAME)",
+        )
 
 
 def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Predictions:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dissensus.predictions.lists import PredictionKind, Predictions
 
-MATRIX_KEYS = ("probs", "scores", "predictions", "probabilities", "logits", "sets", "pred_probs", "arr_0")
+MATRIX_KEYS = ("probs", "scores", "predictions", "numbers", "probabilities", "logits", "sets", "pred_probs", "arr_0")
 CASE_KEYS = ("case_ids", "case_names", "cases", "case_id", "ids")
 CONDITION_KEYS = ("classes", "conditions", "class_names", "condition_names", "labels")
 
@@ -37,6 +37,10 @@ def predictions_from_array(
     findings: bool = False,
 ) -> Predictions:
     """Build from an array without names; both lists of names are needed, and give the order."""
+    from dissensus.predictions.numbers import is_list_of_numbers, predictions_from_list
+
+    if kind == "numbers" or (kind is None and conditions is None and is_list_of_numbers(array)):
+        return predictions_from_list(array, case_names, name=name)
     matrix = _two_dimensional(array, alpha_index)
     if conditions is None or case_names is None:
         raise _nameless(matrix.shape, conditions, case_names)

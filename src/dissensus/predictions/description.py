@@ -28,6 +28,8 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     cases with the same score for every condition: 1, kept, all are tied (for example '1')
     cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
     """
+    if predictions.kind == "numbers":
+        return ()
     if findings:
         notes = _notes_on_findings(predictions)
     else:
@@ -130,6 +132,8 @@ def _sums_off(predictions: Predictions) -> BoolArray:
 
 def description(predictions: Predictions) -> str:
     """Tell a person what is inside; the ``repr`` of :class:`Predictions`."""
+    if predictions.kind == "numbers":
+        return _description_of_numbers(predictions)
     n_listed = len(np.unique(predictions.codes))
     listed = f"{n_listed} of {predictions.n_conditions}; {span(predictions.entries_per_case)} per case"
     lines = {"conditions listed": listed}
@@ -143,6 +147,17 @@ def description(predictions: Predictions) -> str:
         f"Predictions of {predictions.name!r}: {_counted(predictions)} "
         f"over {plural(predictions.n_conditions, 'condition')}"
     )
+    return "\n".join([head, *(f"  {label:<22}{text}" for label, text in lines.items())])
+
+
+def _description_of_numbers(predictions: Predictions) -> str:
+    head = f"Predictions of {predictions.name!r}: numbers on {plural(predictions.n_cases, 'case')}"
+    if not predictions.n_cases:
+        return head
+    numbers, deviations = predictions.numbers, predictions.deviations
+    lines = {"lowest to highest": f"{numbers.min():g} to {numbers.max():g}; mean {numbers.mean():.3g}"}
+    if deviations is not None:
+        lines["standard deviation"] = f"{deviations.min():g} to {deviations.max():g}"
     return "\n".join([head, *(f"  {label:<22}{text}" for label, text in lines.items())])
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
-from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
+from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, in_order
 from dissensus.study.builders import condition_names, numbered_names, unknown_condition
 
 if TYPE_CHECKING:
@@ -99,6 +100,58 @@ def predictions_from_sets(
         )
     case, codes = np.nonzero(matrix)
     return assembled("set", Entries(case, codes, np.ones(len(codes))), subject)
+
+
+def predictions_from_numbers(
+    numbers: ArrayLike, deviations: ArrayLike | None, *, case_names: Sequence[str] | None, name: str
+) -> Predictions:
+    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
+    given = {NUMBER: numbers} if deviations is None else {NUMBER: numbers, DEVIATION: deviations}
+    columns = [_vector(values, what) for what, values in given.items()]
+    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
+    matrix = np.stack(columns, axis=1)
+    subject = _subject_of_matrix(matrix, tuple(given), case_names, name)
+    _check_numbers(matrix, subject)
+    order = np.argsort(-matrix, axis=1, kind="stable")
+    offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+    values = np.take_along_axis(matrix, order, axis=1).ravel()
+    return Predictions(
+        name, "numbers", subject.conditions, subject.case_names, offsets, order.ravel(), values, complete=True
+    )
+
+
+def _vector(values: ArrayLike, what: str) -> FloatArray:
+    try:
+        vector = np.asarray(values)
+    except ValueError as error:
+        raise DissensusError(f"every {what} must be one number", got=str(error)) from error
+    if vector.ndim != 1 or vector.dtype.kind not in "iufb":
+        raise DissensusError(
+            "numbers must be a list with one number per case",
+            expected="shape (cases,)",
+            got=f"shape {vector.shape} of {vector.dtype}",
+            advice="scores of conditions go to Predictions.from_scores" if vector.ndim == 2 else "",
+        )
+    return vector.astype(np.float64)
+
+
+def _check_numbers(matrix: FloatArray, subject: Subject) -> None:
+    wrong = np.argwhere(~np.isfinite(matrix))
+    if len(wrong):
+        row, column = (int(index) for index in wrong[0])
+        raise DissensusError(
+            f"a {subject.conditions[column]} is not finite",
+            expected="a number for every case",
+            got=f"{matrix[row, column]}; {len(wrong)} such in all",
+            where=subject.place(row),
+            advice="leave out the cases that the model did not see",
+        )
+    negative = np.flatnonzero((matrix[:, 1:] < 0).any(axis=1))
+    if len(negative):
+        row = int(negative[0])
+        raise DissensusError(
+            "an sd is negative", expected="0 or more", got=f"{matrix[row, 1]:g}", where=subject.place(row)
+        )
 
 
 def _holds_booleans(sets: Sequence[Any]) -> bool:

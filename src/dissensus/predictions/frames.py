@@ -192,6 +192,11 @@ def predictions_from_wide(
 def check_matrix_kind(kind: PredictionKind | None) -> None:
     """Refuse to read a matrix as rankings."""
     check_kind(kind or "scores")
+    if kind == "numbers":
+        raise DissensusError(
+            "a matrix holds scores of conditions, not one number per case",
+            expected="one column of numbers beside the case",
+        )
     if kind == "ranking":
         raise DissensusError(
             "a matrix holds scores or sets, not rankings",

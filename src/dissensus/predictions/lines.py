@@ -50,6 +50,12 @@ def predictions_from_lines(
     findings: bool = False,
 ) -> Predictions:
     """Build from one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
+    if kind == "numbers":
+        raise FormatError(
+            "the rows do not hold a number each",
+            expected="a number under the key 'prediction'",
+            got=f"keys {listing(rows[0] if rows else ())}",
+        )
     kind = kind or _kind_of(rows)
     cases = tuple(_case(row, number) for number, row in enumerate(rows, start=1))
     check_one_row_each(cases)

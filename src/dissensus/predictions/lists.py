@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from dissensus.core.aliases import BoolArray, FloatArray, IntArray
     from dissensus.core.notes import Note
 
-PredictionKind: TypeAlias = Literal["scores", "ranking", "set"]
+PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
 """What the numbers of a prediction mean."""
+
+NUMBER, DEVIATION = "number", "sd"
+"""What stands in the place of conditions where a model gives a number per case, and maybe how sure it is of it."""
 
 Conditions: TypeAlias = "Sequence[str] | int | None"
 """Names in the order of their codes; a number K stands for "0" to "K - 1"."""
@@ -38,7 +41,7 @@ def common_kind(one: PredictionKind | None, other: PredictionKind | None) -> Pre
     >>> common_kind("set", "scores"), common_kind(None, "ranking")
     ('scores', 'ranking')
     """
-    kinds = sorted({kind for kind in (one, other) if kind is not None})
+    kinds: list[PredictionKind] = sorted({kind for kind in (one, other) if kind is not None})
     if len(kinds) < 2 or kinds == ["scores", "set"]:
         return kinds[0] if kinds else None
     raise DissensusError(
@@ -59,17 +62,20 @@ class Predictions(Received):
     those that are not, unless the predictions are ``complete``; a score of 0 is therefore not listed. Equal
     values are ties. Objects are immutable: arrays are read-only.
 
-    Build them with :meth:`from_scores`, :meth:`from_rankings`, :meth:`from_sets`, :meth:`from_long`,
-    :meth:`from_wide` or :func:`read_predictions` rather than by hand.
+    Where annotators give ratings, a model gives a number per case: predictions of the kind ``"numbers"`` know no
+    conditions, and the one entry of a case is the number; a second one, its standard deviation, is there if known.
+
+    Build them with :meth:`from_scores`, :meth:`from_rankings`, :meth:`from_sets`, :meth:`from_numbers`,
+    :meth:`from_long`, :meth:`from_wide` or :func:`read_predictions` rather than by hand.
 
     Attributes
     ----------
     name
         Name of the model.
     kind
-        ``"scores"``, ``"ranking"`` or ``"set"``.
+        ``"scores"``, ``"ranking"``, ``"set"`` or ``"numbers"``.
     conditions
-        Names of the K conditions, in the order of their codes.
+        Names of the K conditions, in the order of their codes; ``"number"`` and maybe ``"sd"`` for numbers.
     case_names
         One name per case, all different.
     offsets : (n_cases + 1,)
@@ -127,6 +133,8 @@ class Predictions(Received):
                 expected="values descending, codes ascending among equal values, every condition once",
                 advice="build predictions with Predictions.from_scores and its siblings",
             )
+        if self.kind == "numbers" and (self.conditions not in ((NUMBER,), (NUMBER, DEVIATION)) or not self.complete):
+            raise DissensusError("numbers are not scores of conditions", advice="build them with from_numbers")
         if self.complete and (self.entries_per_case != self.n_conditions).any():
             raise DissensusError("complete predictions must list every condition on every case")
 
@@ -307,7 +315,55 @@ class Predictions(Received):
 
         return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name, findings=findings)
 
+    @classmethod
+    @checked
+    def from_numbers(
+        cls,
+        numbers: ArrayLike,
+        deviations: ArrayLike | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        name: str = "model",
+    ) -> Predictions:
+        """Build from one number per case, for studies in which annotators give ratings.
+
+        Parameters
+        ----------
+        numbers
+            One finite number per case.
+        deviations
+            How sure the model is: the standard deviation of a normal distribution around each number, if it is known.
+        case_names
+            Names of the cases; by default "0", "1" and so on.
+
+        Examples
+        --------
+        >>> said = Predictions.from_numbers([2.5, 4.0], case_names=["x", "y"])
+        >>> said.kind, said.numbers
+        ('numbers', array([2.5, 4. ]))
+        """
+        from dissensus.predictions.entries import predictions_from_numbers
+
+        return predictions_from_numbers(numbers, deviations, case_names=case_names, name=name)
+
     # Quantities ---------------------------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> FloatArray:
+        """The number of each case, shape (n_cases,); only where the kind is ``"numbers"``."""
+        return self._column(NUMBER)
+
+    @property
+    def deviations(self) -> FloatArray | None:
+        """How sure the model is of each number, shape (n_cases,); nothing if it does not say."""
+        return self._column(DEVIATION) if DEVIATION in self.conditions else None
+
+    def _column(self, name: str) -> FloatArray:
+        if self.kind != "numbers":
+            raise DissensusError(
+                f"model {self.name!r} gives {self.kind}, not numbers", advice="build them with Predictions.from_numbers"
+            )
+        return self.to_scores()[:, self.conditions.index(name)]
 
     @property
     def n_cases(self) -> int:
@@ -472,6 +528,9 @@ class Predictions(Received):
             return ", ".join(f"{name} {value:.3g}" for name, value in scored) or "no condition"
         if self.kind == "set":
             return f"{{{', '.join(listed)}}}"
+        if self.kind == "numbers":
+            sure = "" if self.deviations is None else f" (sd {self.deviations[case]:.3g})"
+            return f"{self.numbers[case]:.3g}{sure}"
         return tied_in_words(self.select([case]).to_lists()[0])
 
     def examples(self, most: int = 3) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from dissensus.predictions.frames import (
     predictions_from_wide,
 )
 from dissensus.predictions.lines import is_list_per_case, predictions_from_lines
+from dissensus.predictions.numbers import holds_numbers, predictions_from_number_table, roles_of_numbers
 from dissensus.predictions.roles import (
     Understood,
     roles_of_arrays,
@@ -104,11 +105,13 @@ def read_predictions(
     name
         Name of the model; by default that of the file without its ending.
     format
-        ``"npy"``, ``"npz"``, ``"matrix"``, ``"binary"``, ``"wide"``, ``"long"`` or ``"jsonl"``; recognised by default.
+        ``"npy"``, ``"npz"``, ``"matrix"``, ``"numbers"``, ``"binary"``, ``"wide"``, ``"long"`` or ``"jsonl"``;
+        recognised by default.
     columns
         Column of each role (``case``, ``condition``, ``score``, ``rank``) where it goes by an unusual name.
     kind
-        ``"scores"``, ``"ranking"`` or ``"set"`` where the content leaves a doubt.
+        ``"scores"``, ``"ranking"``, ``"set"`` or ``"numbers"`` (one per case, where annotators give ratings), if the
+        content leaves a doubt.
     alpha_index
         Which sets to take from an array of shape (cases, conditions, alphas).
     positive
@@ -401,6 +404,15 @@ def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
     return source.kind in ("text", "json") or _is_headerless(source, options)
 
 
+def _recognises_numbers(source: Source, options: PredictionOptions) -> bool:
+    """Tell a table of numbers: it is said to be one, or holds one number per case where no conditions are known."""
+    if not source.is_table and (source.kind != "jsonl" or is_list_per_case(source.content)):
+        return False
+    if options.kind is not None or options.conditions is not None or options.positive is not None:
+        return options.kind == "numbers"
+    return holds_numbers(_table(source), options.columns)
+
+
 def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
     if options.findings or (source.kind == "jsonl" and is_list_per_case(source.content)):
         return False
@@ -446,6 +458,12 @@ def _parse_wide(source: Source, options: PredictionOptions) -> Predictions:
         name=options.name,
         case_names=options.cases,
         findings=options.findings,
+    )
+
+
+def _parse_numbers(source: Source, options: PredictionOptions) -> Predictions:
+    return predictions_from_number_table(
+        _table(source), columns=options.columns, name=options.name, case_names=options.cases
     )
 
 
@@ -505,6 +523,10 @@ def _binary_understood(source: Source, options: PredictionOptions, predictions: 
     return Understood(columns, (*wide.assumed, f"{other!r} has what {positive!r} leaves of 1"))
 
 
+def _numbers_understood(source: Source, options: PredictionOptions, _: Predictions) -> Understood:
+    return roles_of_numbers(_table(source), options.columns)
+
+
 def _lines_understood(source: Source, _: PredictionOptions, predictions: Predictions) -> Understood:
     return roles_of_lines(source.content, predictions)
 
@@ -513,6 +535,7 @@ FORMATS = (
     PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays, _arrays_understood),
     PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays, _arrays_understood),
     PredictionFormat("matrix", _recognises_matrix, _parse_matrix, _arrays_understood),
+    PredictionFormat("numbers", _recognises_numbers, _parse_numbers, _numbers_understood),
     PredictionFormat("binary", _recognises_binary, _parse_binary, _binary_understood),
     PredictionFormat("long", _recognises_long, _parse_long, _long_understood),
     PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide, _wide_understood),

@@ -27,10 +27,11 @@ UNLISTED = {
     "scores": "a condition that a case does not list has the score 0",
     "ranking": "a condition that a case does not list ranks below all others",
     "set": "",
+    "numbers": "",
 }
 """What the absence of a condition means, by the kind of predictions that do not list all."""
 
-OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition", "ranking": ""}
+OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition", "ranking": "", "numbers": ""}
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def roles_of_arrays(arrays: Mapping[str, Any], predictions: Predictions, kind: P
     conditions = next((key for key in CONDITION_KEYS if key in arrays), "")
     roles = {matrix: predictions.kind, cases: "case", conditions: "condition"}
     columns = tuple(Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays)
-    by_position = {ROWS_BY_POSITION: not cases, COLUMNS_BY_POSITION: not conditions}
+    by_position = {ROWS_BY_POSITION: not cases, COLUMNS_BY_POSITION: not conditions and predictions.kind != "numbers"}
     sentences = [sentence for sentence, is_assumed in by_position.items() if is_assumed]
     return Understood(columns, (*sentences, *_sets(predictions, kind)))
 

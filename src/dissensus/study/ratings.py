@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +15,7 @@ from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.notes import Note
-from dissensus.core.ragged import frozen_numbers, offsets_from_lengths, weighted_counts
+from dissensus.core.ragged import begins_run, frozen_numbers, offsets_from_lengths, weighted_counts
 from dissensus.study.builders import as_numbers, checked_counts, group_names, numbered_names, voted_panel
 from dissensus.study.diagnosis import RatingsDiagnosis, diagnosis_of_ratings, plural, spread
 from dissensus.study.panel import ANONYMOUS, Panel, concatenate_panels, place_of
@@ -31,6 +31,9 @@ SCORE_NAMES = ("score", "rating", "toxicity_score")
 
 NO_SCORES = "\N{EN DASH}"
 
+NEAR = 1e-10
+"""Weights this close to one half of all, in parts of them, count as one half."""
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -44,6 +47,12 @@ class Moments:
         Hash of the name of each case.
     totals, means, squares : (n_cases,)
         Total weight, weighted mean, and weighted sum of squared deviations from it.
+    cases, annotators : (n_ratings,)
+        Position of the rated case of each rating that counts, and code of its annotator, -1 where nobody is named.
+    scores, weights : (n_ratings,)
+        The ratings themselves, and how much each counts.
+    annotator_names
+        Names of the annotators, in the order of their codes.
     """
 
     case_names: tuple[str, ...]
@@ -52,11 +61,63 @@ class Moments:
     totals: FloatArray
     means: FloatArray
     squares: FloatArray
+    cases: IntArray
+    annotators: IntArray
+    scores: FloatArray
+    weights: FloatArray
+    annotator_names: tuple[str, ...]
 
     @property
     def n_cases(self) -> int:
         """Number of rated cases."""
         return len(self.case_names)
+
+    @property
+    def median(self) -> float:
+        """The median of all ratings, by their weights."""
+        return float(weighted_medians(np.zeros_like(self.cases), self.scores, self.weights)[0])
+
+    @property
+    def medians(self) -> FloatArray:
+        """The median of the ratings of each case, by their weights, shape (n_cases,)."""
+        return weighted_medians(self.cases, self.scores, self.weights)
+
+    def with_scores(self, scores: FloatArray) -> Moments:
+        """Put other scores in the place of the ratings, shape (n_ratings,).
+
+        Examples
+        --------
+        >>> rated = Ratings.from_scores([[1, 3], [5]]).opinions
+        >>> rated.with_scores(rated.scores + 1).means
+        array([3., 6.])
+        """
+        means, squares = mean_squares(self.cases, scores, self.weights, self.totals)
+        return replace(self, means=means, squares=squares, scores=scores)
+
+
+def mean_squares(
+    cases: IntArray, scores: FloatArray, weights: FloatArray, totals: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted mean of each case, and the weighted sum of squared deviations from it, twice (n_cases,)."""
+    means = weighted_counts(cases, weights * scores, len(totals)) / totals
+    return means, weighted_counts(cases, weights * (scores - means[cases]) ** 2, len(totals))
+
+
+def weighted_medians(rows: IntArray, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the median of each row by weight; rows are numbered from zero, and none is empty.
+
+    >>> weighted_medians(np.array([0, 0, 0, 1, 1]), np.array([3.0, 1.0, 2.0, 4.0, 6.0]), np.ones(5))
+    array([2., 5.])
+    """
+    order = np.lexsort((values, rows))
+    rows, values, weights = rows[order], values[order], weights[order]
+    first = np.flatnonzero(begins_run(rows))
+    sums = np.cumsum(weights)
+    before = (sums - weights)[first]
+    half = before + weighted_counts(rows, weights, len(first)) / 2
+    last = np.append(first[1:], len(rows)) - 1
+    low, high = (np.clip(np.searchsorted(sums, part * half), first, last) for part in (1 - NEAR, 1 + NEAR))
+    return np.asarray((values[low] + values[high]) / 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,11 +285,27 @@ class Ratings(Study):
         rated, case = np.unique(case, return_inverse=True)
         weights = said.weights * said.votes
         totals = weighted_counts(case, weights, len(rated))
-        means = weighted_counts(case, weights * said.scores, len(rated)) / totals
-        squares = weighted_counts(case, weights * (said.scores - means[case]) ** 2, len(rated))
         names = np.array(self.case_names, dtype=object)
-        kept = tuple(names[rated].tolist())
-        return Moments(kept, tuple(np.delete(names, rated).tolist()), case_keys(kept), totals, means, squares)
+        kept, others = tuple(names[rated].tolist()), tuple(np.delete(names, rated).tolist())
+        means, squares = mean_squares(case, said.scores, weights, totals)
+        given = (case, said.annotators, said.scores, weights, said.annotator_names)
+        return Moments(kept, others, case_keys(kept), totals, means, squares, *given)
+
+    def each_alone(self, opinions: IntArray, names: Sequence[str]) -> Ratings:
+        """Make every one of some ratings a case of its own, under new names.
+
+        Examples
+        --------
+        >>> Ratings.from_scores([[1, 3], [5]]).each_alone(np.array([1]), ["second"]).scores
+        array([3.])
+        """
+        panel = Panel(
+            case_names=tuple(names),
+            opinion_offsets=np.arange(len(opinions) + 1),
+            annotators=self.annotators[opinions],
+            annotator_names=self.annotator_names,
+        )
+        return self._with_opinions(panel, opinions)
 
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Ratings:
         return Ratings(panel, self.scores[opinions])

@@ -1,0 +1,117 @@
+"""Shifts of annotators: partial pooling against the dense mixed model, and what the draws become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import optimize
+
+from dissensus import DissensusError, NormalInverseGamma, Ratings, annotator_shifts
+from dissensus.aggregation.rating_shifts import estimated_shifts
+from dissensus.core.aliases import FloatArray
+
+SHIFTS = np.array([0.9, -0.4, 0.1, -0.8, 0.5])
+
+
+def rated(n_cases: int = 40, noise: float = 0.5, seed: int = 1, shifts: FloatArray = SHIFTS) -> Ratings:
+    """Let three of the annotators rate every case."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"c{case}", "ABCDEFGHIJ"[who], truth + shifts[who] + rng.normal(0, noise))
+        for case, truth in enumerate(rng.normal(3, 1, n_cases))
+        for who in rng.choice(len(shifts), 3, replace=False)
+    ]
+    return Ratings.from_long(pl.DataFrame(rows, schema=["case", "annotator", "score"], orient="row"))
+
+
+def dense_fit(said: Ratings) -> tuple[FloatArray, FloatArray, float, float]:
+    """Fit the mixed model with cases as fixed effects by its dense restricted likelihood."""
+    n, cases = said.n_ratings, np.eye(said.n_cases)[said.panel.case_of_opinion]
+    who = np.eye(len(said.annotator_names))[said.annotators]
+
+    def parts(logs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        between, noise = np.exp(logs)
+        inverse = np.linalg.inv(between * who @ who.T + noise * np.eye(n))
+        information = cases.T @ inverse @ cases
+        project = inverse - inverse @ cases @ np.linalg.solve(information, cases.T @ inverse)
+        value = -np.linalg.slogdet(inverse)[1] + np.linalg.slogdet(information)[1] + said.scores @ project @ said.scores
+        return inverse, project, np.array([between, noise]), float(value)
+
+    minimize: Any = optimize.minimize
+    found = minimize(lambda logs: parts(np.asarray(logs))[3], [0.0, 0.0], method="Nelder-Mead", tol=1e-10)
+    _, project, (between, noise), _ = parts(found.x)
+    shifts = between * who.T @ project @ said.scores
+    covariance = between * np.eye(who.shape[1]) - between**2 * who.T @ project @ who
+    return shifts, np.sqrt(np.diag(covariance)), between, noise
+
+
+def test_shifts_are_those_of_the_dense_mixed_model() -> None:
+    said = rated(15)
+    shifts, errors, between, noise = dense_fit(said)
+    found = estimated_shifts(said.opinions)
+    np.testing.assert_allclose(found.values, shifts, atol=1e-4)
+    np.testing.assert_allclose(found.errors, errors, rtol=1e-3)
+    assert found.variance == pytest.approx(between, rel=1e-3)
+    assert found.noise == pytest.approx(noise, rel=1e-3)
+
+
+def test_shifts_are_recovered_from_many_cases() -> None:
+    table = annotator_shifts(rated(2000)).sort("annotator")
+    np.testing.assert_allclose(table["shift"], SHIFTS - SHIFTS.mean(), atol=0.05)
+    assert table["n_ratings"].sum() == 6000
+
+
+def test_where_annotators_are_alike_shifts_nearly_vanish() -> None:
+    found = estimated_shifts(rated(200, shifts=np.zeros(5), seed=3).opinions)
+    assert found.variance < 0.01
+    assert np.abs(found.values).max() < 0.1
+
+
+def test_shifts_are_taken_away_before_the_number_of_a_case_is_drawn() -> None:
+    said = rated(300)
+    truths = np.random.default_rng(1).normal(3, 1, 300)  # the first numbers of the generator
+    errors = {}
+    for shifts in (False, True):
+        drawn = NormalInverseGamma(shifts=shifts).sample(said, draws=100)
+        means = np.concatenate([batch.numbers[..., 0].mean(axis=1) for batch in drawn if batch.numbers is not None])
+        errors[shifts] = np.std(means - truths)
+    assert errors[True] < 0.8 * errors[False]
+
+
+def test_ratings_without_names_have_no_shifts() -> None:
+    with pytest.raises(DissensusError, match="need their names"):
+        NormalInverseGamma(shifts=True).sample(Ratings.from_scores([[1, 2], [2, 4]]))
+
+
+def test_nameless_ratings_among_named_ones_stay_as_they_are() -> None:
+    named = rated(20)
+    rows = {"case": ["c0"], "annotator": [None], "score": [7.0]}
+    table = pl.DataFrame(
+        {
+            "case": [named.case_names[i] for i in named.panel.case_of_opinion],
+            "annotator": [named.annotator_names[i] for i in named.annotators],
+            "score": named.scores,
+        }
+    )
+    both = Ratings.from_long(pl.concat([table, pl.DataFrame(rows, schema=table.schema)]))
+    np.testing.assert_allclose(
+        np.sort(estimated_shifts(both.opinions).values), np.sort(estimated_shifts(named.opinions).values)
+    )
+
+
+def test_draws_with_shifts_say_how_far_annotators_are_apart() -> None:
+    drawn = NormalInverseGamma(shifts=True).sample(rated(50), draws=5)
+    assert set(drawn.fitted) == {"median rating", "spread of shifts"}
+    assert 0.3 < drawn.fitted["spread of shifts"] < 1.5
+
+
+def test_what_is_learned_from_all_cases_keeps_parts_from_being_drawn_alone() -> None:
+    from dissensus import NormalInverseGammaPrior
+
+    prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
+    assert "shifts" in NormalInverseGamma((0.0,), prior, shifts=True).needs_whole
+    assert "median" in NormalInverseGamma(prior=prior).needs_whole
+    assert not NormalInverseGamma((0.0,), prior).needs_whole

@@ -1,0 +1,133 @@
+"""Predictions of one number per case: built, read, aligned, told of, and refused where conditions are asked for."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import Annotations, DissensusError, Predictions, Ratings, TopKAccuracy, evaluate, read_predictions
+from dissensus.predictions.reader import examine_predictions
+
+CASES = ("x", "y", "z")
+
+
+def numbers(**options: Any) -> Predictions:
+    return Predictions.from_numbers([2.5, -1.0, 0.0], case_names=CASES, **options)
+
+
+def test_a_number_per_case_is_kept_in_the_order_of_cases_whatever_its_sign() -> None:
+    said = numbers(name="A")
+    assert (said.kind, said.n_cases, said.numbers.tolist()) == ("numbers", 3, [2.5, -1.0, 0.0])
+    assert said.deviations is None
+    assert said.select(["z", "x"]).numbers.tolist() == [0.0, 2.5]
+    assert said.rename("B").numbers.tolist() == [2.5, -1.0, 0.0]
+    assert pickle.loads(pickle.dumps(said)) == said
+
+
+def test_standard_deviations_stay_with_their_numbers_even_where_they_are_larger() -> None:
+    said = numbers(deviations=[1.0, 3.0, 0.5])
+    assert said.numbers.tolist() == [2.5, -1.0, 0.0]
+    assert (said.deviations is not None and said.deviations.tolist()) == [1.0, 3.0, 0.5]
+    assert said.words(1) == "-1 (sd 3)"
+    assert "standard deviation    0.5 to 3" in repr(said)
+
+
+def test_numbers_are_told_of_in_numbers() -> None:
+    assert repr(numbers(name="A")).splitlines() == [
+        "Predictions of 'A': numbers on 3 cases",
+        "  lowest to highest     -1 to 2.5; mean 0.5",
+    ]
+    assert numbers().examples() == ("on case x: 2.5", "on case y: -1", "on case z: 0")
+    assert numbers().notes() == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "problem"),
+    [
+        ([1.0, np.nan], {}, "a number is not finite"),
+        ([[1.0, 2.0]], {}, "numbers must be a list with one number per case"),
+        (["a"], {}, "numbers must be a list with one number per case"),
+        ([1.0], {"deviations": [-1.0]}, "an sd is negative"),
+        ([1.0], {"deviations": [1.0, 2.0]}, "sd"),
+        ([1.0], {"case_names": ["x", "y"]}, "the matrix does not fit the names"),
+    ],
+)
+def test_what_is_not_one_finite_number_per_case_is_refused(given: Any, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        Predictions.from_numbers(given, **options)
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("column", ["prediction", "number", "score", "value", "rating"])
+def test_a_table_of_cases_and_numbers_is_read_as_numbers(tmp_path: Path, column: str) -> None:
+    path = written(tmp_path, "a.csv", f"case_id,{column}\ny,-1\nx,2.5\nz,0\n")
+    reading = examine_predictions(path, cases=CASES)
+    assert reading.predictions == numbers(name="a")
+    assert [(one.name, one.role) for one in reading.receipt.columns] == [("case_id", "case"), (column, "number")]
+
+
+def test_tables_with_standard_deviations_parquet_lines_and_vectors_are_read(tmp_path: Path) -> None:
+    table = pl.DataFrame({"case": CASES, "prediction": [2.5, -1.0, 0.0], "sd": [1.0, 1.0, 2.0]})
+    table.write_parquet(tmp_path / "a.parquet")
+    rows = "".join(json.dumps(row) + "\n" for row in table.to_dicts())
+    for path in (tmp_path / "a.parquet", written(tmp_path, "a.jsonl", rows)):
+        assert read_predictions(path, cases=CASES) == numbers(name="a", deviations=[1.0, 1.0, 2.0])
+    np.save(tmp_path / "a.npy", np.array([2.5, -1.0, 0.0]))
+    np.savez(tmp_path / "a.npz", predictions=np.array([0.0, 2.5, -1.0]), case_ids=np.array(["z", "x", "y"]))
+    text = written(tmp_path, "a.txt", "2.5\n-1\n0\n")
+    for path in (tmp_path / "a.npy", tmp_path / "a.npz", text):
+        assert read_predictions(path, cases=CASES) == numbers(name="a")
+
+
+def test_a_kind_that_is_said_allows_other_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "case,stars,remark\nx,2.5,good\ny,-1,bad\nz,0,fair\n")
+    said = read_predictions(path, cases=CASES, kind="numbers", columns={"score": "stars"})
+    assert said == numbers(name="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("case,prediction\nx,one\n", "does not hold a number"),
+        ("case,prediction\nx,\n", "does not hold a number"),
+        ("case,prediction\nx,1\nx,2\n", "stands in several rows"),
+        ("case,prediction\n,1\n", "a row has no case"),
+    ],
+)
+def test_tables_that_lack_a_number_or_a_case_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        read_predictions(written(tmp_path, "a.csv", text))
+
+
+def test_numbers_need_the_cases_of_the_study() -> None:
+    with pytest.raises(DissensusError, match="the cases of the study and of the predictions differ"):
+        numbers().align(["x", "y"])
+    assert numbers().align(["z", "x", "w"], allow_missing=True).case_names == ("z", "x")
+
+
+def test_numbers_about_a_study_of_conditions_are_refused_with_advice() -> None:
+    said = Annotations.from_counts([[3, 1]], ["a", "b"])
+    with pytest.raises(DissensusError, match="the study asks for conditions") as caught:
+        evaluate(said, {"A": Predictions.from_numbers([1.0])})
+    assert "ratings" in caught.value.advice
+
+
+def test_metrics_of_conditions_refuse_numbers() -> None:
+    with pytest.raises(DissensusError, match="needs scores or rankings") as caught:
+        TopKAccuracy(1).check(numbers())
+    assert "mean-absolute-error" in caught.value.advice
+
+
+def test_only_numbers_have_numbers() -> None:
+    with pytest.raises(DissensusError, match="gives set, not numbers"):
+        _ = Predictions.from_sets([["a"]]).numbers
+    assert Ratings.from_scores([[1.0]]).conditions == ()

@@ -883,6 +883,52 @@ class Evaluation(Value):
         limit = self.runs[place].spec.limit if place < len(self.runs) else None
         return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
 
+    def curves(self, kind: str | None = None) -> pl.DataFrame:
+        """Return the curves of metrics of a whole data set: one row per run, model, finding or condition, and place.
+
+        Kinds are ``roc`` (sensitivity ``y`` at the false positive rate ``x``), ``precision-recall`` (precision at a
+        recall), ``reliability`` (share of positive cases at the mean probability of a bin, with the number of cases
+        ``n_cases``) and ``decision`` (net benefit at a threshold probability). ``low`` to ``high`` holds at each place
+        on cases like these; annotators count as fixed. There are curves of the run that sentences are about and of the
+        reference run, as far as metrics that they show were asked for.
+
+        Parameters
+        ----------
+        kind
+            Keep the curves of one kind.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
+        >>> result.curves("roc").select("model", "x", "y")[50].row(0)
+        ('A', 0.5, 1.0)
+        """
+        from dissensus.evaluation.curve_tables import curves
+
+        return curves(self, kind)
+
+    def confusion(self) -> pl.DataFrame:
+        """Return how many cases of which label a model calls what: expected numbers, with intervals.
+
+        A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
+        decisions were asked for, and at most twelve conditions.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
+        >>> result.confusion().columns
+        ['run', 'estimand', 'truth', 'model', 'question', 'label', 'called', 'n_cases', 'low', 'high']
+        """
+        from dissensus.evaluation.curve_tables import confusion
+
+        return confusion(self)
+
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
 

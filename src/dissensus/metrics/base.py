@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Scale: TypeAlias = Literal["plain", "logit", "log"]
 """A scale for intervals."""
 
+CurveKind: TypeAlias = Literal["roc", "precision-recall", "reliability", "decision", "confusion"]
+"""A kind of curve; rows of a confusion matrix are kept like curves."""
+
 KINDS: dict[PredictionKind, str] = {
     "scores": "scores",
     "ranking": "rankings",
@@ -74,6 +77,9 @@ class Metric(Spec, ABC):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
+
+    curves: ClassVar[tuple[CurveKind, ...]] = ()
+    """What shows more of it than one number does."""
 
     @property
     @abstractmethod

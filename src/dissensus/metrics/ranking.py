@@ -48,6 +48,7 @@ class RankingMetric(BinaryMetric):
 
     accepts = ("scores",)
     scale = "logit"
+    curves = ("roc", "precision-recall")
 
     @property
     @abstractmethod

@@ -74,7 +74,23 @@ if TYPE_CHECKING:
     from dissensus.metrics.base import Drawn as Drawn
     from dissensus.metrics.base import Metric as Metric
     from dissensus.metrics.base import Predicted as Predicted
+    from dissensus.metrics.calibration_error import BrierReliability as BrierReliability
+    from dissensus.metrics.calibration_error import BrierResolution as BrierResolution
+    from dissensus.metrics.calibration_error import BrierUncertainty as BrierUncertainty
+    from dissensus.metrics.calibration_error import CalibrationError as CalibrationError
     from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.confusion import BalancedAccuracy as BalancedAccuracy
+    from dissensus.metrics.confusion import CohenKappa as CohenKappa
+    from dissensus.metrics.confusion import Matthews as Matthews
+    from dissensus.metrics.decisions import FBeta as FBeta
+    from dissensus.metrics.decisions import Jaccard as Jaccard
+    from dissensus.metrics.decisions import NegativeLikelihoodRatio as NegativeLikelihoodRatio
+    from dissensus.metrics.decisions import NegativePredictiveValue as NegativePredictiveValue
+    from dissensus.metrics.decisions import NetBenefit as NetBenefit
+    from dissensus.metrics.decisions import PositiveLikelihoodRatio as PositiveLikelihoodRatio
+    from dissensus.metrics.decisions import PositivePredictiveValue as PositivePredictiveValue
+    from dissensus.metrics.decisions import Sensitivity as Sensitivity
+    from dissensus.metrics.decisions import Specificity as Specificity
     from dissensus.metrics.numbers import CRPS as CRPS
     from dissensus.metrics.numbers import RMSE as RMSE
     from dissensus.metrics.numbers import BlandAltman as BlandAltman
@@ -98,6 +114,7 @@ if TYPE_CHECKING:
     from dissensus.metrics.sets import SetSize as SetSize
     from dissensus.metrics.similarity import KendallTau as KendallTau
     from dissensus.metrics.similarity import SpearmanFootrule as SpearmanFootrule
+    from dissensus.metrics.subset_accuracy import SubsetAccuracy as SubsetAccuracy
     from dissensus.metrics.user_metric import UserMetric as UserMetric
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reader import read_models as read_models
@@ -120,6 +137,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BlandAltman": "metrics.numbers",
+    "BrierReliability": "metrics.calibration_error",
+    "BrierResolution": "metrics.calibration_error",
+    "BrierUncertainty": "metrics.calibration_error",
+    "CalibrationError": "metrics.calibration_error",
     "ConcordanceCorrelation": "metrics.numbers",
     "Correlation": "metrics.numbers",
     "RMSE": "metrics.numbers",
@@ -139,12 +160,14 @@ _HOMES = {
     "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
     "AveragePrecision": "metrics.ranking",
+    "BalancedAccuracy": "metrics.confusion",
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
+    "CohenKappa": "metrics.confusion",
     "Checklists": "study.checklists",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
@@ -159,13 +182,19 @@ _HOMES = {
     "Evaluation": "evaluation.results",
     "ExpectedAccuracy": "metrics.accuracy",
     "ExpectedCoverage": "metrics.sets",
+    "FBeta": "metrics.decisions",
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
     "InverseRank": "aggregation.inverse_rank",
+    "Jaccard": "metrics.decisions",
     "KendallTau": "metrics.similarity",
     "LogScore": "metrics.probabilities",
     "MajorityVote": "aggregation.majority_vote",
+    "Matthews": "metrics.confusion",
     "Metric": "metrics.base",
+    "NegativeLikelihoodRatio": "metrics.decisions",
+    "NegativePredictiveValue": "metrics.decisions",
+    "NetBenefit": "metrics.decisions",
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
     "Overlap": "metrics.overlap",
@@ -177,6 +206,8 @@ _HOMES = {
     "Plausibilities": "draws",
     "PlausibilityRegions": "evaluation.plausibility_regions",
     "PointAggregation": "aggregation.base",
+    "PositiveLikelihoodRatio": "metrics.decisions",
+    "PositivePredictiveValue": "metrics.decisions",
     "Predicted": "metrics.base",
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
@@ -185,12 +216,15 @@ _HOMES = {
     "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",
+    "Sensitivity": "metrics.decisions",
     "SensitivityAtSpecificity": "metrics.ranking",
     "SetAccuracy": "metrics.sets",
     "SetSize": "metrics.sets",
     "SpearmanFootrule": "metrics.similarity",
+    "Specificity": "metrics.decisions",
     "SpecificityAtSensitivity": "metrics.ranking",
     "Study": "study.study",
+    "SubsetAccuracy": "metrics.subset_accuracy",
     "TopKAccuracy": "metrics.accuracy",
     "UserMetric": "metrics.user_metric",
     "agreement_measures": "evaluation.agreement_measures",

@@ -37,7 +37,7 @@ from dissensus.metrics.base import restored_metric
 
 CATEGORIES = ("low", "low", "high")
 GIVEN: dict[str, Any] = {"categories": CATEGORIES}
-REQUIRED: dict[str, Any] = {"k": 3, "categories": CATEGORIES}
+REQUIRED: dict[str, Any] = {"k": 3, "categories": CATEGORIES, "threshold": 0.2}
 
 PRIOR = NormalInverseGammaPrior(0.5, 1.0, 2.0, 3.0)
 UNUSUAL: tuple[Spec, ...] = (

@@ -45,8 +45,8 @@ def some_said(
     """Make scores with ties, unequal weights, and findings of cases where there are several."""
     rng = np.random.default_rng(seed)
     scores = rng.dirichlet(np.ones(conditions), size=n * findings)
-    scores[:, -1] = scores[:, -1].round(rounded)
-    scores /= scores.sum(axis=1, keepdims=True)
+    last = scores[:, -1].round(rounded)
+    scores = np.column_stack([scores[:, :-1] * ((1 - last) / (1 - scores[:, -1]))[:, None], last])
     items = np.tile(np.arange(n), findings)
     weights = rng.uniform(0.5, 2.0, size=n)[items]
     return Said(scores, first_shares(scores), weights, is_binary, np.repeat(np.arange(findings), n), items)

@@ -6,22 +6,55 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from operator import attrgetter
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import sklearn.metrics as peers
+from sklearn.calibration import calibration_curve
 
 from dissensus import (
     AUROC,
     AveragePrecision,
+    BalancedAccuracy,
+    BrierReliability,
+    BrierResolution,
+    BrierScore,
+    BrierUncertainty,
+    CalibrationError,
+    CohenKappa,
     DissensusError,
+    FBeta,
+    Jaccard,
+    MajorityVote,
+    Matthews,
+    NegativeLikelihoodRatio,
+    NegativePredictiveValue,
+    NetBenefit,
     PartialAUROC,
+    PositiveLikelihoodRatio,
+    PositivePredictiveValue,
+    Sensitivity,
     SensitivityAtSpecificity,
+    Specificity,
     SpecificityAtSensitivity,
+    SubsetAccuracy,
 )
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Said
+from dissensus.metrics.confusion import adjusted_confusion
+from dissensus.metrics.curves import (
+    decision_curve,
+    precision_recall_points,
+    reliability_points,
+    roc_points,
+    sensitivities_at,
+)
+from dissensus.metrics.data_set import Average, BinaryMetric, DataSetMetric, Question, Said
+from dissensus.metrics.decisions import probabilities_of
+from dissensus.predictions.lists import Predictions
+from dissensus.study.rankings import Annotations
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
+from metrics.metric_studies import measured, one_batch
 
 METRICS = every_metric()
 NAME = attrgetter("name")
@@ -95,6 +128,197 @@ def test_several_conditions_are_one_versus_rest(average: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def called(scores: FloatArray, threshold: float | None) -> FloatArray:
+    """Decide as the metric does; ties do not occur here."""
+    is_called = scores[:, 1] > scores[:, 0] if threshold is None else scores[:, 1] >= threshold
+    return np.asarray(is_called, dtype=np.float64)
+
+
+def likelihood_ratio(row: IntArray, calls: FloatArray, weights: FloatArray, call: int) -> float:
+    of_yes, of_no = (np.average(calls[one] == call, weights=weights[one]) for one in (row == 1, row == 0))
+    return float(of_yes / of_no)
+
+
+OF_CALLS: list[tuple[type[DataSetMetric], dict[str, Any], Naive]] = [
+    (Sensitivity, {}, lambda y, c, w: peers.recall_score(y, c, sample_weight=w)),
+    (Specificity, {}, lambda y, c, w: peers.recall_score(y, c, sample_weight=w, pos_label=0)),
+    (PositivePredictiveValue, {}, lambda y, c, w: peers.precision_score(y, c, sample_weight=w)),
+    (NegativePredictiveValue, {}, lambda y, c, w: peers.precision_score(y, c, sample_weight=w, pos_label=0)),
+    (PositiveLikelihoodRatio, {}, lambda y, c, w: likelihood_ratio(y, c, w, 1)),
+    (NegativeLikelihoodRatio, {}, lambda y, c, w: likelihood_ratio(y, c, w, 0)),
+    (FBeta, {}, lambda y, c, w: peers.f1_score(y, c, sample_weight=w)),
+    (FBeta, {"beta": 2.0}, lambda y, c, w: peers.fbeta_score(y, c, beta=2.0, sample_weight=w)),
+    (Jaccard, {}, lambda y, c, w: peers.jaccard_score(y, c, sample_weight=w)),
+    (BalancedAccuracy, {}, lambda y, c, w: peers.balanced_accuracy_score(y, c, sample_weight=w)),
+    (Matthews, {}, lambda y, c, w: peers.matthews_corrcoef(y, c, sample_weight=w)),
+    (CohenKappa, {}, lambda y, c, w: peers.cohen_kappa_score(y, c, sample_weight=w)),
+    (SubsetAccuracy, {}, lambda y, c, w: peers.accuracy_score(y, c, sample_weight=w)),
+]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("kind", "chosen", "naive"), OF_CALLS, ids=lambda one: getattr(one, "id", None))
+def test_decisions_are_judged_as_scikit_learn_does(
+    kind: type[DataSetMetric], chosen: dict[str, Any], naive: Naive, seed: int, threshold: float | None
+) -> None:
+    said = some_said(30, seed=seed, rounded=6)
+    labels, codes = hard_labels(said, seed=seed)
+    expected = [naive(row, called(said.scores, threshold), said.weights) for row in codes]
+    found = kind.from_parameters({**chosen, "threshold": threshold}).of_draws(said, labels)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_net_benefit_is_hits_less_false_alarms_at_their_odds() -> None:
+    said = some_said(30)
+    labels, codes = hard_labels(said)
+    calls, share = said.scores[:, 1] >= 0.2, said.weights / said.weights.sum()
+    expected = [share @ (calls & (row == 1)) - share @ (calls & (row == 0)) * 0.25 for row in codes]
+    np.testing.assert_allclose(NetBenefit(0.2).of_draws(said, labels), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+def test_metrics_of_several_conditions_are_those_of_scikit_learn(weights: Any) -> None:
+    said = STUDIES["conditions"]
+    labels, codes = hard_labels(said)
+    calls, w = said.scores.argmax(axis=1), said.weights
+    peer = None if weights == "none" else weights
+    pairs: list[tuple[DataSetMetric, list[float]]] = [
+        (
+            CohenKappa(weights),
+            [peers.cohen_kappa_score(y, calls, weights=peer, labels=range(4), sample_weight=w) for y in codes],
+        ),
+        (Matthews(), [peers.matthews_corrcoef(y, calls, sample_weight=w) for y in codes]),
+        (BalancedAccuracy(), [peers.balanced_accuracy_score(y, calls, sample_weight=w) for y in codes]),
+        (SubsetAccuracy(), [peers.accuracy_score(y, calls, sample_weight=w) for y in codes]),
+        (Sensitivity(), [peers.recall_score(y, calls, average="macro", sample_weight=w) for y in codes]),
+        (FBeta(average="micro"), [peers.f1_score(y, calls, average="micro", sample_weight=w) for y in codes]),
+        (
+            Jaccard(average="weighted"),
+            [peers.jaccard_score(y, calls, average="weighted", sample_weight=w) for y in codes],
+        ),
+    ]
+    for metric, expected in pairs:
+        np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, err_msg=metric.name)
+
+
+def test_findings_are_averaged_as_scikit_learn_averages_labels() -> None:
+    said = STUDIES["findings"]
+    labels, codes = hard_labels(said)
+    n = len(np.unique(said.items))
+    calls = (said.scores[:, 1] >= 0.45).reshape(3, n).T
+    for row, found in zip(codes, SubsetAccuracy(0.45).of_draws(said, labels), strict=True):
+        expected = peers.accuracy_score(row.reshape(3, n).T, calls, sample_weight=said.weights[:n])
+        assert found == pytest.approx(expected, rel=1e-12)
+    for average in get_args(Average):
+        for row, found in zip(codes, FBeta(threshold=0.45, average=average).of_draws(said, labels), strict=True):
+            expected = peers.f1_score(row.reshape(3, n).T, calls, average=average, sample_weight=said.weights[:n])
+            assert found == pytest.approx(expected, rel=1e-12)
+    kappas = [CohenKappa().of_draws(part, own) for part, own in findings_of(said, labels)]
+    np.testing.assert_allclose(CohenKappa().of_draws(said, labels), np.mean(kappas, axis=0), rtol=1e-12)
+
+
+def findings_of(said: Said, labels: FloatArray) -> Iterator[tuple[Said, FloatArray]]:
+    for one in np.unique(said.findings):
+        rows = np.flatnonzero(said.findings == one)
+        yield said.select(rows), np.ascontiguousarray(labels[:, :, rows])
+
+
+def test_calibration_is_that_of_the_curve_of_scikit_learn() -> None:
+    said = some_said(300, seed=8)
+    plain = replace(said, weights=np.ones(said.n_cases))
+    labels, codes = hard_labels(plain)
+    assert set(plain.scores[:, 1]) == set(np.arange(11) / 10)  # at the edges of bins
+    found = CalibrationError().of_draws(plain, labels)
+    points = reliability_points(plain.scores[:, 1], labels[:, 1], labels[:, 0])
+    for draw, row in enumerate(codes):
+        share, mean = calibration_curve(row, plain.scores[:, 1], n_bins=10)
+        weight = points.weight[draw][points.weight[draw] > 0]
+        np.testing.assert_allclose(points.positive[draw][points.weight[draw] > 0], share, rtol=1e-12)
+        np.testing.assert_allclose(points.probability[draw][points.weight[draw] > 0], mean, rtol=1e-12)
+        assert found[draw] == pytest.approx(weight @ np.abs(share - mean), rel=1e-12)
+
+
+@STUDY
+def test_the_parts_of_the_brier_score_add_up(said: Said) -> None:
+    """Those of probabilities that are the same within a bin, whether labels are hard or soft."""
+    said = replace(said, weights=1 + said.weights)
+    for labels in (soft_labels(said), hard_labels(said)[0]):
+        parts = [kind(20).of_draws(said, labels) for kind in (BrierReliability, BrierResolution, BrierUncertainty)]
+        expected = np.mean([binned_brier(said, labels, question) for question in said.questions], axis=0)
+        np.testing.assert_allclose(parts[0] - parts[1] + parts[2], expected, rtol=1e-10)
+
+
+def binned_brier(said: Said, labels: FloatArray, question: Question) -> FloatArray:
+    scores, weights = probabilities_of(said, question), said.weights[question.rows]
+    share = labels[:, question.condition][:, question.rows]
+    place = np.digitize(scores, np.linspace(0, 1, 21)[1:-1], right=True)
+    means = np.array([np.average(scores[place == one], weights=weights[place == one]) for one in place])
+    distances = share * (1 - means) ** 2 + (1 - share) * means**2
+    return np.asarray(np.average(distances, axis=1, weights=weights))
+
+
+def test_the_brier_score_of_two_conditions_is_twice_that_of_the_positive_one() -> None:
+    study = Annotations.from_rankings([[[["a"]], [["b"]]], [[["b"]]], [[["a"]]]], ["a", "b"])
+    batch = one_batch(MajorityVote().sample(study))
+    scores = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    found = measured(BrierScore(), batch, Predictions.from_scores(scores, ["a", "b"]))[:, 0]
+    share = batch.dense()[:, 0, 1]
+    np.testing.assert_allclose(found, 2 * (share * (1 - scores[:, 1]) ** 2 + (1 - share) * scores[:, 1] ** 2))
+
+
+def test_a_calibrated_model_has_no_error_but_chance_which_the_debiased_form_takes_off() -> None:
+    rng = np.random.default_rng(9)
+    scores = rng.uniform(size=600)
+    said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
+    labels = masses_of(np.asarray(rng.random((300, 600)) < scores, dtype=np.int64), 2)
+    plain, debiased = (CalibrationError(10, debiased=one).of_draws(said, labels).mean() for one in (False, True))
+    assert plain > 0.03
+    assert debiased < 0.6 * plain
+    off = masses_of(np.asarray(rng.random((300, 600)) < scores**2, dtype=np.int64), 2)
+    truth = float(np.mean(scores - scores**2))
+    assert CalibrationError(10, debiased=True).of_draws(said, off).mean() == pytest.approx(truth, abs=0.005)
+
+
+def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
+    said = some_said(200, seed=3)
+    labels, _ = hard_labels(replace(said, weights=np.ones(200)), draws=1)
+    points = reliability_points(said.scores[:, 1], labels[:, 1], labels[:, 0])
+    weight, share, mean = (
+        part[0][points.weight[0] > 0] for part in (points.weight, points.positive, points.probability)
+    )
+    spread = np.sqrt(share * (1 - share) / (200 * weight))
+    drawn = np.abs(np.random.default_rng(0).normal(share, spread, size=(200_000, len(share))) - mean).mean(axis=0)
+    expected = 2 * weight @ np.abs(share - mean) - weight @ drawn
+    found = CalibrationError(debiased=True).of_draws(replace(said, weights=np.ones(200)), labels)[0]
+    assert found == pytest.approx(expected, abs=3e-4)
+
+
+# Curves --------------------------------------------------------------------------------------------------
+
+
+def test_curves_are_those_of_scikit_learn() -> None:
+    said = some_said(50, seed=6)
+    labels, codes = hard_labels(said)
+    scores, weights = said.scores[:, 1], said.weights
+    yes, no = labels[:, 1] * weights, labels[:, 0] * weights
+    roc, recall = roc_points(scores, yes, no), precision_recall_points(scores, yes, no)
+    thresholds = np.array([0.05, 0.3, 0.5, 0.95])
+    benefits, rates = decision_curve(scores, yes, no, thresholds), np.array([0.0, 0.13, 0.4, 1.0])
+    heights = sensitivities_at(scores, yes, no, rates)
+    for draw, row in enumerate(codes):
+        across, up, at = peers.roc_curve(row, scores, sample_weight=weights, drop_intermediate=False)
+        np.testing.assert_allclose([roc.across[draw], roc.up[draw]], [across[1:], up[1:]], atol=1e-12)
+        np.testing.assert_array_equal(roc.thresholds, at[1:])
+        precision, recalls, _ = peers.precision_recall_curve(row, scores, sample_weight=weights)
+        np.testing.assert_allclose(recall.up[draw], precision[:-1][::-1], atol=1e-12)
+        np.testing.assert_allclose(recall.across[draw], recalls[:-1][::-1], atol=1e-12)
+        np.testing.assert_allclose(heights[draw, 1:3], np.interp(rates[1:3], across, up), atol=1e-12)
+        assert heights[draw, 3] == pytest.approx(1.0)
+    expected = [NetBenefit(float(one)).of_draws(said, labels) for one in thresholds]
+    np.testing.assert_allclose(benefits, np.transpose(expected), atol=1e-12)
+
+
 # Against all labelings -----------------------------------------------------------------------------------
 
 
@@ -117,6 +341,38 @@ def test_soft_auroc_is_expected_pairs_in_order_over_expected_pairs(seed: int) ->
         won += chance * float(yes @ higher @ no)
         pairs += chance * float(yes.sum() * no.sum())
     np.testing.assert_allclose(AUROC(truth="soft").of_draws(said, labels), won / pairs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_soft_confusion_is_the_expected_one(seed: int) -> None:
+    """The metrics of decisions are formulas of it."""
+    said = some_said(5, conditions=3, is_binary=False, seed=seed)
+    labels = soft_labels(said, draws=1, seed=seed)
+    expected = np.zeros((3, 3))
+    for chance, masses in labelings(said, labels[0]):
+        expected += chance * (masses * said.weights) @ said.picks
+    np.testing.assert_allclose(adjusted_confusion(said, labels)[0], expected, rtol=1e-12)
+    hits = np.diagonal(expected) / expected.sum(axis=1)
+    np.testing.assert_allclose(Sensitivity(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
+    np.testing.assert_allclose(BalancedAccuracy(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
+
+
+def test_soft_subset_accuracy_is_that_of_independent_findings() -> None:
+    said = some_said(3, findings=2, seed=4)
+    labels = soft_labels(said, draws=1)
+    expected = sum(
+        chance * SubsetAccuracy().of_draws(said, masses[None])[0] for chance, masses in labelings(said, labels[0])
+    )
+    np.testing.assert_allclose(SubsetAccuracy(truth="soft").of_draws(said, labels), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", [AUROC(), Sensitivity(), FBeta(), CohenKappa(), AveragePrecision()], ids=NAME)
+def test_soft_labels_are_what_many_random_labels_come_to(metric: DataSetMetric) -> None:
+    said = some_said(4000, seed=1, rounded=2)
+    labels = soft_labels(said, draws=1)
+    chance = np.random.default_rng(3).random((200, said.n_cases))
+    drawn = metric.of_draws(said, masses_of(np.asarray(chance < labels[0, 1], dtype=np.int64), 2))
+    assert metric.of_draws(said, labels)[0] == pytest.approx(drawn.mean(), abs=4 * drawn.std() / 200**0.5 + 1e-3)
 
 
 # Laws ----------------------------------------------------------------------------------------------------
@@ -323,12 +579,62 @@ def test_few_positive_cases_are_remarked() -> None:
     assert AUROC().remarks(said, masses_of(codes, 2)[0]) == ()
 
 
+def test_a_threshold_that_is_hardly_crossed_is_remarked() -> None:
+    scores = np.full(500, 0.1)
+    scores[7] = 0.6
+    said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
+    labels = masses_of(np.asarray(np.arange(500)[None] % 3 == 0, dtype=np.int64), 2)[0]
+    alone = ("only 1 of 500 cases is called positive at threshold 0.5",)
+    assert Sensitivity(0.5).remarks(said, labels) == alone
+    assert CohenKappa(threshold=0.5).remarks(said, labels) == alone
+    assert Sensitivity().remarks(said, labels) == ("only 1 of 500 cases is called positive",)
+    assert Sensitivity(0.05).remarks(said, labels) == ("only 0 of 500 cases are called negative at threshold 0.05",)
+    rare = masses_of(np.asarray(np.arange(500)[None] < 2, dtype=np.int64), 2)[0]
+    assert Specificity(0.5).remarks(said, rare) == alone
+    assert "only 2 of 500 cases are positive" in Sensitivity(0.5).remarks(said, rare)
+    assert "only 2 of 500 cases are positive" in Matthews(0.5).remarks(said, rare)
+
+
+def test_a_question_that_cannot_be_answered_is_undefined() -> None:
+    """Nobody is positive, nobody is called positive, or nothing varies."""
+    said = Said.of_scores(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), is_binary=True)
+    none, some = masses_of(np.zeros((1, 3), dtype=int), 2), masses_of(np.array([[0, 0, 1]]), 2)
+    of_none: list[DataSetMetric] = [Sensitivity(), FBeta(), Jaccard(), Matthews(), CohenKappa(), BalancedAccuracy()]
+    of_some: list[DataSetMetric] = [PositivePredictiveValue(), PositiveLikelihoodRatio(), Matthews()]
+    for metric in of_none:
+        assert np.isnan(metric.of_draws(said, none)).all(), metric
+    for metric in of_some:
+        assert np.isnan(metric.of_draws(said, some)).all(), metric
+        assert np.isnan(metric.slopes(said, some[0])).all(), metric
+    assert Sensitivity().of_draws(said, some) == 0
+    assert BalancedAccuracy().of_draws(said, some) == 0.5
+
+
+def test_thresholds_need_scores_and_matrices_two_conditions() -> None:
+    rankings = Predictions.from_rankings([["a"], ["b"]], ["a", "b"])
+    for metric in (Sensitivity(0.5), CohenKappa(threshold=0.5), SubsetAccuracy(0.5)):
+        with pytest.raises(DissensusError, match=r"needs scores(.|\n)*leave the threshold out"):
+            metric.check(rankings)
+    for metric in (Sensitivity(), CohenKappa(), SubsetAccuracy()):
+        metric.check(rankings)
+    three = Predictions.from_scores([[0.2, 0.3, 0.5]])
+    with pytest.raises(DissensusError, match="needs two conditions"):
+        Matthews(0.5).check(three)
+    Sensitivity(0.5).check(three)
+    with pytest.raises(DissensusError, match="needs probabilities"):
+        NetBenefit(0.5).check(Predictions.from_scores([[-0.2, 0.3]]))
+
+
 def test_averages_truths_and_rates_that_there_are_not_are_refused() -> None:
     for wrong in (
         lambda: AUROC("mean"),  # type: ignore[arg-type]
         lambda: AUROC(truth="hard"),  # type: ignore[arg-type]
         lambda: PartialAUROC(0.0),
         lambda: SensitivityAtSpecificity(1.0),
+        lambda: NetBenefit(1.0),
+        lambda: FBeta(0.0),
+        lambda: Sensitivity("high"),  # type: ignore[arg-type]
+        lambda: CohenKappa("cubic"),  # type: ignore[arg-type]
         lambda: SpecificityAtSensitivity(-0.1),
     ):
         with pytest.raises(DissensusError):

@@ -37,7 +37,11 @@ def test_every_record_holds_what_tables_and_reports_say(metric: Metric) -> None:
 def test_less_is_better_for_distances_and_sizes_only() -> None:
     assert {kind.id for kind in Metric.family.known().values() if not kind.higher_is_better} == {
         "bland-altman",
+        "brier-reliability",
         "brier-score",
+        "brier-uncertainty",
+        "calibration-error",
+        "negative-likelihood-ratio",
         "crps",
         "mean-absolute-error",
         "rmse",

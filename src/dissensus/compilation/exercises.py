@@ -20,8 +20,11 @@ from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.certainty import annotation_certainty, certainty_of
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.metrics.accuracy import ExpectedAccuracy, TopKAccuracy
+from dissensus.metrics.calibration_error import CalibrationError
 from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.confusion import CohenKappa
 from dissensus.metrics.data_set import Said
+from dissensus.metrics.decisions import Sensitivity
 from dissensus.metrics.overlap import AverageOverlap, Overlap, RankBiasedOverlap
 from dissensus.metrics.probabilities import BrierScore, LogScore
 from dissensus.metrics.ranking import AUROC, AveragePrecision, PartialAUROC
@@ -51,7 +54,7 @@ METRICS_OF_SCORES = (
     BrierScore(),
 )
 METRICS_OF_SETS = (Coverage(), ExpectedCoverage(), SetSize())
-METRICS_OF_DATA_SETS = (AUROC(), AveragePrecision(), PartialAUROC())
+METRICS_OF_DATA_SETS = (AUROC(), AveragePrecision(), PartialAUROC(), Sensitivity(), CohenKappa(), CalibrationError())
 
 
 def draw(*aggregations: Aggregation) -> None:

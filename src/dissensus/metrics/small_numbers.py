@@ -35,7 +35,8 @@ def few(what: str, amounts: Sequence[float] | FloatArray, totals: Sequence[float
         return ()
     if len(amounts) == 1:
         amount, total = scarce[0]
-        return (f"only {_written(amount)} of {_written(total)} cases are {what}",)
+        verb = "is" if amount == 1 else "are"
+        return (f"only {_written(amount)} of {_written(total)} cases {verb} {what}",)
     return (f"in {len(scarce)} of {len(amounts)} questions fewer than {FEWEST:g} cases are {what}",)
 
 

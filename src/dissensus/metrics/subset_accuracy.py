@@ -1,0 +1,121 @@
+"""How often all findings of a case are right at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.metrics.confusion import decisions
+from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.decisions import at_threshold, check_decisions
+from dissensus.metrics.ranking import check_words, told
+from dissensus.predictions.lists import Predictions
+
+
+@dataclass(frozen=True)
+class SubsetAccuracy(DataSetMetric):
+    """Share of cases of which all findings are right; where there is one question, of cases that are called right.
+
+    Findings that were not assessed do not count. With ``truth="soft"``, and where conditions are tied, it is the
+    product over the findings, as if they were independent.
+
+    Parameters
+    ----------
+    threshold
+        A finding is called present if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> SubsetAccuracy().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]])).round(3)
+    array([0.667])
+    """
+
+    id = "subset-accuracy"
+    meaning = "The share of cases of which the model calls every finding right."
+    accepts = ("scores", "ranking")
+    scale = "logit"
+
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return told(at_threshold("subset accuracy", self.threshold), self)
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse a threshold where there are no scores."""
+        super().check(predictions)
+        check_decisions(self, self.threshold, predictions)
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the share of cases that are right, weighted."""
+        parts = self._parts(said, labels)
+        total, right = parts.weights.sum(axis=1), (parts.weights * parts.right).sum(axis=1)
+        return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Differentiate the weight of each case and the share of each finding that is right."""
+        parts = self._parts(said, labels[None])
+        item, total = parts.item, float(parts.weights.sum())
+        if not total:
+            return np.full(labels.shape, np.nan)
+        value = float((parts.weights * parts.right).sum() / total)
+        masses, shares = parts.masses[0], parts.shares[0]
+        counts = np.maximum(np.bincount(item, masses > 0), 1)
+        by_weight = ((parts.right[0] - value) / counts)[item]
+        others = _products_of_others(shares, item)
+        calls = decisions(said, self.threshold).T
+        by_share = (parts.weights[0][item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
+        return np.where(masses > 0, by_weight + by_share, 0.0) / total
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Count all cases."""
+        return float(self._parts(said, labels[None]).weights.sum())
+
+    def _parts(self, said: Said, labels: FloatArray) -> _Parts:
+        """Find how much of each row is right (n_draws, n), then of each case (n_draws, n_items)."""
+        hits = np.einsum("dkn,nk->dn", labels, decisions(said, self.threshold))
+        total = labels.sum(axis=1)
+        is_known = (total > 0) & (said.weights > 0)
+        shares = np.divide(hits, total, out=np.ones_like(total), where=is_known)
+        masses = total * said.weights
+        _, item = np.unique(said.items, return_inverse=True)
+        order = np.argsort(item, kind="stable")
+        begins = np.flatnonzero(np.diff(item[order], prepend=-1))
+        right = np.multiply.reduceat(shares[:, order], begins, axis=1)
+        counts = np.add.reduceat(is_known[:, order].astype(np.float64), begins, axis=1)
+        weights = np.add.reduceat(masses[:, order], begins, axis=1) / np.maximum(counts, 1)
+        return _Parts(item, masses, shares, right, weights)
+
+
+class _Parts(NamedTuple):
+    """Masses and right shares of rows (n_draws, n), and right shares and weights of cases (n_draws, n_items)."""
+
+    item: IntArray
+    masses: FloatArray
+    shares: FloatArray
+    right: FloatArray
+    weights: FloatArray
+
+
+def _products_of_others(shares: FloatArray, item: IntArray) -> FloatArray:
+    """Multiply the shares of all other rows of a case (n,); where one is zero, nothing can be divided by it.
+
+    >>> _products_of_others(np.array([0.5, 0.0, 0.25]), np.array([0, 0, 1]))
+    array([0. , 0.5, 1. ])
+    """
+    is_zero = shares == 0
+    zeros = np.bincount(item, is_zero)[item] - is_zero
+    logs = np.log(np.where(is_zero, 1.0, shares))
+    sums = np.bincount(item, logs)[item] - logs
+    return np.where(zeros > 0, 0.0, np.exp(sums))

@@ -20,7 +20,11 @@ from dissensus.evaluation.intervals import end_weights
 from dissensus.evaluation.labels import Labels, LabelsByTruth
 from dissensus.evaluation.tally import CaseWeights
 from dissensus.metrics.base import CurveKind, Metric
+from dissensus.metrics.calibration_error import bin_of
+from dissensus.metrics.confusion import decisions
+from dissensus.metrics.curves import decision_curve, sensitivities_at
 from dissensus.metrics.data_set import DataSetMetric, Question, Said, Truth
+from dissensus.metrics.decisions import probabilities_of
 
 KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 """All kinds of curves, in the order of tables and pages."""
@@ -101,12 +105,12 @@ def rank_steps(scores: FloatArray) -> IntArray:
 
 
 def tenths(probabilities: FloatArray) -> IntArray:
-    """Put probabilities into ten bins of equal width.
+    """Put probabilities into ten bins of equal width, as a calibration error does.
 
-    >>> tenths(np.array([0.0, 0.3, 1.0]))
+    >>> tenths(np.array([0.0, 0.35, 1.0]))
     array([0, 3, 9])
     """
-    return np.clip(np.floor(probabilities * N_BINS + NEAR), 0, N_BINS - 1).astype(np.int64)
+    return bin_of(probabilities, N_BINS)
 
 
 def reached(probabilities: FloatArray) -> IntArray:
@@ -131,12 +135,8 @@ def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray
     >>> roc_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [0, 99, 100]]
     array([0.5, 0.5, 1. ])
     """
-    found = np.full((len(yes), len(RATES)), np.nan)
-    for row in np.flatnonzero((yes.sum(axis=1) > 0) & (no.sum(axis=1) > 0)):
-        heights, widths = _summed(yes[row]), _summed(no[row])
-        last = len(widths) - 1
-        at = np.minimum(np.searchsorted(widths, RATES + NEAR, side="right") - 1, last)
-        found[row] = heights[at] + _way(widths, at, RATES) * (heights[np.minimum(at + 1, last)] - heights[at])
+    # a rate that is met but for rounding is met
+    found = sensitivities_at(-np.arange(yes.shape[1], dtype=np.float64), yes, no, np.minimum(RATES + NEAR, 1.0))
     return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
 
 
@@ -187,10 +187,7 @@ def net_benefits(yes: FloatArray, no: FloatArray) -> FloatArray:
     >>> net_benefits(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 98]]
     array([0.5, 0.5])
     """
-    whole = (yes + no).sum(axis=1, keepdims=True)
-    found, alarms = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1][:, 1:] for part in (yes, no))
-    gained = found - alarms * THRESHOLDS / (1 - THRESHOLDS)
-    return np.divide(gained, whole, out=np.full(gained.shape, np.nan), where=whole > 0)
+    return decision_curve(np.append(0.0, THRESHOLDS), yes, no, THRESHOLDS)
 
 
 def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
@@ -199,20 +196,7 @@ def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
     >>> treated_all(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 49]].round(3)
     array([0.495, 0.   ])
     """
-    every = np.zeros((2, len(yes), len(THRESHOLDS) + 1))
-    every[:, :, -1] = yes.sum(axis=1), no.sum(axis=1)
-    return net_benefits(*every)
-
-
-def probabilities_of(said: Said, question: Question) -> FloatArray:
-    """Return the probability that the model gives to the condition that is asked about, shape (m,).
-
-    >>> said = Said.of_scores(np.array([[0.3, 0.7], [1.0, 3.0]]), is_binary=True)
-    >>> probabilities_of(said, said.questions[0])
-    array([0.7 , 0.75])
-    """
-    own = said.scores[question.rows]
-    return np.asarray(own[:, question.condition] / own.sum(axis=1))
+    return decision_curve(np.ones(1), *(part.sum(axis=1, keepdims=True) for part in (yes, no)), THRESHOLDS)
 
 
 def scores_of(said: Said, question: Question) -> FloatArray:
@@ -382,7 +366,7 @@ class Sheet:
     def _matrices(self, wish: Wish, place: int) -> Iterator[Curve]:
         """Count how much of which label was called what, with intervals, by model and by label."""
         question, n_draws = self.said[0].questions[place], self._n_draws(wish.truth)
-        calls = [_calls(said, question, wish.threshold) for said in self.said]
+        calls = [decisions(said, wish.threshold)[question.rows] for said in self.said]
         sums = self._called(question, wish.truth, calls)
         whole = float(self.said[0].weights[question.rows].sum())
         codes = np.arange(len(self.conditions), dtype=np.float64)
@@ -433,19 +417,22 @@ class Sheet:
         return found
 
     def _called(self, question: Question, truth: Truth, calls: Sequence[FloatArray]) -> list[FloatArray]:
-        """Sum masses of labels by what cases are called, for all models: each (2, n, K, K), as they are and resampled.
+        """Sum masses of labels by what cases are called, for all models: (2, n, K, K), as they are and resampled.
 
         Parameters
         ----------
         calls : n_models arrays of shape (m, K)
             How much of each case is called what.
         """
+        from dissensus.kernels.confusions import confusions
+
         n_conditions = len(self.conditions)
         found = [np.zeros((2, RESAMPLES, n_conditions, n_conditions)) for _ in calls]
         for part, masses, resampled in self._blocks(question.rows, truth):
+            alone = np.ones(masses.shape[2])
             for kind, own in enumerate((masses, masses * resampled[:, None])):
                 for m, of_model in enumerate(calls):
-                    found[m][kind] += np.einsum("rkm,ml->rkl", own, of_model[part])
+                    found[m][kind] += confusions(own, alone, of_model[part])
         return found
 
 
@@ -461,11 +448,3 @@ def _by_step(masses: FloatArray, steps: IntArray, number: int) -> FloatArray:
     places = np.arange(len(flat))[:, None] * number + steps
     sums = weighted_counts(places.ravel(), flat.ravel(), len(flat) * number)
     return sums.reshape(*masses.shape[:-1], number)
-
-
-def _calls(said: Said, question: Question, threshold: float | None) -> FloatArray:
-    """Return how much of each case is called what, shape (m, K); with a threshold, whether the last score reaches it."""
-    if threshold is None or said.n_conditions != 2:
-        return np.asarray(said.picks[question.rows])
-    positive = np.asarray(said.scores[question.rows, -1] >= threshold, dtype=np.float64)
-    return np.stack([1 - positive, positive], axis=1)

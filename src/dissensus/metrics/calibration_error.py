@@ -65,6 +65,7 @@ class BinnedMetric(BinaryMetric):
     """Judge probabilities by a formula of sums over bins."""
 
     accepts = ("scores",)
+    curves = ("reliability",)
     bins: int
 
     @abstractmethod

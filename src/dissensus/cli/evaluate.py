@@ -392,10 +392,12 @@ def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
     >>> estimated({"mean": 0.5, "low": 0.25, "high": 0.75})
     '0.500 [0.250, 0.750]'
     """
-    from dissensus.evaluation.words import NOTHING, number
+    from dissensus.evaluation.words import NOTHING, number, value
 
     if row is None:
         return NOTHING
+    if row["low"] != row["low"]:
+        return value(row["mean"])
     return f"{number(row['mean'])}{between}[{number(row['low'])}, {number(row['high'])}]"
 
 

@@ -170,12 +170,18 @@ class DataSet:
         return metric.slopes(said, self._means(metric))
 
     def remarks(self, metrics: Sequence[DataSetMetric], names: Sequence[str]) -> tuple[str, ...]:
-        """Say what makes a metric of a model meaningless."""
+        """Say what makes a metric of a model meaningless; what is true of several is said once."""
+        models: dict[tuple[str, str], list[str]] = {}
+        for metric in metrics:
+            for name, said in zip(names, self.said, strict=True):
+                for remark in metric.remarks(said, self._means(metric)):
+                    models.setdefault((remark, metric.name), []).append(name)
+        alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for (remark, metric_name), own in models.items():
+            alike.setdefault((remark, tuple(own)), []).append(metric_name)
         return tuple(
-            f"{name}, {metric.name}: {remark}"
-            for metric in metrics
-            for name, said in zip(names, self.said, strict=True)
-            for remark in metric.remarks(said, self._means(metric))
+            f"{', '.join([*(() if len(own) == len(names) > 1 else own), *measures])}: {remark}"
+            for (remark, own), measures in alike.items()
         )
 
 

@@ -25,7 +25,7 @@ from dissensus.evaluation.basis import Basis, Measured, case_sums
 from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.data_set import Kept, places_of
+from dissensus.evaluation.data_set import FINDING, Kept, places_of
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import (
     GROUP_RESAMPLES,
@@ -42,6 +42,7 @@ from dissensus.evaluation.whole import Certainties, Place, Whole
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.checklists import PAIR
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -343,6 +344,34 @@ class Evaluation(Value):
     def n_cases(self) -> int:
         """Number of evaluated cases, whether they are all held here or not."""
         return len(self.case_names) if self.whole is None else self.whole.n_cases
+
+    @property
+    def asked_findings(self) -> tuple[str, ...]:
+        """The findings that rows are about, where every finding of a case is a row; none where rows are cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+        >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"])
+        >>> result.asked_findings, result.n_cases, result.n_items
+        (('AF', 'ST'), 4, 2)
+        """
+        labels = self.strata.get(FINDING, ())
+        pairs = zip(self.case_names, labels, strict=True)
+        if not labels or not all(name.endswith(f"{PAIR}{label}") for name, label in pairs):
+            return ()
+        return tuple(sorted(label for column, label in self.stratum_tallies if column == FINDING) or sorted({*labels}))
+
+    @property
+    def n_items(self) -> int:
+        """Number of cases, where every finding of a case is a row; otherwise the same as :attr:`n_cases`."""
+        if not self.asked_findings:
+            return self.n_cases
+        if self.whole is not None:
+            return max(of_runs[0].n_cases for of_runs in self.whole.strata(FINDING).values())
+        labels = self.strata[FINDING]
+        return len({name.removesuffix(f"{PAIR}{label}") for name, label in zip(self.case_names, labels, strict=True)})
 
     @property
     def n_excluded(self) -> int:

@@ -104,7 +104,7 @@ def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str
         f"{100 * level:g} % intervals on cases like these. Colours: the share of a row. "
         + ("A label is the most plausible condition of a draw." if _truth(rows) == "top" else "Labels are plausibilities.")
     )
-    height = max(150, 34 * len(conditions))
+    height = max(150, 44 * len(conditions))
     title = f"{estimand.capitalize()} confusion matrix{under(run, estimand)}"
     return Chart(title, tuple(panels), caption, columns=2 if len(panels) > 1 else 1, height=height, gap=110)
 

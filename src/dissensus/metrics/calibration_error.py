@@ -68,6 +68,11 @@ class BinnedMetric(BinaryMetric):
     curves = ("reliability",)
     bins: int
 
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: distances are not shares of cases."""
+        return False
+
     @abstractmethod
     def formula(self, sums: BinSums) -> Any:
         """Return the metric of sums (..., bins); plain arithmetic, since it is called with complex numbers as well."""

@@ -417,6 +417,11 @@ class FBeta(DecisionMetric):
         """What it is called, whatever the threshold, the average and the truth are."""
         return f"F{self.beta:g}"
 
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: a mean of two shares of different cases is none."""
+        return False
+
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the harmonic mean."""
         return (1 + self.beta**2) * tp / ((1 + self.beta**2) * tp + self.beta**2 * fn + fp)

@@ -14,7 +14,7 @@ from dissensus.core.errors import listing
 from dissensus.core.names import visible
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.glossary import term
-from dissensus.evaluation.sentences import joined
+from dissensus.evaluation.sentences import joined, rows_of, subjects
 from dissensus.evaluation.words import counted
 from dissensus.report.section import ReportSection, ReportSubject
 from dissensus.study.study import Fact
@@ -85,6 +85,23 @@ def cases_by_category(subject: ReportSubject) -> Mapping[str, IntArray]:
     return {name: cases for name, cases in groups.items() if len(cases)}
 
 
+def _asked(evaluation: Evaluation) -> list[Markup]:
+    """Say what annotators had to choose from."""
+    if not evaluation.asked_findings:
+        return [Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition"))]
+    return [
+        Markup(
+            "Every {} of a case is a question of its own, to which the answer is {}, and a row of its own, named by "
+            "case and finding: {}. Where tables and figures count cases, they count these rows. Findings of one case "
+            "are resampled together."
+        ).format(
+            term("finding"),
+            joined(evaluation.conditions, "or"),
+            counted(evaluation.n_cases, "row"),
+        )
+    ]
+
+
 def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel, whole = evaluation.study.panel, evaluation.whole
@@ -93,15 +110,15 @@ def introduction(evaluation: Evaluation) -> Markup:
     opinions = counted(evaluation.n_votes, evaluation.study.opinion)
     who = "by anonymous annotators" if people == 0 else f"by {named}"
     parts = [
-        Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),
-        Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition")),
+        Markup("The study has {} with {} {}.").format(subjects(evaluation), opinions, who),
+        *_asked(evaluation),
     ]
-    if panel.groups:
+    if panel.groups and not evaluation.asked_findings:
         groups = counted(evaluation.n_groups, "group")
         parts.append(Markup("Cases belong to {}, such as patients, and are resampled together.").format(groups))
     if evaluation.categories is not None:
         parts.append(Markup("Conditions fall into the categories {}.").format(joined(evaluation.categories.names)))
     if evaluation.n_excluded:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
-        parts.append(Markup("{} {} left out.").format(counted(evaluation.n_excluded, "case"), verb))
+        parts.append(Markup("{} {} left out.").format(counted(evaluation.n_excluded, *rows_of(evaluation)), verb))
     return Markup(" ").join(parts)

@@ -13,10 +13,10 @@ from dissensus.evaluation.curves import KINDS, Curve
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
-OF_CURVE = {name: pl.String for name in ("run", "estimand", "truth", "model", "question")}
+OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
 """Columns that say whose curve it is."""
 
-NUMBERS = {name: pl.Float64 for name in ("low", "high")}
+NUMBERS = dict.fromkeys(("low", "high"), pl.Float64)
 
 
 def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
@@ -31,7 +31,7 @@ def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
         if one.kind in wanted
         for x, y, low, high, size in zip(one.x, one.y, one.low, one.high, _sizes(one), strict=True)
     ]
-    numbers = {name: pl.Float64 for name in ("x", "y", "low", "high", "n_cases")}
+    numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
     return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
 
 
@@ -42,7 +42,14 @@ def _sizes(curve: Curve) -> Iterable[float | None]:
 def confusion(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.confusion`."""
     rows = [
-        {**identity, "label": one.given, "called": evaluation.conditions[int(x)], "n_cases": y, "low": low, "high": high}
+        {
+            **identity,
+            "label": one.given,
+            "called": evaluation.conditions[int(x)],
+            "n_cases": y,
+            "low": low,
+            "high": high,
+        }
         for one, identity in _identified(evaluation)
         if one.kind == "confusion"
         for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)

@@ -8,7 +8,7 @@ either end of the range, as for intervals of metrics. Cases are summed in the or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -81,10 +81,10 @@ class Curve(Value):
     question: str
     truth: str
     given: str
-    x: FloatArray
-    y: FloatArray
-    low: FloatArray
-    high: FloatArray
+    x: FloatArray = field(default_factory=lambda: np.empty(0))
+    y: FloatArray = field(default_factory=lambda: np.empty(0))
+    low: FloatArray = field(default_factory=lambda: np.empty(0))
+    high: FloatArray = field(default_factory=lambda: np.empty(0))
     sizes: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
@@ -196,7 +196,8 @@ def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
     >>> treated_all(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 49]].round(3)
     array([0.495, 0.   ])
     """
-    return decision_curve(np.ones(1), *(part.sum(axis=1, keepdims=True) for part in (yes, no)), THRESHOLDS)
+    positive, negative = yes.sum(axis=1, keepdims=True), no.sum(axis=1, keepdims=True)
+    return decision_curve(np.ones(1), positive, negative, THRESHOLDS)
 
 
 def scores_of(said: Said, question: Question) -> FloatArray:
@@ -320,17 +321,17 @@ class Sheet:
     def _drawn(self, wish: Wish, place: int, sums: Sequence[FloatArray]) -> Iterator[Curve]:
         """Turn the sums (2, 2, n, n_steps) of every model into curves and their bands."""
         for m, model in enumerate(self.models):
-            names = (wish.kind, self.run, model, self.names[place], wish.truth, "")
+            whose = Curve(wish.kind, self.run, model, self.names[place], wish.truth, "")
             plain, resampled = sums[m][0][:, : self._n_draws(wish.truth)], sums[m][1]
             if wish.kind == "decision":
-                yield self._curve(names, THRESHOLDS, net_benefits(*plain), net_benefits(*resampled))
+                yield self._curve(whose, THRESHOLDS, net_benefits(*plain), net_benefits(*resampled))
                 continue
             (centres, _), (values, masses) = SHARES[wish.kind](*plain), SHARES[wish.kind](*resampled)
             x, sizes = self._places(wish.kind, m, place)
-            yield self._curve(names, x, centres, self._ended(values, masses), sizes)
+            yield self._curve(whose, x, centres, self._ended(values, masses), sizes)
         if wish.kind == "decision":
-            names = (wish.kind, self.run, EVERYBODY, self.names[place], wish.truth, "")
-            yield self._curve(names, THRESHOLDS, treated_all(*plain), treated_all(*resampled))
+            whose = Curve(wish.kind, self.run, EVERYBODY, self.names[place], wish.truth, "")
+            yield self._curve(whose, THRESHOLDS, treated_all(*plain), treated_all(*resampled))
 
     def _places(self, kind: str, m: int, place: int) -> tuple[FloatArray, FloatArray | None]:
         """Return the grid, or the mean probability of every bin and the number of its cases."""
@@ -344,7 +345,7 @@ class Sheet:
 
     def _curve(
         self,
-        names: tuple[str, ...],
+        whose: Curve,
         x: FloatArray,
         centres: FloatArray,
         values: FloatArray,
@@ -355,7 +356,7 @@ class Sheet:
         y = np.nanmean(centres[:, known], axis=0)
         low, high = (np.nanquantile(values[:, known], (1 + side * self.level) / 2, axis=0) for side in (-1, 1))
         own = np.empty(0) if sizes is None else sizes[known]
-        return Curve(*names, x[known], y, np.minimum(low, y), np.maximum(high, y), own)
+        return replace(whose, x=x[known], y=y, low=np.minimum(low, y), high=np.maximum(high, y), sizes=own)
 
     def _ended(self, values: FloatArray, masses: FloatArray) -> FloatArray:
         """Add a case at either end of the range, as intervals of metrics do."""
@@ -376,8 +377,8 @@ class Sheet:
             values = values.reshape(of_model[1].shape)
             for code, given in enumerate(self.conditions):
                 name = self.names[place] if self.said[0].is_binary else ""
-                names = (wish.kind, self.run, model, name, wish.truth, given)
-                yield self._curve(names, codes, of_model[0][:n_draws, code], values[:, code])
+                whose = Curve(wish.kind, self.run, model, name, wish.truth, given)
+                yield self._curve(whose, codes, of_model[0][:n_draws, code], values[:, code])
 
     # Sums --------------------------------------------------------------------------------------------------
 

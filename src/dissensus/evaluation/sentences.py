@@ -145,9 +145,10 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     counts = evaluation.certainty_counts
     if counts and counts[evaluation.reference].n_rough:
         n_rough = counts[evaluation.reference].n_rough
+        told = counted(n_rough, *rows_of(evaluation))
         label, names = evaluation.run_label(evaluation.reference), _rough(evaluation)
         found.append(
-            f"under {label}, the certainty of the first condition of {counted(n_rough, *rows_of(evaluation))} has a Monte Carlo "
+            f"under {label}, the certainty of the first condition of {told} has a Monte Carlo "
             f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
     return (*found, *(() if evaluation.kept is None else evaluation.kept.remarks))

@@ -33,7 +33,7 @@ TRUTHS = {
 def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Chart:
     """Draw sensitivity over the false positive rate, a panel for every question and a line for every model."""
     estimand = estimand_of(rows)
-    axes = Axis("1 − specificity", (-0.01, 1.01)), Axis(f"{estimand} sensitivity", SHARE)
+    axes = Axis("1 \N{MINUS SIGN} specificity", (-0.01, 1.01)), Axis(f"{estimand} sensitivity", SHARE)
     panels = _panels(rows, axes, lambda own: (_diagonal(), *_lines(own, start=True)))
     caption = (
         f"Lines: the mean over draws; grey: chance. {_banded(level)} {_labelled(rows)} The area under a line is the "
@@ -50,8 +50,7 @@ def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Cha
     panels = _panels(rows, axes, _lines)
     caption = (
         f"Precision: the share of positive cases among those called positive. Lines: the mean over draws. "
-        f"{_banded(level)} {_labelled(rows)} At recall 1 all cases are called positive as soon as the last positive "
-        "one is."
+        f"{_banded(level)} {_labelled(rows)}"
     )
     return _chart(f"{estimand.capitalize()} precision over recall{under(run, estimand)}", panels, caption)
 
@@ -83,8 +82,8 @@ def decision_curves(rows: pl.DataFrame, *, run: str, everybody: str, level: floa
 
     caption = (
         "Net benefit: positive cases that are found, per case, less false alarms weighted by the odds of the threshold "
-        f"probability. Lines: the mean over draws. {_banded(level)} {_labelled(rows)} Where a line is below both grey "
-        "ones, the model helps nobody."
+        f"probability. Lines: the mean over draws. {_banded(level)} {_labelled(rows)} Where a line is below a "
+        "grey one, it is better to call all cases positive, or none, than to follow the model."
     )
     title = f"{estimand.capitalize()} net benefit over threshold probabilities{under(run, estimand)}"
     return _chart(title, _panels(rows, axes, marks), caption)
@@ -98,11 +97,15 @@ def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str
         for question, of_question in _by(rows, "question")
         for model, own in _by(of_question, "model")
     ]
-    told = "in brackets " if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at "
+    where = "in brackets" if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at"
     caption = (
-        f"Expected number of cases by label (rows, {estimand}) and by what the model calls them (columns), {told}with "
-        f"{100 * level:g} % intervals on cases like these. Colours: the share of a row. "
-        + ("A label is the most plausible condition of a draw." if _truth(rows) == "top" else "Labels are plausibilities.")
+        f"Expected number of cases by label (rows, {estimand}) and by what the model calls them (columns); "
+        f"{where}, {100 * level:g} % intervals on cases like these. Colours: the share of a row. "
+        + (
+            "A label is the most plausible condition of a draw."
+            if _truth(rows) == "top"
+            else "Labels are plausibilities."
+        )
     )
     height = max(150, 44 * len(conditions))
     title = f"{estimand.capitalize()} confusion matrix{under(run, estimand)}"

@@ -205,6 +205,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"subjects": sentences.subjects, "term": glossary.term, "anchor": glossary.anchor, "counted": words.counted}
+    environment.globals |= {
+        "subjects": sentences.subjects,
+        "term": glossary.term,
+        "anchor": glossary.anchor,
+        "counted": words.counted,
+    }
     environment.filters |= {"number": words.number, "percent": words.percent, "value": words.value}
     return environment

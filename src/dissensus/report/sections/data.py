@@ -38,14 +38,15 @@ class Data(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the introduction, and a table: what is counted, for all cases and for every group of them."""
-        everyone = "cases of the sample" if subject.evaluation.is_sample else "all cases"
+        rows = rows_of(subject.evaluation)[1]
+        everyone = f"{rows} of the sample" if subject.evaluation.is_sample else f"all {rows}"
         groups = {everyone: np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
         counts = [subject.evaluation.study.select(cases).facts() for cases in groups.values()]
-        rows = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
+        table = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
         return {
             "introduction": introduction(subject.evaluation),
             "columns": list(groups),
-            "rows": rows,
+            "rows": table,
             "receipts": [_told(receipt) for receipt in subject.evaluation.receipts],
         }
 
@@ -107,7 +108,7 @@ def introduction(evaluation: Evaluation) -> Markup:
     panel, whole = evaluation.study.panel, evaluation.whole
     people = len(panel.annotator_names) if whole is None else whole.n_annotators
     named = "very many named annotators" if people is None else counted(people, "named annotator")
-    opinions = counted(evaluation.n_votes, evaluation.study.opinion)
+    opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else evaluation.study.opinion)
     who = "by anonymous annotators" if people == 0 else f"by {named}"
     parts = [
         Markup("The study has {} with {} {}.").format(subjects(evaluation), opinions, who),

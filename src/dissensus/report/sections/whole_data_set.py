@@ -86,7 +86,9 @@ def _expected(evaluation: Evaluation) -> Markup:
     if found is None:
         return Markup(".")
     run = named_estimand(evaluation, evaluation.runs[evaluation.headline].identity)
-    return Markup(": {} of {} are expected to be ({}).").format(f"{found:.1f}", counted(evaluation.n_cases, "case"), run)
+    return Markup(": {} of {} are expected to be ({}).").format(
+        f"{found:.1f}", counted(evaluation.n_cases, "case"), run
+    )
 
 
 def expected_positives(evaluation: Evaluation) -> dict[str, float]:

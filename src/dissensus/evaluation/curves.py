@@ -396,9 +396,10 @@ class Sheet:
         again = np.arange(RESAMPLES) % len(draws)
         for first in range(0, len(rows), size):
             cases = rows[first : first + size]
-            masses = labels.take(cases).block(draws) * self.said[0].weights[cases]
-            resampled = self.weights.bootstrap(cases, RESAMPLES).T
-            yield slice(first, first + len(cases)), masses[again], resampled
+            masses = labels.take(cases).block(draws)
+            masses *= self.said[0].weights[cases]
+            resampled = np.ascontiguousarray(self.weights.bootstrap(cases, RESAMPLES).T)
+            yield slice(first, first + len(cases)), masses if len(draws) == RESAMPLES else masses[again], resampled
 
     def _sums(
         self, question: Question, truth: Truth, codes: Sequence[Sequence[tuple[IntArray, int]]]
@@ -409,12 +410,15 @@ class Sheet:
         """
         found = [[np.zeros((2, 2, RESAMPLES, number)) for _, number in of_model] for of_model in codes]
         for part, masses, resampled in self._blocks(question.rows, truth) if codes[0] else ():
-            positive = masses[:, question.condition]
-            both = np.stack([positive, masses.sum(axis=1) - positive])
-            every = np.stack([both, both * resampled])
+            positive = np.ascontiguousarray(masses[:, question.condition])
+            both = positive, masses.sum(axis=1) - positive
+            every = both, tuple(one * resampled for one in both)
             for m, of_model in enumerate(codes):
                 for which, (steps, number) in enumerate(of_model):
-                    found[m][which] += _by_step(every, steps[part], number)
+                    places = (np.arange(RESAMPLES)[:, None] * number + steps[part]).ravel()
+                    for kind, sign in np.ndindex(2, 2):
+                        sums = weighted_counts(places, every[kind][sign].ravel(), RESAMPLES * number)
+                        found[m][which][kind, sign] += sums.reshape(RESAMPLES, number)
         return found
 
     def _called(self, question: Question, truth: Truth, calls: Sequence[FloatArray]) -> list[FloatArray]:
@@ -441,11 +445,3 @@ def _chosen(labels: Labels) -> range:
     """Choose the draws that are looked at, evenly spaced."""
     step = max(1, labels.n_draws // RESAMPLES)
     return range(0, min(labels.n_draws, step * RESAMPLES), step)
-
-
-def _by_step(masses: FloatArray, steps: IntArray, number: int) -> FloatArray:
-    """Sum masses (..., n, m) over the cases of each step (m,), shape (..., n, n_steps)."""
-    flat = masses.reshape(-1, masses.shape[-1])
-    places = np.arange(len(flat))[:, None] * number + steps
-    sums = weighted_counts(places.ravel(), flat.ravel(), len(flat) * number)
-    return sums.reshape(*masses.shape[:-1], number)

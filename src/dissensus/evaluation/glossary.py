@@ -44,7 +44,6 @@ GLOSSARY = {
     "diagonal, probabilities are what they say.",
     "net benefit": "Positive cases that are found, less false alarms, each of which counts as much as the threshold "
     "probability says; per case. A decision curve shows it for every threshold.",
-    "undefined": "A metric without a value, such as sensitivity where no case is positive.",
     "plausibilities": "How plausible each condition of a case is given all opinions: numbers between 0 and 1 that add "
     "up to 1.",
     "draw": "One plausible set of plausibilities. Many draws together show what the opinions leave open.",

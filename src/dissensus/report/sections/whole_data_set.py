@@ -27,7 +27,7 @@ class WholeDataSet(ReportSection):
 
     id = "whole-data-set"
     title = "Ranking, decisions and calibration"
-    place = 45
+    place = 47
     shows = ("roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion")
 
     def has(self, evaluation: Evaluation) -> bool:

@@ -73,9 +73,9 @@ def naive_sensitivity(scores: FloatArray, positive: FloatArray, rate: float) -> 
             best = point[1]
         else:
             share = (rate - before[0]) / (point[0] - before[0])
-            return max(best, before[1] + share * (point[1] - before[1]))
+            return float(max(best, before[1] + share * (point[1] - before[1])))
         before = point
-    return best
+    return float(best)
 
 
 def naive_precision(scores: FloatArray, positive: FloatArray, recall: float) -> float:

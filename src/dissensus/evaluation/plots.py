@@ -315,7 +315,9 @@ class Plots:
     def study(self) -> Chart:
         """Count annotators, conditions and ties."""
         labels = self._rows(self.tables.category_certainties(), None)["category"].to_list()
-        return study_charts.study_statistics(self.evaluation.study, categories=labels, order=self._category_names)
+        noun = "findings of cases" if self.evaluation.asked_findings else "cases"
+        study, order = self.evaluation.study, self._category_names
+        return study_charts.study_statistics(study, categories=labels, order=order, noun=noun)
 
     @figure()
     def case(self, case: str | None = None, run: ChosenRun = None) -> Chart:

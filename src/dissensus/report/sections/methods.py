@@ -13,7 +13,7 @@ from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.curves import RESAMPLES
-from dissensus.evaluation.sentences import joined, plain, rows_of, uncertain_shares
+from dissensus.evaluation.sentences import joined, plain, rows_of, subjects, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
@@ -61,12 +61,21 @@ def _held_cases(evaluation: Evaluation) -> list[str]:
     ]
 
 
+def _opinions(evaluation: Evaluation) -> str:
+    """Say what annotators were asked; of checklists, about every finding."""
+    if not evaluation.asked_findings:
+        return evaluation.study.methods()
+    told = plain(joined(evaluation.conditions, "or"))
+    many = spread(evaluation.study.panel.votes_per_case)
+    return f"Annotators said of {subjects(evaluation)} whether it is {told} ({many} per finding of a case)."
+
+
 def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
     return " ".join(
         [
             *_held_cases(evaluation),
-            evaluation.study.methods(),
+            _opinions(evaluation),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
             *prior_sentences(evaluation),
             *model_sentences(evaluation),
@@ -251,10 +260,10 @@ def _who(evaluation: Evaluation) -> str:
 
 def _variability(evaluation: Evaluation) -> str:
     label = evaluation.runs[evaluation.reference].label
-    text = f"Share of cases with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
+    text = f"Share of {rows_of(evaluation)[1]} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
     known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
     if len(known):
-        average, cases = number(float(known.mean()), 2), counted(len(known), "case")
+        average, cases = number(float(known.mean()), 2), counted(len(known), *rows_of(evaluation))
         text += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
     return text + " Disagreement was not resolved; it is carried into every result."
 

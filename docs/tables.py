@@ -15,7 +15,7 @@ from dissensus.trials.four_numbers import numbers_of_demo, written
 
 PAGES = Path(__file__).parent
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-KINDS = {"scores": "scores", "ranking": "rankings", "set": "sets"}
+KINDS = {"scores": "scores", "ranking": "rankings", "set": "sets", "numbers": "numbers"}
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import dissensus
 
 WITHOUT_EXAMPLE = {
     "Categories.from_source": "takes a file that is open already; the example is at Categories.from_file",
+    "UserDataSetMetric.function": "is a parameter: the user's own function",
     "UserMetric.function": "is a parameter: the user's own function",
 }
 """Public methods that need no example of their own, and why."""

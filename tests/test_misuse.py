@@ -200,6 +200,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "MeanRating": {"thresholds": (0.0,)},
         "MedianRating": {"thresholds": (0.0,)},
         "WassersteinNumbers": {},
+        "simulate_ratings": {"n_cases": 4, "n_annotators": 3, "opinions": 2, "spread": 1.0, "noise": 0.5, "shift": 0.1}
+        | {"models": {"A": 0.5}, "seed": 1},
         "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
         "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},
@@ -241,6 +243,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "SetSize": {},
         "SpearmanFootrule": {"k": 2},
         "TopKAccuracy": {"k": 2, "j": 1},
+        "UserDataSetMetric": {"name": "mine", "function": lambda *_: 0.0, "higher_is_better": True, "range": (0.0, 1.0)}
+        | {"meaning": "one", "truth": "top"},
         "UserMetric": {"name": "mine", "function": lambda *_: 0.0, "higher_is_better": True, "range": (0.0, 1.0)}
         | {"meaning": "one"},
         "annotation_certainty": {"plausibilities": drawn, "top": 1, "unranked": "identify", "categories": None}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
+    from dissensus.datasets.simulation import simulate_ratings as simulate_ratings
     from dissensus.datasets.simulation import simulate_study as simulate_study
     from dissensus.draws import Batch as Batch
     from dissensus.draws import Plausibilities as Plausibilities
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from dissensus.metrics.similarity import KendallTau as KendallTau
     from dissensus.metrics.similarity import SpearmanFootrule as SpearmanFootrule
     from dissensus.metrics.subset_accuracy import SubsetAccuracy as SubsetAccuracy
+    from dissensus.metrics.user_metric import UserDataSetMetric as UserDataSetMetric
     from dissensus.metrics.user_metric import UserMetric as UserMetric
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reader import read_models as read_models
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
+    "simulate_ratings": "datasets.simulation",
     "BlandAltman": "metrics.numbers",
     "BrierReliability": "metrics.calibration_error",
     "BrierResolution": "metrics.calibration_error",
@@ -226,6 +229,7 @@ _HOMES = {
     "Study": "study.study",
     "SubsetAccuracy": "metrics.subset_accuracy",
     "TopKAccuracy": "metrics.accuracy",
+    "UserDataSetMetric": "metrics.user_metric",
     "UserMetric": "metrics.user_metric",
     "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",

@@ -160,8 +160,8 @@ def test_one_annotator_per_case_cannot_be_judged_and_what_follows_is_said() -> N
 
 
 def test_what_cannot_be_held_out_is_refused() -> None:
-    with pytest.raises(DissensusError, match="needs rankings"):
-        calibrate(Ratings.from_scores([[1, 2], [3]]))
+    with pytest.raises(DissensusError, match="two annotators"):
+        calibrate(Ratings.from_scores([[1], [3]]))
     draws = Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"])
     with pytest.raises(DissensusError, match="cannot be judged"):
         calibrate(Annotations.from_counts([[1, 1]], ["a", "b"]), [draws])  # type: ignore[list-item]

@@ -169,6 +169,21 @@ def test_decisions_are_judged_as_scikit_learn_does(
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
+def test_a_score_at_the_threshold_is_positive() -> None:
+    said = Said.of_scores(np.array([[0.5, 0.5], [0.6, 0.4]]), is_binary=True)
+    labels = masses_of(np.array([[1, 1]]), 2)
+    for metric in (Sensitivity(0.5), SubsetAccuracy(0.5), NetBenefit(0.5)):
+        assert metric.of_draws(said, labels) == 0.5
+
+
+def test_conditions_that_no_case_has_are_left_out_of_balanced_accuracy() -> None:
+    said = STUDIES["conditions"]
+    codes = hard_labels(said)[1] % 3
+    calls = said.scores.argmax(axis=1)
+    hits = [[np.average(calls[y == k] == k, weights=said.weights[y == k]) for k in range(3)] for y in codes]
+    np.testing.assert_allclose(BalancedAccuracy().of_draws(said, masses_of(codes, 4)), np.mean(hits, axis=1))
+
+
 def test_net_benefit_is_hits_less_false_alarms_at_their_odds() -> None:
     said = some_said(30)
     labels, codes = hard_labels(said)

@@ -32,6 +32,7 @@ from dissensus import (
     SetSize,
     SpearmanFootrule,
     TopKAccuracy,
+    UserDataSetMetric,
     UserMetric,
 )
 from dissensus.datasets.simulation import simulate_study
@@ -107,7 +108,7 @@ def made_for(metric: Metric) -> Predictions:
 def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
     public = {getattr(dissensus, name) for name in dissensus.__all__ if name[0].isupper()}
     metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Metric)}
-    assert metrics - {Metric, UserMetric} == set(EVERY_KIND)
+    assert metrics - {Metric, UserMetric, UserDataSetMetric} == set(EVERY_KIND)
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND, ids=attrgetter("id"))

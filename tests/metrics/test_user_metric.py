@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from dissensus import DissensusError, Metric, PlackettLuce, TopKAccuracy, UserMetric, evaluate
-from dissensus.core.aliases import FloatArray
+from dissensus import (
+    AUROC,
+    DissensusError,
+    Metric,
+    PlackettLuce,
+    SubsetAccuracy,
+    TopKAccuracy,
+    UserDataSetMetric,
+    UserMetric,
+    evaluate,
+)
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.spec import distinct_names
 from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics.base import restored_metric
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
+from metrics.data_set_studies import hard_labels, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
 
 STUDY = simulate_study(n_cases=12, n_conditions=50, seed=5).annotations
@@ -122,3 +135,89 @@ def test_metrics_without_a_name_a_function_or_a_range_are_refused() -> None:
     for limits in ((1, 0), (0, 0), (0, 1, 2), (0, np.nan)):
         with pytest.raises(DissensusError, match=r"least and its greatest(.|\n)*'mine'"):
             UserMetric("mine", hit, range=limits)  # type: ignore[arg-type]
+
+
+# Of a whole data set -------------------------------------------------------------------------------------
+
+
+def accuracy(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(np.average(labels == scores.argmax(axis=1), axis=1, weights=weights))
+
+
+def auroc(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    higher = (scores[:, 1, None] > scores[:, 1]) + 0.5 * (scores[:, 1, None] == scores[:, 1])
+    yes, no = (labels == 1) * weights, (labels == 0) * weights
+    with np.errstate(invalid="ignore"):
+        return np.asarray(((yes @ higher) * no).sum(axis=1) / (yes.sum(axis=1) * no.sum(axis=1)))
+
+
+def test_a_function_sees_all_cases_and_the_labels_of_every_draw() -> None:
+    said = some_said(40, rounded=6)
+    labels, codes = hard_labels(said)
+    seen: list[IntArray] = []
+
+    def watched(scores: FloatArray, given: IntArray, weights: FloatArray) -> FloatArray:
+        seen.append(given)
+        assert (scores is said.scores, weights is said.weights) == (True, True)
+        return auroc(scores, given, weights)
+
+    metric = UserDataSetMetric("mine", watched, range=(0, 1))
+    np.testing.assert_allclose(metric.of_draws(said, labels), AUROC().of_draws(said, labels), rtol=1e-12)
+    np.testing.assert_array_equal(seen, [codes])
+
+
+def test_shared_labels_are_drawn_as_often_as_their_share_says() -> None:
+    said = some_said(30, rounded=6)
+    labels = (soft_labels(said) * 20).round() / 20
+    labels[:, 0] = 1 - labels[:, 1]
+    metric = UserDataSetMetric("accuracy", accuracy, truth="soft")
+    found = metric.of_draws(said, labels)
+    np.testing.assert_allclose(found, SubsetAccuracy(truth="soft").of_draws(said, labels), rtol=1e-12)
+    assert metric.of_draws(said, labels[1:2]) == found[1]
+
+
+def test_a_case_without_a_label_has_a_code_of_its_own() -> None:
+    said = some_said(4)
+    labels, _ = hard_labels(said, draws=1)
+    labels[:, :, 2] = 0.0
+    metric = UserDataSetMetric("missing", lambda _, given, __: (given == -1).sum(axis=1))
+    assert metric.of_draws(said, labels) == 1
+    assert np.isnan(metric.of_draws(said, np.zeros((1, 2, 4))))
+    assert np.isnan(metric.slopes(said, np.zeros((2, 4)))).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "function", "exact"),
+    [(200, accuracy, SubsetAccuracy()), (200, auroc, AUROC()), (1500, accuracy, SubsetAccuracy())],
+)
+def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
+    n: int, function: Callable[..., FloatArray], exact: DataSetMetric
+) -> None:
+    """Up to 500 cases each is left out; above, blocks of several are."""
+    said = some_said(n, rounded=6, seed=n)
+    labels = hard_labels(said, draws=1)[0][0]
+    metric = UserDataSetMetric("mine", function)
+    found, expected = ((labels * said.weights * one.slopes(said, labels)).sum(axis=0) for one in (metric, exact))
+    assert found.sum() == pytest.approx(0.0, abs=1e-9)
+    assert (found**2).sum() == pytest.approx((expected**2).sum(), rel=0.02 if n == 200 else 0.15)
+    if n == 200:
+        np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
+
+
+def test_a_data_set_function_is_stored_as_any_function_is() -> None:
+    metric = UserDataSetMetric("own area", auroc, range=(0, 1), meaning="Own area.", truth="soft")
+    assert metric.record()["parameters"] == {"name": "own area", "truth": "soft"}
+    assert metric.id not in Metric.family.known()
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    assert metric.counted(some_said(4), np.full((2, 4), 0.5)) == pytest.approx(some_said(4).weights.sum())
+
+
+def test_data_set_functions_of_the_wrong_shape_and_without_a_name_are_refused() -> None:
+    said = some_said(4)
+    labels, _ = hard_labels(said)
+    with pytest.raises(DissensusError, match=r"wrong shape\n.*\(3,\)[^\n]*\n.*\(3, 4\)\n.*'mine'"):
+        UserDataSetMetric("mine", lambda _, given, __: given.astype(np.float64)).of_draws(said, labels)
+    with pytest.raises(DissensusError, match="needs a name"):
+        UserDataSetMetric("", auroc)
+    with pytest.raises(DissensusError, match=r"needs a function(.|\n)*labels \(draws, n\)"):
+        UserDataSetMetric("mine")

@@ -88,7 +88,7 @@ EDGES: dict[Callable[[], Evaluation], tuple[str, set[str]]] = {
     one_of_everything: ("1 model evaluated", {"comparison", "risk", "agreement"}),
     without_models: ("How certain the annotations are", {"models", "comparison", "risk"}),
     categories_without_levels: ("How certain the annotations are", {"models", "comparison", "risk"}),
-    ratings: ("1 model evaluated", {"comparison", "risk", "agreement"}),
+    ratings: ("1 model evaluated", {"comparison", "risk"}),
     three_priors: ("2 models evaluated", {"risk", "prior"}),
     panel_alone: ("2 models evaluated", {"risk"}),
     panel_beside_a_sweep: ("models evaluated", {"risk"}),

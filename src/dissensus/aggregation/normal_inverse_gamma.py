@@ -142,9 +142,9 @@ class NormalInverseGamma(Aggregation):
     def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys
 
+        thresholds = self.thresholds or (opinions.median,)
         found = estimated_shifts(opinions) if self.shifts else None
         opinions = opinions if found is None else without_shifts(opinions, found.values)
-        thresholds = self.thresholds or (opinions.median,)
         fitted = {} if self.thresholds else {"median rating": thresholds[0]}
         fitted |= {} if found is None else {"spread of shifts": float(np.sqrt(found.variance))}
         prior = self.prior or estimated_prior(opinions)

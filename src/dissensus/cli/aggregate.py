@@ -45,9 +45,8 @@ def aggregate(
 
       dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
-    chosen = options.chosen_aggregation(spec)
     _check(out, draws_out, overwrite=overwrite, inputs=(file, said["conditions"]))
-    annotations = options.examine_for([chosen], file, said).study
+    annotations, chosen = options.read_for(spec, file, said)
     wanted = {"draws": draws, "seed": seed, "threads": threads, "precision": precision}
     _run(chosen, annotations, out, draws_out, wanted=wanted, overwrite=overwrite)
 

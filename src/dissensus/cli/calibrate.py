@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from dissensus.cli import options
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dissensus.aggregation.base import Aggregation
     from dissensus.evaluation.calibration import Calibration
     from dissensus.predictions.lists import Predictions
     from dissensus.study.study import Study
@@ -106,7 +107,7 @@ def read_models(
 
 def calibrated(
     study: Study,
-    aggregations: list[str] | None,
+    aggregations: Sequence[Aggregation | str] | None,
     models: Mapping[str, Predictions],
     *,
     max_pairs: int = 5000,
@@ -132,7 +133,7 @@ def show_calibration(found: Calibration, out: Path | None = None) -> None:
     for sentence in others:
         say(textwrap.fill(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ", **WHOLE))
     show(score_table(found))
-    if found._order:
+    if found._order and found.split_rows:
         show(curve_table(found))
     if found.model_rows:
         show(model_table(found))

@@ -69,8 +69,7 @@ def certainty(
     _check(unmentioned, via, top, rank)
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=(file, said["conditions"], categories))
-    chosen = options.chosen_aggregation(spec)
-    study = options.examine_for([chosen], file, said).study
+    study, chosen = options.read_for(spec, file, said)
     plausibilities = chosen.sample(study, draws=draws, seed=seed, threads=threads)
     _run(
         plausibilities,

@@ -164,6 +164,7 @@ def evaluate(
     from dissensus.cli.progress import compile_on_first_use, progress_of_cases
     from dissensus.core.files import open_source
     from dissensus.core.output import checked_directory_target
+    from dissensus.evaluation.candidates import judged_beside
     from dissensus.evaluation.categories import Categories
     from dissensus.evaluation.evaluator import chosen_aggregations, steps, with_panel, with_prior
     from dissensus.evaluation.evaluator import evaluate as evaluated
@@ -233,7 +234,7 @@ def evaluate(
     compile_on_first_use()
     predicted = {name: model.predictions for name, model in models.items()}
     how: dict[str, Any] = {"seed": seed, "threads": threads, "allow_missing": allow_missing}
-    trust = calibrated(study, None, predicted, **how) if calibrate else None
+    trust = calibrated(study, judged_beside(study, chosen), predicted, **how) if calibrate else None
     whether: Any = annotators
     n_runs = len(with_panel(Questions.of(study, predicted), chosen, panel)[0])
     once = n_rows(study) * n_runs

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dissensus.core.receipt import Receipt
     from dissensus.evaluation.categories import Categories
     from dissensus.study.reading import Reading
+    from dissensus.study.study import Study
 
 INPUT = "What to read"
 MODEL = "The aggregation"
@@ -151,7 +152,12 @@ READING: dict[str, Any] = {
 
 SPEC: dict[str, Any] = {
     "aggregation": Annotated[
-        str, typer.Option("--aggregation", help="How opinions become plausibilities.", rich_help_panel=MODEL)
+        str | None,
+        typer.Option(
+            "--aggregation",
+            help="How opinions become plausibilities: by itself plackett-luce, for ratings normal-inverse-gamma.",
+            rich_help_panel=MODEL,
+        ),
     ],
     "reliability": Annotated[
         float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
@@ -189,7 +195,8 @@ SPEC: dict[str, Any] = {
 BUNDLES = {"said": READING, "spec": SPEC}
 """Options that belong together, by the name under which a command takes all of them."""
 
-DEFAULTS = {"aggregation": "plackett-luce"}
+USUAL = {"ratings": "normal-inverse-gamma"}
+"""How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce."""
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
@@ -213,7 +220,7 @@ def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     if parameter.name not in BUNDLES:
         return [parameter]
     return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=option)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
         for name, option in BUNDLES[parameter.name].items()
     ]
 
@@ -313,12 +320,21 @@ def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def chosen_aggregation(given: Mapping[str, Any]) -> Aggregation:
-    """Make an aggregation from its text and the parameters that were given beside it."""
+def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tuple[Study, Aggregation]:
+    """Read opinions, and make the aggregation that is asked for, or the one that their kind usually has."""
+    if spec["aggregation"] is None and spec["thresholds"] is None:
+        study = examine_for([], file, said).study
+        return study, chosen_aggregation(spec, study.kind)
+    chosen = chosen_aggregation(spec, "rankings" if spec["thresholds"] is None else "ratings")
+    return examine_for([chosen], file, said).study, chosen
+
+
+def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggregation:
+    """Make an aggregation from its text, or that of a kind of study, and the parameters that were given beside it."""
     from dissensus.aggregation.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    spec = one_spec(Aggregation.family, given["aggregation"])
+    spec = one_spec(Aggregation.family, given["aggregation"] or USUAL.get(kind, "plackett-luce"))
     plain = one_spec(Aggregation.family, spec.id)  # what was left out depends on what is given beside
     names = (part.name for part in spec.parameter_fields())
     own = {name: getattr(spec, name) for name in names if getattr(spec, name) != getattr(plain, name)}

@@ -358,6 +358,10 @@ def _speaking(study: Labelled) -> Labelled:
 
 def _measured(studies: Mapping[str, Labelled], measures: Sequence[str] | None, *, seed: int) -> _Computed:
     """Compute the measures of studies whose cases are resampled together, study by study."""
+    if measures is not None and not len(measures):
+        raise DissensusError(
+            "there is no measure to compute", expected="names of measures, or None for those that suit"
+        )
     prepared, kept = [], []
     for study in map(_speaking, studies.values()):
         known, suited = _known(study)

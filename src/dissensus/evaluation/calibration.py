@@ -13,13 +13,14 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation, restored_aggregation
 from dissensus.aggregation.case_prior import CasePrior, informed_prior
+from dissensus.aggregation.rating_points import RatingPoint
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.value import Value
-from dissensus.evaluation.candidates import candidates, refine
+from dissensus.evaluation.candidates import candidates, of_ratings, refine
 from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     common_cases,
@@ -40,6 +41,7 @@ from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -137,6 +139,11 @@ class Calibration(Value):
         ['plackett-luce 1', 'plackett-luce 2']
         """
         return self.scores
+
+    @property
+    def opinion(self) -> str:
+        """What was held out: a ranking, or a rating."""
+        return "rating" if self.specs[0].needs == "ratings" else "ranking"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -278,10 +285,11 @@ def calibrate(
     Parameters
     ----------
     study
-        Rankings, of which some cases have those of two annotators or more.
+        Rankings or ratings, of which some cases have those of two annotators or more.
     aggregations
         Specs or their text such as ``"plackett-luce:1,3"``. By default, Plackett-Luce by reliability and strength of
-        the prior, and inverse ranks; for single labels, counts (and Dawid-Skene where annotators have names).
+        the prior, and inverse ranks; for single labels, counts (and Dawid-Skene where annotators have names); for
+        ratings, normal-inverse-gamma by reliability (and with shifts where annotators have names).
     predictions
         As in :func:`evaluate`; the agreement of every model with held-out panels is predicted and compared.
     max_pairs
@@ -303,7 +311,8 @@ def calibrate(
     -----
     The score of a pair is the logarithm of the mean over draws of the Plackett-Luce probability of the ranking, which
     counts once, ties standing for all orders within. Conditions that the others did not mention have their share of
-    the rest, integrated over how it splits. Standard errors let the pairs of a case (of a group of cases, where there
+    the rest, integrated over how it splits. Of a rating, the score is the logarithm of the mean density, and panels are
+    not cut. Standard errors let the pairs of a case (of a group of cases, where there
     are groups) depend on each other. What is learned from all cases is learned without the opinions that it judges.
 
     Examples
@@ -315,13 +324,13 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    said = Annotations.checked(study, "calibrate")
+    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     judge = Judge(
         HeldOut.of(said, max_pairs=max_pairs, seed=seed),
-        PanelSplit.of(said, max_cases=max_pairs, seed=seed),
+        PanelSplit.of(said, max_cases=max_pairs, seed=seed) if isinstance(said, Annotations) else None,
         models,
         {"draws": draws, "seed": seed, "threads": threads},
         advance,
@@ -341,24 +350,27 @@ def calibration_steps(
     max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = Annotations.checked(study, "calibrate")
+    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
-    panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
+    panels = 0
+    if isinstance(said, Annotations):
+        panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
     return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
 
 
 def judged_specs(
-    study: Annotations, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
+    study: Annotations | Ratings, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
     if aggregations is None:
-        return candidates(study, informed=not why_no_panel(study, models))
+        informed = not why_no_panel(study, models)
+        return of_ratings(study) if isinstance(study, Ratings) else candidates(study, informed=informed)
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
-        if spec.id == "given-draws" or spec.needs != "rankings":
+        if spec.id == "given-draws" or spec.needs != study.kind or isinstance(spec, RatingPoint):
             raise DissensusError(
                 "this aggregation cannot be judged by annotators who are held out",
-                expected="one that can draw again, from the rankings of the others",
+                expected=f"one that can draw again, with a spread, from the {study.kind} of the others",
                 got=repr(spec),
             )
         if spec.is_informed and not models:
@@ -375,8 +387,8 @@ def judged_specs(
 class Judge:
     """Score aggregations one after the other, and remember them."""
 
-    pairs: HeldOut
-    split: PanelSplit
+    pairs: HeldOut[Any]
+    split: PanelSplit | None
     models: Mapping[str, Predictions]
     how: dict[str, Any]
     advance: Advance
@@ -396,10 +408,11 @@ class Judge:
             self.logs.append(logs)
             self.firsts.append(firsts)
             self.fits.append(fitted)
-            self.panels.append(self.split.expected(spec, self._named, **own))
+            if self.split is not None:
+                self.panels.append(self.split.expected(spec, self._named(self.split), **own))
         return clustered(self.logs[self.specs.index(spec)], self.pairs.weights, self.pairs.clusters).mean
 
-    def _resolved(self, spec: Aggregation, study: Annotations) -> Aggregation:
+    def _resolved(self, spec: Aggregation, study: Annotations | Ratings) -> Aggregation:
         """Fit a prior that models inform to what is left in a study, which is one of few."""
         if not spec.is_informed:
             return spec
@@ -408,10 +421,9 @@ class Judge:
             self.priors[id(study)] = informed_prior(study, self.models, start=start)
         return informed_by(spec, self.priors[id(study)])
 
-    @property
-    def _named(self) -> dict[str, IntArray]:
-        """What every model puts first on the cases whose panels are cut."""
-        names = [self.split.study.case_names[case] for case in self.split.cases]
+    def _named(self, split: PanelSplit) -> dict[str, IntArray]:
+        """Return what every model puts first on the cases whose panels are cut."""
+        names = [split.study.case_names[case] for case in split.cases]
         return {model: first_choices(said, names) for model, said in self.models.items()}
 
     def refine(self) -> None:
@@ -424,18 +436,19 @@ class Judge:
     def calibration(self) -> Calibration:
         """Put everything into tables."""
         labels = labels_of(self.specs)
-        bins = [bins_of(found, self.split) for found in self.panels]
+        bins = [[]] * len(labels) if self.split is None else [bins_of(one, self.split) for one in self.panels]
         scored = self._rows(bins)
         rows = tuple({"aggregation": label, **row} for label, found in zip(labels, bins, strict=True) for row in found)
         found = Calibration(tuple(self.specs), scored, rows, (), self._counts())
-        return Calibration(found.specs, scored, rows, tuple(self._agreements(found)), found.counts)
+        agreements = () if self.split is None else tuple(self._agreements(found, self.split))
+        return Calibration(found.specs, scored, rows, agreements, found.counts)
 
     def _counts(self) -> dict[str, int]:
         return {
             "pairs": self.pairs.n_pairs,
             "cases": len(np.unique(self.pairs.cases)),
             "clusters": len(np.unique(self.pairs.clusters)),
-            "panels": len(self.split.cases),
+            "panels": 0 if self.split is None else len(self.split.cases),
             "draws": self.how["draws"],
             "seed": self.how["seed"],
         }
@@ -467,42 +480,42 @@ class Judge:
             "impossible": int(np.count_nonzero(np.isneginf(log))),
         }
 
-    def _agreements(self, found: Calibration) -> list[Row]:
+    def _agreements(self, found: Calibration, split: PanelSplit) -> list[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
         informed = [i for i, spec in enumerate(self.specs) if spec.is_informed]
         chosen = {ADJUSTED: found.best_place} if found._order else {}
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         rows: list[Row] = []
-        for number, (model, targets) in enumerate(self._named.items(), start=1):
-            rows.append({"model": model, "estimand": AGREEMENT, "aggregation": None, **self._shared(targets)})
+        for number, (model, targets) in enumerate(self._named(split).items(), start=1):
+            rows.append({"model": model, "estimand": AGREEMENT, "aggregation": None, **_shared(split, targets)})
             for estimand, place in chosen.items():
                 own = self.panels[place]
-                compared = self._compared(own.predicted[number], own.confirmed[number])
+                compared = _compared(split, own.predicted[number], own.confirmed[number])
                 rows.append({"model": model, "estimand": estimand, "aggregation": found.labels[place], **compared})
         return rows
 
-    def _shared(self, targets: IntArray) -> Row:
-        """Compare shares of single annotators: in the first halves, and in the second."""
-        split = self.split
-        return self._compared(
-            split.shares(first_votes(split.study, split.first), targets), split.shares(split.votes, targets)
-        )
 
-    def _compared(self, predicted: FloatArray, observed: FloatArray) -> Row:
-        weights, clusters = self.split.weights, self.split.clusters
-        expected, seen = clustered(predicted, weights, clusters), clustered(observed, weights, clusters)
-        gap = clustered(predicted - observed, weights, clusters)
-        return {
-            "n_cases": len(observed),
-            "predicted": expected.mean,
-            "observed": seen.mean,
-            "observed_se": seen.error,
-            "gap": gap.mean,
-            "gap_se": gap.error,
-            "low": gap.mean - Z * gap.error,
-            "high": gap.mean + Z * gap.error,
-        }
+def _shared(split: PanelSplit, targets: IntArray) -> Row:
+    """Compare shares of single annotators: in the first halves, and in the second."""
+    first = split.shares(first_votes(split.study, split.first), targets)
+    return _compared(split, first, split.shares(split.votes, targets))
+
+
+def _compared(split: PanelSplit, predicted: FloatArray, observed: FloatArray) -> Row:
+    weights, clusters = split.weights, split.clusters
+    expected, seen = clustered(predicted, weights, clusters), clustered(observed, weights, clusters)
+    gap = clustered(predicted - observed, weights, clusters)
+    return {
+        "n_cases": len(observed),
+        "predicted": expected.mean,
+        "observed": seen.mean,
+        "observed_se": seen.error,
+        "gap": gap.mean,
+        "gap_se": gap.error,
+        "low": gap.mean - Z * gap.error,
+        "high": gap.mean + Z * gap.error,
+    }
 
 
 # Names and plain values ---------------------------------------------------------------------------------
@@ -539,7 +552,9 @@ def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
 
 
 def _confirmed(bins: Sequence[Row]) -> Row:
-    """Return what all cut panels together came to, as columns."""
+    """Return what all cut panels together came to, as columns; nothing where panels are not cut."""
+    if not bins:
+        return dict.fromkeys(("stated", "predicted", "confirmed", "calibration_error"), math.nan)
     whole = {name: bins[-1][name] for name in ("stated", "predicted", "confirmed")}
     return {**whole, "calibration_error": calibration_error(bins)}
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.dawid_skene import DawidSkene
 from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """How often an opinion counts, from distrust to what the source paper calls high trust."""
@@ -33,6 +36,26 @@ def candidates(study: Annotations, *, informed: bool = False) -> tuple[Aggregati
     """
     specs = of_labels(study) if are_labels(study) else of_rankings(study)
     return (*specs, *(informed_ones(study) if informed else ()))
+
+
+def of_ratings(study: Ratings, thresholds: tuple[float, ...] | None = None) -> tuple[Aggregation, ...]:
+    """Return what is judged by default where opinions are ratings: by reliability, with shifts where there are names.
+
+    >>> len(of_ratings(Ratings.from_scores([[1, 2]])))
+    8
+    """
+    plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
+    return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
+
+
+def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
+    """Return what is judged where others are evaluated too: ratings are cut where those cut them.
+
+    >>> judged_beside(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
+    (2.5,)
+    """
+    cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
+    return of_ratings(study, cuts[0]) if isinstance(study, Ratings) and cuts else None
 
 
 def are_labels(study: Annotations) -> bool:

@@ -77,14 +77,15 @@ POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), Invers
 """The deterministic aggregations that usual practice evaluates against."""
 
 
-def default_aggregations(study: Study | None = None) -> tuple[Aggregation, ...]:
+def default_aggregations(study: Study | None = None, *, question: str = "") -> tuple[Aggregation, ...]:
     """Return the sweep of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each.
 
     Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
     """
     if isinstance(study, Ratings):
         return (NormalInverseGamma(),)
-    if isinstance(study, Checklists) or getattr(study, "question", "conditions") != "conditions":
+    asked = question or getattr(study, "question", "conditions")
+    if isinstance(study, Checklists) or asked != "conditions":
         return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
@@ -92,12 +93,31 @@ def default_aggregations(study: Study | None = None) -> tuple[Aggregation, ...]:
     )
 
 
-def default_metrics(n_conditions: int, categories: Categories | None = None) -> tuple[Metric, ...]:
-    """Return the metrics of the paper's main figure, as far as there are conditions for them."""
-    wanted: list[Metric] = [TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
+def default_metrics(
+    study: Study, models: Mapping[str, Predictions], conditions: tuple[str, ...], categories: Categories | None
+) -> tuple[Metric, ...]:
+    """Return the metrics that a kind of question is usually reported by, as far as all models can be measured by them.
+
+    Of conditions they are those of the paper's main figure.
+    """
+    wanted: list[Metric] = [TopKAccuracy(1)]
+    asked = getattr(study, "question", "")
+    if any(model.kind == "numbers" for model in models.values()):
+        wanted = list(default_number_metrics())
+    elif asked == "binary":
+        wanted = [AUROC(), AveragePrecision(), Sensitivity(), Specificity(), FBeta(), TopKAccuracy(1)]
+    elif asked == "grades":
+        wanted = [TopKAccuracy(1), WithinGrades(1), GradeError(), CohenKappa("quadratic"), RankedProbabilityScore()]
+    else:
+        wanted += [TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
     if categories is not None:
         wanted.append(CategoryAccuracy(categories.labels))
-    return tuple(metric for metric in wanted if metric.depth < n_conditions)
+    suits = [all(_suits(metric, model) for model in models.values()) for metric in wanted]
+    return tuple(m for m, is_fine in zip(wanted, suits, strict=True) if m.depth < len(conditions) and is_fine)
+
+
+def _suits(metric: Metric, model: Predictions) -> bool:
+    return model.kind in metric.accepts
 
 
 @checked
@@ -185,7 +205,7 @@ def evaluate(
     asked = Questions.of(annotations.select(common), said, labels)
     study, models = asked.study, asked.models
     chosen = chosen_aggregations(aggregations, annotations)
-    trust = calibration_of(study, models, reference, seed=seed, threads=threads)
+    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads)
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(asked, chosen, panel)
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
@@ -289,7 +309,7 @@ def planned(
     sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=threads) for spec in aggregations])
     plan = plan_of(
         aggregations,
-        study.kind,
+        study,
         models,
         common_conditions(sampled),
         metrics=metrics,
@@ -304,7 +324,7 @@ def planned(
 
 def plan_of(
     aggregations: tuple[Aggregation, ...],
-    kind: str,
+    study: Study,
     models: Mapping[str, Predictions],
     conditions: tuple[str, ...],
     *,
@@ -315,13 +335,16 @@ def plan_of(
     refits: FloatArray | None,
     unit: float,
 ) -> Plan:
-    """Settle what is computed on studies of a kind; models say how many places of a draw matter."""
+    """Settle what is computed on a study, or parts of it; models say how many places of a draw matter."""
     grouping = None if categories is None else categories.aligned(conditions)
     numeric = any(model.kind == "numbers" for model in models.values())
-    wanted = default_number_metrics() if metrics is None and numeric else chosen_metrics(metrics, conditions, grouping)
+    if metrics is None:
+        wanted = default_metrics(study, models, conditions, grouping)
+    else:
+        wanted = chosen_metrics(metrics, grouping)
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-    points = tuple(points_for(kind, aggregations, numeric=numeric)) if models else ()
+    points = tuple(points_for(study.kind, aggregations, numeric=numeric)) if models else ()
     depth = depth_of(measured, models, tops)
     return Plan(aggregations, points, measured, tops, depth, grouping, draws, seed, refits, unit)
 
@@ -354,17 +377,19 @@ def calibration_of(
     study: Study,
     models: Mapping[str, Predictions],
     reference: Calibration | Literal["calibrated"] | None,
+    chosen: Sequence[Aggregation] = (),
     *,
     seed: int,
     threads: int | None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
     from dissensus.evaluation.calibration import Calibration, calibrate
+    from dissensus.evaluation.candidates import judged_beside
 
     if reference is None or isinstance(reference, Calibration):
         return reference
     check_choice("reference", reference, ("calibrated",))
-    return calibrate(study, None, models, seed=seed, threads=threads)
+    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads)
 
 
 def with_panel(
@@ -474,21 +499,27 @@ def refits_of(
 
 def prior_record(priors: Mapping[str, CasePrior | None], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior; by finding, if there are findings."""
-    known = {name: prior for name, prior in priors.items() if prior is not None}
-    if not known:
-        return PriorRecord(reason=reason)
-    if len(priors) == 1:
-        [prior] = known.values()
-        return PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
-    rows = [
-        {**row, "model": f"{row['model']}, {finding}"}
-        for finding, prior in known.items()
-        for row in prior.table().to_dicts()
-    ]
-    worth = np.concatenate([prior.concentrations for prior in known.values()])
-    quartiles = tuple(np.quantile(worth, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
-    told = tuple(f"{finding}: {text}" for finding, prior in known.items() for text in prior.warnings)
-    return PriorRecord(tuple(rows), quartiles, "", told)
+    records = {
+        name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
+        for name, prior in priors.items()
+        if prior is not None
+    }
+    return joined_records(records) if records else PriorRecord(reason=reason)
+
+
+def joined_records(records: Mapping[str, PriorRecord]) -> PriorRecord:
+    """Put what is known of the priors of several findings together; of one study, it stays as it is.
+
+    Of how many votes the priors of cases are worth, the least and the most are those of all findings, and the quartiles
+    are in the middle of those of the findings.
+    """
+    if list(records) == [""]:
+        return records[""]
+    rows = [{**row, "model": f"{row['model']}, {name}"} for name, one in records.items() for row in one.models]
+    worth = np.array([one.concentrations for one in records.values()])
+    middle = np.median(worth[:, 1:4], axis=0).tolist()
+    told = tuple(f"{name}: {text}" for name, one in records.items() for text in one.warnings)
+    return PriorRecord(tuple(rows), (float(worth[:, 0].min()), *middle, float(worth[:, 4].max())), "", told)
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
@@ -515,11 +546,11 @@ def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = 
 
 
 def chosen_aggregations(
-    given: Sequence[Aggregation | Plausibilities | str] | None, study: Study | None = None
+    given: Sequence[Aggregation | Plausibilities | str] | None, study: Study | None = None, *, question: str = ""
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, each once; draws from elsewhere count as one."""
     if given is None:
-        return default_aggregations(study)
+        return default_aggregations(study, question=question)
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
     chosen = tuple(as_specs(Aggregation.family, items))
     for number, spec in enumerate(chosen):
@@ -529,12 +560,8 @@ def chosen_aggregations(
     return chosen
 
 
-def chosen_metrics(
-    given: Sequence[Metric | str] | None, conditions: tuple[str, ...], categories: Categories | None
-) -> tuple[Metric, ...]:
+def chosen_metrics(given: Sequence[Metric | str], categories: Categories | None) -> tuple[Metric, ...]:
     """Return the metrics that are asked for; those of categories are given the categories of the evaluation."""
-    if given is None:
-        return default_metrics(len(conditions), categories)
     known = {} if categories is None else {"categories": categories.labels}
     chosen = tuple(as_specs(Metric.family, _listed(given), known))
     for metric in chosen:

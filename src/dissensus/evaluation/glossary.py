@@ -94,7 +94,7 @@ GLOSSARY = {
     "model.",
     "agreement beyond chance": "1: annotators always agree; 0: as often as chance, or opinions of other cases, would "
     "make them; below 0: less often. What counts as chance, and as how far apart two opinions are, differs between "
-    "measures, so one is not to be held against another. None tells who is right.",
+    "measures, so one is not to be held against another. No measure tells who is right.",
     "category": "A group of conditions, such as a level of risk.",
     "support": "The conditions of a case that at least one annotator mentioned.",
     "Monte Carlo error": "What the results would move if the draws were repeated with other random numbers.",

@@ -10,20 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.kernels.predictive import LeftOut
+
+AnyStudy = TypeVar("AnyStudy", bound=Study)
 
 MOST_PER_CASE = 6
 """How many opinions of a case are left out, one after the other; of more, these are taken at random."""
@@ -31,19 +36,19 @@ MOST_PER_CASE = 6
 FOLDS = 2
 """In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest."""
 
-Resolver = Callable[[Aggregation, Annotations], Aggregation]
+Resolver = Callable[[Aggregation, Any], Aggregation]
 """What makes an aggregation ready for the study of a round: a prior that predictions inform is fitted to it."""
 
 Advance = Callable[[int], None] | None
 
 
-def as_it_is(spec: Aggregation, study: Annotations) -> Aggregation:  # noqa: ARG001
+def as_it_is(spec: Aggregation, study: Study) -> Aggregation:  # noqa: ARG001
     """Leave an aggregation as it is."""
     return spec
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOut(Generic[AnyStudy]):
     """Say which opinions are left out, and in which round.
 
     Attributes
@@ -65,13 +70,13 @@ class HeldOut:
     (array([0, 1]), array([2., 1.]))
     """
 
-    study: Annotations
+    study: AnyStudy
     opinions: IntArray
     weights: FloatArray
     rounds: IntArray
 
     @staticmethod
-    def of(study: Annotations, *, max_pairs: int, seed: int) -> HeldOut:
+    def of(study: AnyStudy, *, max_pairs: int, seed: int) -> HeldOut[AnyStudy]:
         """Choose the opinions: all, or those of cases taken at random until there are enough."""
         said = study.counted
         check_some_remain(said)
@@ -109,7 +114,7 @@ class HeldOut:
         return clusters_of(self.study, self.cases)
 
     @cached_property
-    def studies(self) -> tuple[Annotations, ...]:
+    def studies(self) -> tuple[AnyStudy, ...]:
         """The study of every round."""
         return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(self.n_rounds))
 
@@ -125,24 +130,53 @@ class HeldOut:
     ) -> tuple[FloatArray, FloatArray, dict[str, float]]:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
 
-        The rankings themselves count once, at power one, whatever their weight.
+        The rankings themselves count once, at power one, whatever their weight. Of ratings it is the log density, of
+        what they are above the shift of their annotator where shifts are estimated from the others.
         """
         scores, firsts = np.empty(self.n_pairs), np.empty(self.n_pairs)
         fitted: list[dict[str, float]] = []
         for number, study in enumerate(self.studies):
             chosen = np.flatnonzero(self.rounds == number)
             names = [study.case_names[case] for case in self.cases[chosen]]
-            drawn = resolve(spec, study).sample(study, draws=draws, seed=seed, threads=threads).select(names)
+            chosen_spec = resolve(spec, study)
+            drawn = chosen_spec.sample(study, draws=draws, seed=seed, threads=threads).select(names)
             fitted.append(dict(drawn.fitted))
             said = dict(zip(names, self.opinions[chosen].tolist(), strict=True))
             done = 0
-            for ranking, first in drawn.map(partial(judged, study=self.study, said=said)):
+            for ranking, first in drawn.map(self._judge(chosen_spec, study, said)):
                 own = chosen[done : done + len(ranking)]
                 scores[own], firsts[own] = ranking, first
                 done += len(ranking)
                 if advance is not None:
                     advance(len(ranking))
         return scores, firsts, {name: float(np.mean([one[name] for one in fitted])) for name in fitted[0]}
+
+    def _judge(
+        self, spec: Aggregation, left: Study, said: dict[str, int]
+    ) -> Callable[[Batch], tuple[FloatArray, FloatArray]]:
+        """Return what judges the draws of a batch by the opinions that were left out of it."""
+        if isinstance(self.study, Annotations):
+            return partial(judged, study=self.study, said=said)
+        assert isinstance(left, Ratings)
+        assert isinstance(self.study, Ratings)
+        shifts = spec.shifts_of(left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
+        own = np.append(np.resize(shifts, len(self.study.annotator_names)), 0.0)[self.study.annotators]
+        return partial(judged_ratings, scores=self.study.scores - own, said=said)
+
+
+def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+    """Return the log density of the rating that was left out of every case, twice: a rating has no first choice.
+
+    It is the mean over draws of the density of their normal distributions.
+    """
+    from scipy.special import logsumexp
+
+    assert batch.numbers is not None
+    left_out = scores[[said[name] for name in batch.case_names]]
+    mean, deviation = np.maximum(batch.numbers, [[[-np.inf, 1e-300]]]).transpose(2, 0, 1)
+    logs = -0.5 * ((left_out[:, None] - mean) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2 * np.pi)
+    found = np.asarray(logsumexp(logs, axis=1) - np.log(batch.n_draws))
+    return found, found
 
 
 def judged(batch: Batch, study: Annotations, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
@@ -178,21 +212,21 @@ def in_terms_of(batch: Batch, study: Annotations, opinions: IntArray) -> LeftOut
 # Which opinions -----------------------------------------------------------------------------------------
 
 
-def seat_keys(study: Annotations) -> IntArray:
+def seat_keys(study: Study) -> IntArray:
     """Give the annotator behind each opinion on a case a number, shape (n_opinions,); one with a name has one."""
     case, n_names = study.panel.case_of_opinion, len(study.annotator_names)
     own = np.where(study.annotators == ANONYMOUS, n_names + np.arange(study.n_opinions), study.annotators)
     return np.asarray(case * (n_names + study.n_opinions) + own, dtype=np.int64)
 
 
-def remains(study: Annotations) -> BoolArray:
+def remains(study: Study) -> BoolArray:
     """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
     _, seat, sizes = np.unique(seat_keys(study), return_inverse=True, return_counts=True)
     own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
     return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
 
 
-def check_some_remain(study: Annotations) -> None:
+def check_some_remain(study: Study) -> None:
     """Refuse a study in which nobody can be left out, and say what follows."""
     if not remains(study).any():
         raise DissensusError(
@@ -220,7 +254,7 @@ def enough_cases(case_of_pair: IntArray, order: IntArray, most: int) -> IntArray
     return np.asarray(order[(np.cumsum(counts) <= most) | (np.cumsum(counts) == counts)])
 
 
-def standing_for(study: Annotations, opinions: IntArray) -> FloatArray:
+def standing_for(study: Study, opinions: IntArray) -> FloatArray:
     """Return how many annotators each chosen opinion stands for: those of a case all together, for all of it."""
     case, votes = study.panel.case_of_opinion, study.votes.astype(np.float64)
     everyone = weighted_counts(case, np.where(remains(study), votes, 0.0), study.n_cases)
@@ -229,7 +263,7 @@ def standing_for(study: Annotations, opinions: IntArray) -> FloatArray:
     return np.asarray(votes[opinions] * (share * study.case_weights)[case[opinions]])
 
 
-def without(study: Annotations, opinions: IntArray) -> Annotations:
+def without(study: AnyStudy, opinions: IntArray) -> AnyStudy:
     """Leave one annotator of some cases out: one vote of a nameless opinion, all that one with a name said."""
     votes = study.votes.copy()
     votes[opinions] -= 1
@@ -239,14 +273,14 @@ def without(study: Annotations, opinions: IntArray) -> Annotations:
     return with_votes(study, votes)
 
 
-def with_votes(study: Annotations, votes: IntArray) -> Annotations:
+def with_votes(study: AnyStudy, votes: IntArray) -> AnyStudy:
     """Give every opinion another number of votes; those with none are left out."""
     kept = np.flatnonzero(votes > 0)
     panel = replace(study.panel.keep(kept), votes=votes[kept])
     return study._with_opinions(panel, kept)
 
 
-def clusters_of(study: Annotations, cases: IntArray) -> IntArray:
+def clusters_of(study: Study, cases: IntArray) -> IntArray:
     """Give the groups of cases a number, or the cases where they stand alone."""
     names = study.groups or study.case_names
     _, of_case = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)

@@ -12,6 +12,7 @@ from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.rating_points import MeanRating, MedianRating
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
@@ -20,7 +21,7 @@ from dissensus.metrics.base import Metric
 if TYPE_CHECKING:
     import polars as pl
 
-USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML())
+USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
 """The practices that every table shows, the most usual first."""
 
 TRUTH = "truth"
@@ -130,7 +131,8 @@ def called(practice: str) -> str:
     >>> called("majority vote"), called("inverse rank")
     ('the majority vote', 'inverse rank')
     """
-    return f"the {practice}" if practice == USUAL[0].plain_name else practice
+    named = {spec.plain_name for spec in (MajorityVote(), MeanRating(), MedianRating())}
+    return f"the {practice}" if practice in named else practice
 
 
 def _names(specs: Sequence[Aggregation]) -> list[str]:

@@ -7,7 +7,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,17 @@ class Questions:
         rows = list(names)
         return self.study.select(rows), {name: model.select(rows) for name, model in self.models.items()}
 
+    def select(self, rows: Collection[str]) -> Questions:
+        """Keep some rows."""
+        kept = set(rows)
+        names = [name for name in self.study.case_names if name in kept]
+        return Questions(
+            self.study.select(names),
+            {name: model.select(names) for name, model in self.models.items()},
+            self.labels,
+            {finding: tuple(name for name in own if name in kept) for finding, own in self.parts.items()},
+        )
+
     @property
     def strata(self) -> dict[str, Mapping[str, str]]:
         """Labels of rows by column, without pictures."""
@@ -93,6 +104,20 @@ def n_rows(study: Study) -> int:
     1
     """
     return study.n_cases * (study.n_findings if isinstance(study, Checklists) else 1)
+
+
+def cases_of_rows(rows: Iterable[str], findings: Collection[str]) -> tuple[str, ...]:
+    """Name the cases that rows are about, each once; without findings rows are cases.
+
+    >>> cases_of_rows(["x / AF", "x / ST", "y / AF"], ["AF", "ST"])
+    ('x', 'y')
+    """
+    known = {f"{PAIR}{finding}" for finding in findings}
+    return tuple(dict.fromkeys(_case_of(row, known) for row in rows)) if known else tuple(rows)
+
+
+def _case_of(row: str, endings: Collection[str]) -> str:
+    return next(row.removesuffix(ending) for ending in endings if row.endswith(ending))
 
 
 def _labels_of_rows(

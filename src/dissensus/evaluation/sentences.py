@@ -326,7 +326,8 @@ def assumption(evaluation: Evaluation) -> str:
         return f"It takes the answer of {called(spec.plain_name)} for certain."
     known = "It assumes that the draws know nothing of the model"
     has_prior = {"alpha", "prior"} & set(spec.parameters())
-    return f"{known}, and its prior pulls towards chance where opinions are few." if has_prior else f"{known}."
+    pulled = "the average case" if spec.needs == "ratings" else "chance"
+    return f"{known}, and its prior pulls towards {pulled} where opinions are few." if has_prior else f"{known}."
 
 
 def shares(evaluation: Evaluation, row: Result) -> list[Markup]:

@@ -46,7 +46,7 @@ from dissensus.evaluation.results import Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import Resamples, Sums, Tally
 from dissensus.evaluation.whole import Certainties, Whole
 from dissensus.metrics.base import restored_metric
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
 from dissensus.study.study import Study, restored_study
 
@@ -512,6 +512,8 @@ def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predic
     model = described["models"][number]
     offsets, codes, values = (arrays[f"model {number} {name}"] for name in LISTS)
     names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
+    if model["kind"] == "numbers":
+        conditions = (NUMBER, DEVIATION) if len(codes) > len(names) else (NUMBER,)
     parts = (model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
     return Predictions(*parts).with_receipt(_restored_receipt(model))
 

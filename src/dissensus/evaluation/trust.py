@@ -32,7 +32,7 @@ def sentences(found: Calibration) -> tuple[str, ...]:
     """
     counts = found.counts
     first = (
-        f"Calibration: {counted(len(found.specs), 'aggregation')} judged by {counted(counts['pairs'], 'ranking')} "
+        f"Calibration: {counted(len(found.specs), 'aggregation')} judged by {counted(counts['pairs'], found.opinion)} "
         f"that were held out, on {counted(counts['cases'], 'case')}"
     )
     if not found._order:
@@ -43,8 +43,9 @@ def sentences(found: Calibration) -> tuple[str, ...]:
 def best(found: Calibration) -> str:
     """Name the best."""
     row = found.score_rows[found.best_place]
+    score = "log density" if found.opinion == "rating" else "log score"
     return (
-        f"best: {row['aggregation']}, with a mean log score of {row['score']:.3f} a ranking "
+        f"best: {row['aggregation']}, with a mean {score} of {row['score']:.3f} a {found.opinion} "
         f"(standard error {row['se']:.3f}, clustered by case)"
     )
 
@@ -65,6 +66,8 @@ def plateau(found: Calibration) -> str:
 def certainty(found: Calibration) -> list[str]:
     """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
     own = [row for row in found.split_rows if row["aggregation"] == found.labels[found.best_place]]
+    if not own:
+        return []
     *bins, whole = own
     sure = [row for row in bins if row["low"] >= SURE]
     said = [confirmed(sure)] if sure else []

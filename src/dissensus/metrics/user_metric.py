@@ -1,18 +1,20 @@
-"""Metrics that are functions of dense scores and dense draws."""
+"""Metrics that are functions of users: of dense scores and dense draws, or of all cases at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES, Batch
 from dissensus.metrics.base import Drawn, Metric, Predicted
+from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.ranking import check_words
 
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """From scores (n, K) and plausibilities (n, draws, K) to values (n, draws)."""
@@ -67,21 +69,7 @@ class UserMetric(Metric):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not isinstance(self.name, str) or not self.name:
-            raise DissensusError("a user metric needs a name", got=repr(self.name))
-        if not callable(self.function) or self.function is _no_function:
-            raise DissensusError(
-                "a user metric needs a function",
-                expected="function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)",
-                where=f"metric {self.name!r}",
-            )
-        object.__setattr__(self, "range", tuple(self.range))
-        if len(self.range) != 2 or not self.range[0] < self.range[1]:
-            raise DissensusError(
-                "the range of a user metric is its least and its greatest value",
-                got=repr(self.range),
-                where=f"metric {self.name!r}",
-            )
+        check_own(self, "function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)")
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Call the function on a few cases at a time, so that dense draws fit into memory."""
@@ -103,6 +91,21 @@ class UserMetric(Metric):
                 where=f"metric {self.name!r}",
             )
         return found
+
+
+def check_own(metric: UserMetric | UserDataSetMetric, expected: str) -> None:
+    """Refuse a metric without a name, a function or a range."""
+    if not isinstance(metric.name, str) or not metric.name:
+        raise DissensusError("a user metric needs a name", got=repr(metric.name))
+    if not callable(metric.function) or metric.function in (_no_function, _no_data_set_function):
+        raise DissensusError("a user metric needs a function", expected=expected, where=f"metric {metric.name!r}")
+    object.__setattr__(metric, "range", tuple(metric.range))
+    if len(metric.range) != 2 or not metric.range[0] < metric.range[1]:
+        raise DissensusError(
+            "the range of a user metric is its least and its greatest value",
+            got=repr(metric.range),
+            where=f"metric {metric.name!r}",
+        )
 
 
 def dense_scores(predicted: Predicted, cases: slice) -> FloatArray:
@@ -128,3 +131,129 @@ def part_of(batch: Batch, cases: slice) -> Batch:
         is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
         numbers=None if batch.numbers is None else batch.numbers[cases],
     )
+
+
+# Of a whole data set -------------------------------------------------------------------------------------
+
+DataSetFunction: TypeAlias = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
+"""From scores (n, K), codes of labels (draws, n) and weights (n,) to values (draws,)."""
+
+LABELINGS = 20
+"""So many labels are drawn for a case whose label is shared between conditions."""
+
+BLOCKS = 500
+"""At most so many times cases are left out to see what they add."""
+
+
+def _no_data_set_function(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:  # noqa: ARG001
+    raise DissensusError("the metric has no function")
+
+
+@dataclass(frozen=True)
+class UserDataSetMetric(DataSetMetric):
+    """Turn any function of all cases into an uncertainty-adjusted metric.
+
+    Where a label is shared between conditions, because they are tied or because ``truth`` is "soft", the value is the
+    mean over 20 labelings, in which every case has each label as often as its share says. What a case adds to the
+    metric is found by leaving it out; of more than 500 cases, by leaving out one of 500 blocks of them.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    function
+        From scores of shape (n, K), codes of the labels of shape (draws, n), which are -1 where a case has none, and
+        weights of shape (n,) to values of shape (draws,); nan where they are undefined.
+    higher_is_better
+        Whether a better model has a higher value.
+    range
+        The least and the greatest value that it can have.
+    meaning
+        What it measures, in a sentence for the report.
+    truth
+        What the label of a case is: "top", the most plausible condition of a draw, or "soft", all by plausibility.
+
+    Examples
+    --------
+    >>> def accuracy(scores, labels, weights):
+    ...     return np.average(labels == scores.argmax(axis=1), axis=1, weights=weights)
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]))
+    >>> labels = np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]])
+    >>> UserDataSetMetric("accuracy", accuracy).of_draws(said, labels).round(3)
+    array([0.667])
+    """
+
+    kept_apart = ("function", "higher_is_better", "range", "meaning")
+
+    name: str = ""
+    function: DataSetFunction = field(default=_no_data_set_function, compare=False)
+    higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
+    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    meaning: str = "A measure of the user's own."  # type: ignore[misc]
+    truth: Truth = "top"
+
+    @property
+    def id(self) -> str:  # type: ignore[override]  # it belongs to whoever wrote the function: nobody finds it by an id
+        """The same for all of them; their names tell them apart."""
+        return "user-data-set-metric"
+
+    def __post_init__(self) -> None:
+        check_words(self)
+        check_own(self, "function(scores (n, K), labels (draws, n), weights (n,)) -> (draws,)")
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Call the function, for draws in which labels are shared several times."""
+        values = np.empty(len(labels))
+        is_shared = ((labels > 0).sum(axis=1) > 1).any(axis=1)
+        values[~is_shared] = self._called(said, _codes(labels[~is_shared], np.zeros(said.n_cases)))
+        for draw in np.flatnonzero(is_shared):
+            values[draw] = self._called(said, _labelings(labels[draw])).mean()
+        return np.where(labels.any(axis=(1, 2)), values, np.nan)
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Leave out one block of cases after another."""
+        masses = labels.sum(axis=0) * said.weights
+        whole = self.of_draws(said, labels[None])[0]
+        block = np.arange(said.n_cases) % BLOCKS
+        added, total = np.zeros(said.n_cases), masses.sum()
+        for one in np.unique(block):
+            kept, own = np.flatnonzero(block != one), block == one
+            left = masses[kept].sum()
+            if 0 < left < total:
+                # what a mean would change by if the block were lighter, from what it changes by without the block
+                change = (whole - self.of_draws(said.select(kept), labels[None][:, :, kept])[0]) * left / total
+                # every case of a block has its share in the variance of the block, not in its sum: the cases vary on
+                # their own, so that the squares of what they add must come to the square of what the block adds
+                added[own] = change * masses[own] / np.sqrt((masses[own] ** 2).sum())
+        slopes = np.divide(added, masses, out=np.zeros(said.n_cases), where=masses > 0)
+        return np.broadcast_to(slopes - (added.sum() / total if total else np.nan), labels.shape).copy()
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Count all cases."""
+        return float((labels.sum(axis=0) * said.weights).sum())
+
+    def _called(self, said: Said, codes: IntArray) -> FloatArray:
+        found = np.asarray(self.function(said.scores, codes, said.weights), dtype=np.float64)
+        if found.shape != (len(codes),):
+            raise DissensusError(
+                "a user metric returned an array of the wrong shape",
+                expected=f"{(len(codes),)}: one value per draw",
+                got=str(found.shape),
+                where=f"metric {self.name!r}",
+            )
+        return found
+
+
+def _codes(labels: FloatArray, chance: FloatArray) -> IntArray:
+    """Choose a label by the shares of a case (..., K, n) and a number from 0 to 1 (..., n); -1 where it has none."""
+    sums = np.cumsum(labels, axis=-2)
+    total = sums[..., -1, :]
+    codes = (sums <= (chance * total)[..., None, :]).sum(axis=-2)
+    return np.where(total > 0, np.minimum(codes, labels.shape[-2] - 1), -1).astype(np.int64)
+
+
+def _labelings(labels: FloatArray) -> IntArray:
+    """Choose labels of each case (K, n) several times, each as often as its share says, shape (LABELINGS, n)."""
+    # the same numbers for all draws and blocks of draws, so that a draw has the same value in any company
+    places: Any = np.random.default_rng(17).permuted(np.tile(np.arange(LABELINGS), (labels.shape[1], 1)), axis=1)
+    return _codes(labels[None], (places.T + 0.5) / LABELINGS)

@@ -110,7 +110,7 @@ def predictions_from_numbers(
     matrix = np.stack(columns, axis=1)
     subject = _subject_of_matrix(matrix, tuple(given), case_names, name)
     _check_numbers(matrix, subject)
-    order = np.argsort(-matrix, axis=1, kind="stable")
+    order = np.argsort(-matrix, kind="stable")
     offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
     values = np.take_along_axis(matrix, order, axis=1).ravel()
     return Predictions(

@@ -85,6 +85,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
         "opinions": opinions,
         "annotators": list(evaluation.study.panel.annotator_names),
         "lists": lists,
+        "numbers": [_stated(evaluation.predictions[model], chosen) for model in evaluation.models],
         "runs": runs,
         "disagreement": _disagreement(subject, chosen),
         "strata": [_stratum(column, labels, chosen) for column, labels in evaluation.strata.items()],
@@ -153,7 +154,9 @@ def listed(evaluation: Evaluation) -> int:
 
 
 def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[list[int]]:
-    """Return the first conditions that a model names on each case, ties marked."""
+    """Return the first conditions that a model names on each case, ties marked; a number names none."""
+    if predicted.kind == "numbers":
+        return [[] for _ in chosen]
     result = []
     for i in chosen.tolist():
         entries = slice(predicted.offsets[i], min(predicted.offsets[i] + depth, predicted.offsets[i + 1]))
@@ -161,6 +164,11 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
         blocks = [[code for code, _ in tied] for _, tied in groupby(pairs, key=itemgetter(1))]
         result.append(flat_ties(blocks, vocabulary))
     return result
+
+
+def _stated(predicted: Predictions, chosen: IntArray) -> list[str]:
+    """Return the number that a model gives on each case, in words; nothing where it names conditions."""
+    return [f"{number:.4g}" for number in predicted.numbers[chosen]] if predicted.kind == "numbers" else []
 
 
 # What follows -------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -35,6 +35,7 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.completion import Completion, SeenCases, with_columns
 from dissensus.evaluation.data_set import Kept, whole_metrics
 from dissensus.evaluation.evaluator import (
+    joined_records,
     check_request,
     design_of,
     panel_reason,
@@ -46,6 +47,7 @@ from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.material import Material
 from dissensus.evaluation.parts import pickled
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior
+from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
 from dissensus.evaluation.store import write_files
 from dissensus.evaluation.tally import CaseWeights, unit_of
@@ -58,7 +60,7 @@ from dissensus.shards.contents import Reading, merged_receipts
 from dissensus.shards.directory import RunDirectory
 from dissensus.shards.examination import Examined, examine_shard, examined_from, settings_of
 from dissensus.shards.shard_content import ShardContent, read_shard
-from dissensus.shards.shard_evaluation import Settings, evaluate_shard, sum_shard
+from dissensus.shards.shard_evaluation import Settings, Taught, evaluate_shard, sum_shard
 from dissensus.shards.sums import CLASSES, Named, ShardSums, squares_of
 from dissensus.shards.tables import Tables, are_text
 from dissensus.workers.work import Task, Work, workers_of
@@ -102,14 +104,19 @@ class Learned:
     conditions
         Of the study.
     lessons
-        What aggregations learn.
-    recipe
-        How the prior that models inform is made, if there is one.
+        What aggregations learn, by finding; under the name "" of a study of cases.
+    recipes
+        How the prior that models inform is made, by finding; empty if there is none.
     """
 
     conditions: tuple[str, ...]
-    lessons: Lessons
-    recipe: PriorRecipe | None
+    lessons: Mapping[str, Lessons]
+    recipes: Mapping[str, PriorRecipe]
+
+    @property
+    def n_cases(self) -> int:
+        """From how many cases it was learned."""
+        return max(one.n_cases for one in self.lessons.values())
 
 
 def write_all(found: Evaluation, place: FilePath, watch: Watch) -> None:
@@ -137,11 +144,11 @@ class Course:
         self.watch.tell(self.receipts)
         settings, reason, trust = self.prepared(examined)
         sample = self.sample.select(list(examined.annotated.names[:SHOWN_CASES]))
-        done = settings.evaluated(sample)
-        shown = replace(settings.assembled(sample, done), calibration=trust)
+        done = settings.evaluated(sample.questions)
+        shown = replace(settings.assembled(sample.questions, done), calibration=trust)
         settings = replace(settings, reference=shown.reference)
         self.evaluate_shards(settings)
-        shown = replace(shown, prior=prior_record_of(settings.recipe, reason) if self.models else None)
+        shown = replace(shown, prior=prior_record_of(settings.taught, reason) if self.models else None)
         shown = replace(shown, material=self._material(shown.material, sample.receipts))
         whole = self.put_together(settings, examined, shown, done.shared)
         self.run.publish(lambda place: write_all(whole, place, self.watch), self.journals)
@@ -293,8 +300,18 @@ class Course:
     @cached_property
     def why_no_panel(self) -> str:
         """Why what a large panel would say cannot be estimated; empty if it can."""
-        counts = {"n_annotated": self.examined.lessons.n_cases, "n_opinions": self.examined.n_counted}
-        return panel_reason(self.examined.contents.kind, len(self.models), **counts)
+        examined = self.examined
+        kind = "rankings" if self.findings else examined.contents.kind
+        reasons = (
+            panel_reason(kind, len(self.models), n_annotated=one.n_cases, n_opinions=examined.n_counted[finding])
+            for finding, one in examined.lessons.items()
+        )
+        return next(filter(None, reasons), "")
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings of checklists; none for a study of cases."""
+        return tuple(filter(None, self.examined.lessons))
 
     @property
     def learns(self) -> bool:
@@ -327,44 +344,54 @@ class Course:
         sample = self.sample
         if self.learns:
             sample = sample.select(list(examined.annotated.names))
-        trust = self._calibrated(sample)
+        rows = sample.questions
+        trust = self._calibrated(rows)
         chosen = self.asked.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        chosen, reason = with_panel_unless(self.why_no_panel, sample.study, chosen, self.asked.panel)
-        learned = self.learned(examined, sample, chosen)
-        specs = tuple(taught(spec, learned.lessons, learned.conditions) for spec in chosen)
-        plan = self._plan(examined, sample, specs, learned)
-        how: Any = {"recipe": learned.recipe, "level": self.asked.level, "threads": self.threads_per_shard}
-        return Settings(self.known_reading, self.models, plan, chosen, **how), reason, trust
+        chosen, reason = with_panel_unless(self.why_no_panel, rows.study, chosen, self.asked.panel)
+        learned = self.learned(examined, rows, chosen)
+        conditions = rows.study.conditions if self.findings else learned.conditions
+        parts = {
+            finding: Taught(
+                tuple(taught(spec, lessons, conditions) for spec in chosen), learned.recipes.get(finding)
+            )
+            for finding, lessons in learned.lessons.items()
+        }
+        plan = self._plan(examined, rows, next(iter(parts.values())).aggregations, conditions)
+        how: Any = {"level": self.asked.level, "threads": self.threads_per_shard}
+        return Settings(self.known_reading, self.models, plan, chosen, parts, **how), reason, trust
 
-    def _calibrated(self, sample: ShardContent) -> Calibration | None:
+    def _calibrated(self, rows: Questions) -> Calibration | None:
         if not self.asked.calibrated:
             return None
-        return calibrate(sample.study, None, sample.models, seed=self.asked.seed, threads=self.threads)
+        return calibrate(rows.study, None, rows.models, seed=self.asked.seed, threads=self.threads)
 
-    def _plan(self, examined: Examined, sample: ShardContent, specs: tuple[Aggregation, ...], learned: Learned) -> Plan:
-        asked, few = self.asked, sample.study.select(list(sample.study.case_names[:1]))
+    def _plan(
+        self, examined: Examined, rows: Questions, specs: tuple[Aggregation, ...], known: tuple[str, ...]
+    ) -> Plan:
+        """Settle what is computed, but for what is learned of every part."""
+        asked, few = self.asked, rows.study.select(list(rows.study.case_names[:1]))
         usable = [spec for spec in specs if not spec.is_informed]
-        drawn = [spec.sample(few, draws=1) for spec in usable]
-        conditions = common_conditions(drawn) if drawn else learned.conditions
+        drawn = [spec.sample(few, draws=1) for spec in usable] if few.counted.n_opinions else []
+        conditions = common_conditions(drawn) if drawn else known
         plan = plan_of(
             specs,
-            sample.study.kind,
-            {name: _as_wide(model, examined.widest[name]) for name, model in sample.models.items()},
+            rows.study,
+            {name: _as_wide(model, examined.widest[name]) for name, model in rows.models.items()},
             conditions,
             metrics=asked.metrics,
             categories=asked.known_categories(conditions),
             draws=asked.draws,
             seed=asked.seed,
-            refits=None if learned.recipe is None else learned.recipe.refits,
+            refits=None,
             unit=unit_of(np.array([examined.contents.largest_case_weight])),
         )
-        check_request(plan.metrics, sample.models, asked.level)
+        check_request(plan.metrics, rows.models, asked.level)
         return plan
 
     # What is learned -------------------------------------------------------------------------------------
 
-    def learned(self, examined: Examined, sample: ShardContent, chosen: Sequence[Aggregation]) -> Learned:
+    def learned(self, examined: Examined, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
         """Learn from all cases, or take what was learned before."""
         place, contents = "shards/learned.bundle", examined.contents
         key = digest(json.dumps([spec.record() for spec in chosen]), *self.fingerprints.values())
@@ -372,16 +399,16 @@ class Course:
         if before is not None:
             if any(spec.learns or spec.is_informed for spec in chosen):
                 self.watch.say(
-                    f"what was learned from {before.lessons.n_cases:,} cases before files were added is kept, such as "
+                    f"what was learned from {before.n_cases:,} cases before files were added is kept, such as "
                     "how frequent conditions are (--learn-again learns it from all cases and computes all shards again)"
                 )
             return before
         if self.run.finished("learned", key):
             return _learned_from(self.run.read("learned", place))
-        recipe = None
+        recipes = {}
         if any(spec.is_informed for spec in chosen):
-            recipe = self._fitted(examined.lessons, sample)
-        found = Learned(contents.conditions, examined.lessons, recipe)
+            recipes = {finding: self._fitted(one, rows, finding) for finding, one in examined.lessons.items()}
+        found = Learned(contents.conditions, examined.lessons, recipes)
         self.run.record("learned", key, {place: bundled(found)})
         return _learned_from(self.run.read("learned", place))
 
@@ -406,15 +433,17 @@ class Course:
             return None
         return before
 
-    def _fitted(self, lessons: Lessons, sample: ShardContent) -> PriorRecipe:
-        study: Any = sample.study
-        recipe = fitted_recipe(study, sample.models, lessons, total=self._total)
-        return with_refits(recipe, self._total)
+    def _fitted(self, lessons: Lessons, rows: Questions, finding: str) -> PriorRecipe:
+        study, models = rows.of_part(rows.parts[finding])
+        said: Any = study
+        total = partial(self._total, finding)
+        return with_refits(fitted_recipe(said, models, lessons, total=total), total)
 
-    def _total(self, request: Request) -> Exact:
+    def _total(self, finding: str, request: Request) -> Exact:
         """Sum over all shards."""
-        settings = pickle.dumps((self.known_reading, self.models, request, self.asked.seed))
-        found = self.worked(sum_shard, settings, "fitting the prior", self.sizes, "cases")
+        settings = pickle.dumps((self.known_reading, self.models, request, self.asked.seed, finding))
+        what = f"fitting the prior{f' of {finding}' if finding else ''}"
+        found = self.worked(sum_shard, settings, what, self.sizes, "cases")
         parts: list[Exact | None] = [restored(result, CLASSES) for _, result in found]
         return merged(part for part in parts if part is not None)
 
@@ -506,21 +535,23 @@ class Course:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
         if not self.leaves_out:
             return tuple(None for _ in settings.specs), None
-        sample = self.sample.select(list(examined.everyone.names))
-        design = design_of(sample.study, "sample")
+        rows = self.sample.select(list(examined.everyone.names)).questions
+        design = design_of(rows.study, "sample")
         assert design is not None  # as they are asked for as a sample
-        plan = replace(settings.plan, aggregations=self._learning(settings, sample))
-        left = LeftOut([Piece(plan, sample.study.case_names)], sample.models, design, {}, self.threads)
+        pieces = [Piece(self._learning(settings, rows, finding), own) for finding, own in rows.parts.items()]
+        plan = pieces[0].plan
+        left = LeftOut(pieces, rows.models, design, rows.findings, self.threads)
         with self.watch.progress(
             "leaving annotators out", len(design.case) * len(plan.aggregations), "cases"
         ) as advance:
             moved = left.spreads(advance)
         return moved, left.shared()
 
-    def _learning(self, settings: Settings, sample: ShardContent) -> tuple[Aggregation, ...]:
-        """Return the aggregations as they were asked for: without some annotators, they learn something else."""
-        prior = known_prior(settings.informed(sample).aggregations)
-        return tuple(informed_by(spec, prior) for spec in settings.specs)
+    def _learning(self, settings: Settings, rows: Questions, finding: str) -> Plan:
+        """Take the aggregations of a part as they were asked for: without some annotators, they learn something else."""
+        plan = settings.informed(finding, *rows.of_part(rows.parts[finding]))
+        prior = known_prior(plan.aggregations)
+        return replace(plan, aggregations=tuple(informed_by(spec, prior) for spec in settings.specs))
 
     def _whole(self, settings: Settings, examined: Examined, sums: ShardSums, excluded: Named) -> Whole:
         masses = {place: one.masses for place, one in sums.bases.items()}
@@ -541,8 +572,10 @@ class Course:
         """Evaluate the cases with the least certainty once more, to be looked at."""
         if sums.disputed is None:
             return None
-        content = self.content_of(sums.disputed.names)
-        return settings.assembled(content, settings.evaluated(content))
+        names = sums.disputed.names
+        asked = self.content_of(cases_of_rows(names, self.findings)).questions
+        asked = asked.select(names) if self.findings else asked
+        return settings.assembled(asked, settings.evaluated(asked))
 
     def _material(self, shown: Material, receipts: Sequence[Receipt]) -> Material:
         """Say of the cases that are shown which files all cases came from, and what was understood of them.
@@ -584,11 +617,14 @@ def without_shard(error: DissensusError) -> DissensusError:
     return type(error)(error.problem, expected=error.expected, got=error.got, where=place, advice=error.advice)
 
 
-def prior_record_of(recipe: PriorRecipe | None, reason: str) -> PriorRecord:
-    """Write down how much each model informs the prior."""
-    if recipe is None:
-        return PriorRecord(reason=reason)
-    return PriorRecord(tuple(table_of_models(recipe.rows).to_dicts()), recipe.concentrations, "", recipe.warnings)
+def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:
+    """Write down how much each model informs the prior, by finding if there are findings."""
+    records = {
+        finding: PriorRecord(tuple(table_of_models(one.recipe.rows).to_dicts()), one.recipe.concentrations, "", one.recipe.warnings)
+        for finding, one in parts.items()
+        if one.recipe is not None
+    }
+    return joined_records(records) if records else PriorRecord(reason=reason)
 
 
 def _learned_from(data: bytes) -> Learned:

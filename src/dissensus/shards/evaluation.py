@@ -111,7 +111,7 @@ def evaluate_files(
     if reference is not None:
         check_choice("reference", reference, ("calibrated",))
     asked = Asked(
-        chosen_aggregations(aggregations),
+        chosen_aggregations(aggregations, question=_question_of(reading or {})),
         None if metrics is None else listed_metrics(metrics),
         draws,
         seed,
@@ -154,6 +154,13 @@ def evaluate_files(
             watch or Watch(),
         )
         return course.result()
+
+
+def _question_of(reading: Mapping[str, Any]) -> str:
+    """Return what options of reading say was asked, if that is not which conditions."""
+    if reading.get("format") == "checklist":
+        return "findings"
+    return str(reading.get("question") or ("binary" if reading.get("positive") else ""))
 
 
 def refuse_inside(directory: Path, inputs: Sequence[Path | Sequence[Path]]) -> None:

@@ -16,6 +16,8 @@ from dissensus.core.names import in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
+from dissensus.evaluation.batches import added_by_key
+from dissensus.predictions.lists import Predictions
 from dissensus.shards.buckets import frames_from
 from dissensus.shards.contents import Contents, ModelContents, Reading, merged_receipts
 from dissensus.shards.shard_content import ShardContent, read_shard
@@ -84,13 +86,13 @@ class Examined:
     contents
         Conditions, kinds, counts.
     lessons
-        What aggregations learn.
+        What aggregations learn, by finding; under the name "" of a study of cases.
     everyone, annotated
         Samples of all cases, and of those with an opinion.
     crossing
         Whether annotators share cases.
     n_counted
-        Number of opinions that count.
+        Number of opinions that count, by finding.
     widest
         By model: how many conditions it lists for a case, at most.
     receipts
@@ -98,41 +100,47 @@ class Examined:
     """
 
     contents: Contents
-    lessons: Lessons
+    lessons: Mapping[str, Lessons]
     everyone: Sampled
     annotated: Sampled
     crossing: Crossing
-    n_counted: int
+    n_counted: Mapping[str, int]
     widest: Mapping[str, int]
     receipts: tuple[Receipt, ...]
 
     @staticmethod
     def of(content: ShardContent) -> Examined:
         """Look at the cases of a shard."""
-        study, counts = content.study, content.study.counted.panel.votes_per_case
+        study, asked = content.study, content.questions
+        counts = study.counted.panel.votes_per_case
         annotated = [name for name, count in zip(study.case_names, counts, strict=True) if count]
         return Examined(
             Contents.of(study, content.models, {name: [*labels.values()] for name, labels in content.strata.items()}),
-            Lessons.of(study, content.models),
+            {finding: Lessons.of(*asked.of_part(rows)) for finding, rows in asked.parts.items()},
             Sampled.of(study.case_names, MOST_CASES),
             Sampled.of(annotated, LEARNING_CASES),
-            Crossing.of(study),
-            int(counts.sum()),
-            {name: int(model.entries_per_case.max(initial=0)) for name, model in content.models.items()},
+            Crossing.of(asked.study),
+            {finding: _n_counted(*asked.of_part(rows)) for finding, rows in asked.parts.items()},
+            {name: int(model.entries_per_case.max(initial=0)) for name, model in asked.models.items()},
             content.receipts,
         )
 
     def __add__(self, other: Examined) -> Examined:
         return Examined(
             self.contents + other.contents,
-            self.lessons + other.lessons,
+            added_by_key(self.lessons, other.lessons),
             self.everyone + other.everyone,
             self.annotated + other.annotated,
             self.crossing + other.crossing,
-            self.n_counted + other.n_counted,
+            added_by_key(self.n_counted, other.n_counted),
             {name: max(size, other.widest[name]) for name, size in self.widest.items()},
             tuple(merged_receipts(pair) for pair in zip(self.receipts, other.receipts, strict=True)),
         )
+
+
+def _n_counted(study: Study, models: Mapping[str, Predictions]) -> int:  # noqa: ARG001 - a part has models, too
+    """Count the opinions of a part."""
+    return int(study.counted.panel.votes_per_case.sum())
 
 
 CLASSES = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.plan import Strata
-from dissensus.evaluation.questions import IMAGES
+from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.predictions.lists import Predictions
 from dissensus.shards.contents import Reading
 from dissensus.study.study import Study
@@ -39,6 +40,11 @@ class ShardContent:
     models: Mapping[str, Predictions]
     labels: Strata
     receipts: tuple[Receipt, ...]
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What is evaluated: these cases, or their findings."""
+        return Questions.of(self.study, self.models, self.labels)
 
     @property
     def strata(self) -> Strata:

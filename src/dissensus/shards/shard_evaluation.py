@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -13,17 +14,37 @@ from dissensus.aggregation.case_prior import prior_of
 from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe, Request
 from dissensus.core.bundle import bundled
 from dissensus.core.exact import Exact
+from dissensus.evaluation.basis import merged
 from dissensus.evaluation.batches import bin_of
 from dissensus.evaluation.completion import SeenCases
 from dissensus.evaluation.evaluator import assembled, material_of
 from dissensus.evaluation.plan import Evaluated, Plan, informed_by
+from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.tally import CaseWeights
+from dissensus.predictions.lists import Predictions
 from dissensus.shards.buckets import frames_from
 from dissensus.shards.contents import Reading
-from dissensus.shards.shard_content import ShardContent, read_shard
+from dissensus.shards.shard_content import read_shard
 from dissensus.shards.sums import Named, sums_of
 from dissensus.study.opinions import kept_opinions
+from dissensus.study.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What was learned from all cases of one part: the whole study, or one finding.
+
+    Attributes
+    ----------
+    aggregations
+        With what they learned.
+    recipe
+        How the prior that models inform is made, if there is one.
+    """
+
+    aggregations: tuple[Aggregation, ...]
+    recipe: PriorRecipe | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +59,8 @@ class Settings:
         What is computed.
     specs
         The aggregations as they were asked for.
-    recipe
-        How the prior that models inform is made, if there is one.
+    taught
+        What was learned, by finding; under the name "" for a study of cases.
     level
         Probability that intervals hold.
     reference
@@ -52,25 +73,36 @@ class Settings:
     models: tuple[str, ...]
     plan: Plan
     specs: tuple[Aggregation, ...]
-    recipe: PriorRecipe | None
+    taught: Mapping[str, Taught]
     level: float
     reference: int = 0
     threads: int | None = None
 
-    def informed(self, content: ShardContent) -> Plan:
-        """Give the aggregations that ask for it the prior of these cases."""
-        if self.recipe is None:
-            return self.plan
-        prior = prior_of(self.recipe, content.study.opinions, content.models)
-        return replace(self.plan, aggregations=tuple(informed_by(spec, prior) for spec in self.plan.aggregations))
+    def informed(self, finding: str, study: Study, models: Mapping[str, Predictions]) -> Plan:
+        """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases."""
+        taught = self.taught[finding]
+        if taught.recipe is None:
+            return replace(self.plan, aggregations=taught.aggregations)
+        prior = prior_of(taught.recipe, study.opinions, models)
+        informed = tuple(informed_by(spec, prior) for spec in taught.aggregations)
+        return replace(self.plan, aggregations=informed, refits=taught.recipe.refits)
 
-    def evaluated(self, content: ShardContent) -> Evaluated:
-        """Evaluate cases."""
-        return self.informed(content).evaluated(content.study, content.models, content.strata, threads=self.threads)
+    def evaluated(self, asked: Questions) -> Evaluated:
+        """Evaluate rows, part by part; those of a part on which nobody said anything are left out."""
+        found, lost = [], []
+        for finding, rows in asked.parts.items():
+            study, models = asked.of_part(rows)
+            if study.counted.panel.votes_per_case.any():
+                plan = self.informed(finding, study, models)
+                found.append(plan.evaluated(study, models, asked.strata, threads=self.threads))
+            else:
+                lost += list(rows)
+        done = merged(found)
+        return replace(done, excluded=(*done.excluded, *lost))
 
-    def assembled(self, content: ShardContent, done: Evaluated) -> Evaluation:
-        """Put what came out for cases together."""
-        material = material_of(self.plan, done, content.study, content.models, content.labels)
+    def assembled(self, asked: Questions, done: Evaluated) -> Evaluation:
+        """Put what came out for rows together."""
+        material = material_of(self.plan, done, asked.study, asked.models, asked.labels)
         return assembled(self.plan, self.specs, done, material=material, level=self.level)
 
 
@@ -81,16 +113,16 @@ def evaluate_shard(settings: bytes, payload: bytes) -> bytes:
     content = read_shard(frames_from(payload), how.reading, how.models)
     if content is None:
         return bundled({})
-    if not content.study.counted.panel.votes_per_case.any():
-        return bundled({"excluded": bundled(Named.of(content.study.case_names))})
-    for metric in how.plan.metrics:
-        for model in content.models.values():
+    asked, plan = content.questions, how.plan
+    if not asked.study.counted.panel.votes_per_case.any():
+        return bundled({"excluded": bundled(Named.of(asked.study.case_names))})
+    for metric in plan.metrics:
+        for model in asked.models.values():
             metric.check(model)
-    done = how.evaluated(content)
-    result = how.assembled(content, done)
-    plan, study = how.plan, content.study
+    done = how.evaluated(asked)
+    result = how.assembled(asked, done)
     sums, groups = sums_of(
-        done, study, content.models, content.strata, seed=plan.seed, unit=plan.unit, reference=how.reference
+        done, asked.study, asked.models, asked.strata, seed=plan.seed, unit=plan.unit, reference=how.reference
     )
     outputs = {
         "per_case": parquet(result.per_case()),
@@ -122,16 +154,19 @@ def parquet(table: pl.DataFrame) -> bytes:
 
 def sum_shard(settings: bytes, payload: bytes) -> bytes:
     """Sum over the cases of a shard what the fit of an informed prior asks for: the work of its passes."""
-    reading, names, request, seed = pickle.loads(settings)
+    reading, names, request, seed, finding = pickle.loads(settings)
     content = read_shard(frames_from(payload), reading, names)
-    return bundled(None if content is None else part_of(request, content, seed))
+    if content is None:
+        return bundled(None)
+    asked = content.questions
+    return bundled(part_of(request, *asked.of_part(asked.parts[finding]), seed))
 
 
-def part_of(request: Request, content: ShardContent, seed: int) -> Exact:
+def part_of(request: Request, study: Study, models: Mapping[str, Predictions], seed: int) -> Exact:
     """Sum over cases; where refits are sought, each case counts as in the first resamples."""
-    opinions = kept_opinions(content.study.counted)  # type: ignore[arg-type]  # priors are of rankings
+    opinions = kept_opinions(study.counted)  # type: ignore[arg-type]  # priors are of rankings
     if request.sought != "refits":
-        return request.of_part(opinions, content.models)
-    weights = CaseWeights.of(content.study.panel, seed)
-    cases = content.study.panel.positions(list(opinions.case_names))
-    return request.of_part(opinions, content.models, weights.bootstrap(cases, REFITS))
+        return request.of_part(opinions, models)
+    weights = CaseWeights.of(study.panel, seed)
+    cases = study.panel.positions(list(opinions.case_names))
+    return request.of_part(opinions, models, weights.bootstrap(cases, REFITS))

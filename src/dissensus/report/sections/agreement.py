@@ -46,5 +46,5 @@ def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
             "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "\N{EN DASH}",
             "cases": f"{row['n_cases']:,}",
             "meaning": MEANINGS[row["measure"]],
-            "note": row["note"],
+            "note": row["note"].replace("undefined: ", "not defined, as "),
         }

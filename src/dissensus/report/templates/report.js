@@ -648,11 +648,12 @@
     if (!cases.models.length) return null;
     const plausible = new Map(run().support[i].map((code, c) => [code, run().mean[i][c]]));
     const note = (code) => (plausible.has(code) ? share(plausible.get(code)) : "–");
-    const head = element("tr", {}, ...["model", "first conditions, with their plausibility", ...cases.metrics.map((one) => one.name)].map((text) => element("th", { scope: "col", text })));
+    const said = cases.numbers.some((one) => one.length) ? "number" : "first conditions, with their plausibility";
+    const head = element("tr", {}, ...["model", said, ...cases.metrics.map((one) => one.name)].map((text) => element("th", { scope: "col", text })));
     const rows = cases.models.map((model, m) => element(
       "tr", {},
       element("th", { scope: "row", text: model }),
-      element("td", { class: "list" }, rankingBoxes(cases.lists[m][i], hue, note)),
+      cases.numbers[m].length ? element("td", { text: cases.numbers[m][i] }) : element("td", { class: "list" }, rankingBoxes(cases.lists[m][i], hue, note)),
       ...cases.metrics.map((one, k) => element("td", { "data-label": one.name, text: share(run().scores[m][k][i]) })),
     ));
     return element(

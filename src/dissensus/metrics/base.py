@@ -151,6 +151,7 @@ class Metric(Spec, ABC):
             "meaning": self.meaning,
             "methods": self.methods,
             **({} if self.scale == "plain" else {"scale": self.scale}),
+            **({} if self.is_share == (tuple(self.range) == (0.0, 1.0)) else {"is_share": self.is_share}),
         }
 
     @abstractmethod
@@ -184,6 +185,11 @@ class RecordedMetric(Metric):
     def methods(self) -> str:
         """What a methods section says about it."""
         return str(self.recorded["methods"])
+
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points."""
+        return bool(self.recorded.get("is_share", super().is_share))
 
     def record(self) -> dict[str, Any]:
         """Return what was stored."""

@@ -31,8 +31,10 @@ class WholeDataSet(ReportSection):
     shows = ("roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion")
 
     def has(self, evaluation: Evaluation) -> bool:
-        """Tell whether a model was judged by such a metric."""
-        return bool(evaluation.models) and any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
+        """Tell whether there is more to show of such a metric than its value."""
+        kept, is_whole = evaluation.kept, any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
+        has_more = kept is not None and bool(kept.curves or kept.remarks or evaluation.asked_findings)
+        return bool(evaluation.models) and is_whole and has_more
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return what is positive, remarks, and the results of every finding."""

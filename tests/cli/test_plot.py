@@ -57,7 +57,7 @@ def test_the_list_tells_what_there_is(results: Path) -> None:
     outcome = run(results, "--list")
     assert outcome.exit_code == 0
     assert "category_metrics" in outcome.output
-    assert "metrics: top-1 accuracy, top-3 accuracy" in outcome.output
+    assert "metrics: top-1 accuracy, top-3 accuracy, AUROC" in outcome.output
     assert "runs: plackett-luce 1, plackett-luce 3" in outcome.output
     assert "no: needs" not in outcome.output
 

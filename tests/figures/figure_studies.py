@@ -8,15 +8,19 @@ from functools import cache
 import numpy as np
 
 from dissensus import (
+    AUROC,
     Aggregation,
     Annotations,
     Calibration,
+    CalibrationError,
     MajorityVote,
     Metric,
+    NetBenefit,
     NormalInverseGamma,
     PlackettLuce,
     ProbabilisticInverseRank,
     Ratings,
+    Sensitivity,
     TopKAccuracy,
     calibrate,
     evaluate,
@@ -57,7 +61,7 @@ def usual() -> Evaluation:
         *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
         ProbabilisticInverseRank(10),
     ]
-    metrics = [TopKAccuracy(1), TopKAccuracy(3)]
+    metrics = [TopKAccuracy(1), TopKAccuracy(3), AUROC(), CalibrationError(), NetBenefit(0.2), Sensitivity()]
     trust = calibrate(study(), aggregations[:1], draws=40)
     return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, trust=trust)
 

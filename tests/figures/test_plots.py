@@ -89,8 +89,9 @@ def test_edges_are_drawn(edge: str) -> None:
 )
 def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[str]) -> None:
     found = Plots(edges()[edge])
-    assert set(FIGURES) - set(found.names()) == absent | {"confirmation"}
-    for name in (*absent, "confirmation"):
+    always = {"confirmation", "roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion"}
+    assert set(FIGURES) - set(found.names()) == absent | always
+    for name in (*absent, *always):
         with pytest.raises(DissensusError, match=f"no figure '{name}'") as refused:
             found.chart(name)
         assert "an evaluation with" in str(refused.value)
@@ -198,6 +199,33 @@ def test_ranks_stack_to_one(run: str | None) -> None:
         bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
         np.testing.assert_allclose(sum(mark.lengths for mark in bars), 1)
         np.testing.assert_allclose(bars[-1].starts + bars[-1].lengths, 1)
+
+
+def test_curves_are_those_of_the_table() -> None:
+    rows = usual().curves("roc").filter(run="plackett-luce 1", model="_C", question="b")
+    pane = next(pane for pane in plots().chart("roc").panels if pane.title == "b")
+    (line,) = [mark for mark in pane.marks if isinstance(mark, Line) and mark.name == "_C"]
+    np.testing.assert_array_equal(line.y[1:], rows["y"].to_numpy())
+    assert (line.x[0], line.y[0]) == (0.0, 0.0)
+    band = [mark for mark in pane.marks if isinstance(mark, Band)][2]
+    np.testing.assert_array_equal(band.high, rows["high"].to_numpy())
+    assert pane.y.title == "adjusted sensitivity"
+
+
+def test_a_confusion_matrix_counts_every_case_and_colours_by_row() -> None:
+    chart = plots().chart("confusion")
+    assert [pane.title for pane in chart.panels] == list(usual().models)
+    rows = usual().confusion().filter(run="plackett-luce 1", model=MODEL)
+    assert rows["n_cases"].sum() == pytest.approx(usual().n_cases)
+    (cells,) = chart.panels[0].marks
+    assert isinstance(cells, Cells)
+    values = rows["n_cases"].to_numpy().reshape(5, 5)
+    np.testing.assert_allclose(cells.values, 0.5 + 0.5 * values / values.sum(axis=1, keepdims=True))
+
+
+def test_curves_of_other_runs_are_refused() -> None:
+    with pytest.raises(DissensusError, match="no curves of the run"):
+        plots().chart("roc", run="probabilistic-inverse-rank 10")
 
 
 def test_risks_are_sorted_with_their_range() -> None:
@@ -329,7 +357,10 @@ def test_runs_that_differ_in_their_prior_alone_are_three_lines_with_three_names(
         np.testing.assert_allclose(line.y[1:], np.sort(values[line.name]["certainty"]))
 
 
-@pytest.mark.parametrize("name", [name for name, sort in FIGURES.items() if "run" in sort.options])
+OF_RUNS = [name for name, sort in FIGURES.items() if "run" in sort.options and name in Plots(three_priors()).names()]
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
 def test_a_figure_of_each_of_three_priors_names_its_run(name: str) -> None:
     found = Plots(three_priors())
     for run in found.evaluation.runs:

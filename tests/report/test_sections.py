@@ -96,8 +96,8 @@ def test_a_section_that_cannot_be_loaded_does_not_stop_the_others(plug_ins: Path
     with pytest.warns(DissensusWarning, match="broken_report"):
         found = [section.id for section in sections()]
     assert found == [
-        *("summary", "data", "certainty", "trust", "models", "prior", "comparison"),
-        *("risk", "agreement", "annotators", "cases", "methods", "glossary"),
+        *("summary", "data", "certainty", "trust", "models", "prior", "whole-data-set"),
+        *("comparison", "risk", "agreement", "annotators", "cases", "methods", "glossary"),
     ]
 
 

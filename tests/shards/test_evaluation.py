@@ -110,6 +110,15 @@ def test_a_panel_with_groups_across_shards_is_the_same(mixed: Files, once: ds.Ev
         assert not list(differences(once, mixed.in_shards(tmp_path / str(size), shard_size=size, **ASKED)))
 
 
+def test_curves_are_the_same_in_shards(mixed: Files, tmp_path: Path) -> None:
+    asked = {**ASKED, "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"]}
+    once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_shards(tmp_path, shard_size=40, **asked)
+    assert once.kept is not None
+    assert apart.kept is not None
+    assert {one.kind for one in once.kept.curves} >= {"roc", "reliability", "decision", "confusion"}
+    assert apart.kept.curves == once.kept.curves
+
+
 def test_groups_that_are_put_together_part_by_part_are_the_same(
     mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

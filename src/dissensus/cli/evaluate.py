@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
     from dissensus.core.files import Source
     from dissensus.evaluation.results import Evaluation
+    from dissensus.metrics.base import Metric
     from dissensus.predictions.reader import PredictionReading
 
 
 SCALE = "Large studies"
+
+MOST_ROWS = 24
+"""How many rows of results are printed."""
 
 
 @options.bundled
@@ -332,6 +336,8 @@ def show_results(result: Evaluation, out: Path) -> None:
 
     if result.models:
         show(summary_table(result))
+        for note in left_out(result):
+            say(f"  not in this table: {note}")
         show(practice_table(result))
     say(repr(result))
     if result.calibration is not None:
@@ -362,13 +368,28 @@ def summary_table(result: Evaluation) -> Table:
     from dissensus.cli.grid import grid
     from dissensus.evaluation.practices import side_by_side
 
-    found = side_by_side(result, result.to_frame())
+    shown = {metric.name for metric in shown_metrics(result)}
+    found = [one for one in side_by_side(result, result.to_frame()) if one.metric.name in shown]
     names = shown_estimands(result)
     between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
     rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
     told = [described_estimand(result, name) for name in names]
     title = f"{', '.join(told[:-1])} and {told[-1]}; {100 * result.level:g} % intervals"
     return grid(("model", "metric", *names), rows, numbers=len(names), title=title)
+
+
+def shown_metrics(result: Evaluation) -> tuple[Metric, ...]:
+    """Choose the metrics of the table: all, or the first ones, so that it fits a screen."""
+    return result.metrics[: max(1, MOST_ROWS // max(1, len(result.models)))]
+
+
+def left_out(result: Evaluation) -> list[str]:
+    """Say which rows the table does not show, and where they are."""
+    n_hidden = len(result.metrics) - len(shown_metrics(result))
+    hidden = [] if not n_hidden else [f"{n_hidden} more metric{'s' * (n_hidden > 1)}: summary.json"]
+    n_findings = len(result.asked_findings)
+    apart = [] if not n_findings else [f"the {n_findings} findings one by one: report.html, by_group('finding')"]
+    return [*hidden, *apart] if result.models else []
 
 
 def shown_estimands(result: Evaluation) -> tuple[str, ...]:
@@ -394,10 +415,12 @@ def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
     >>> estimated({"mean": 0.5, "low": 0.25, "high": 0.75})
     '0.500 [0.250, 0.750]'
     """
-    from dissensus.evaluation.words import NOTHING, number
+    from dissensus.evaluation.words import NOTHING, number, value
 
     if row is None:
         return NOTHING
+    if row["low"] != row["low"]:
+        return value(row["mean"])
     return f"{number(row['mean'])}{between}[{number(row['low'])}, {number(row['high'])}]"
 
 

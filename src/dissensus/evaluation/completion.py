@@ -17,6 +17,7 @@ from dissensus.core.value import Value
 from dissensus.evaluation.basis import Basis
 from dissensus.evaluation.batches import bin_of, step_of
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.data_set import (
     FINDING,
     DataSet,
@@ -293,8 +294,11 @@ class Completion:
         """Compute the metrics of all runs, one after the other, and of what else the evaluation compares them with."""
         found: list[RunColumns] = []
         remarks: tuple[str, ...] = ()
+        curves: list[Curve] = []
         for place, labels in enumerate(runs):
             found.append(self.run(labels, place))
+            if place in (evaluation.headline, evaluation.reference):
+                curves += self.curves(labels, place, evaluation)
             if place == evaluation.headline:
                 remarks = DataSet(self.cases.said, labels).remarks(self.metrics, evaluation.models)
         alone = None
@@ -302,7 +306,29 @@ class Completion:
             single: LabelsByTruth = {metric.truth: votes for metric in self.metrics}
             alone = self.run(single, len(found), grouped=False)
         values = tuple(self.valued(labels).values for labels in points)
-        return Columns(self.cases.names, tuple(found), values, alone, remarks)
+        return Columns(self.cases.names, tuple(found), values, alone, remarks, tuple(curves))
+
+    def curves(self, labels: LabelsByTruth, place: int, evaluation: Evaluation) -> tuple[Curve, ...]:
+        """Draw the curves of the metrics that were asked for, under one run."""
+        if any(one.form == "numbers" for one in labels.values()):
+            return ()
+        whole, conditions = DataSet(self.cases.said, labels).take(self.order), evaluation.conditions
+        sheet = Sheet(
+            whole.said,
+            evaluation.models,
+            whole.labels,
+            chosen_weights(self.cases.weights, self.order),
+            self._question_names(conditions),
+            conditions,
+            evaluation.run_label(place),
+            evaluation.level,
+        )
+        return sheet.curves(wishes(evaluation.metrics, list(labels), len(conditions)))
+
+    def _question_names(self, conditions: tuple[str, ...]) -> tuple[str, ...]:
+        if not self.cases.said[0].is_binary:
+            return conditions
+        return tuple(np.unique(self.cases.strata[FINDING]).tolist()) if FINDING in self.cases.strata else ("",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +347,8 @@ class Columns:
         Against single annotators, if that is defined.
     remarks
         What makes a metric meaningless.
+    curves
+        Of the headline run and of the reference run.
     """
 
     names: tuple[str, ...]
@@ -328,6 +356,7 @@ class Columns:
     points: tuple[FloatArray, ...]
     alone: RunColumns | None
     remarks: tuple[str, ...]
+    curves: tuple[Curve, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,6 +394,7 @@ def with_columns(evaluation: Evaluation, own: Columns, kept: Kept) -> Evaluation
         reaches={place: reach for one in every for place, reach in one.reaches.items()},
         agreed=None if own.alone is None else own.alone.values,
         remarks=own.remarks,
+        curves=own.curves,
     )
     return replace(
         evaluation,

@@ -19,6 +19,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.thresholds import NEAR
 from dissensus.core.value import Value
 from dissensus.evaluation.basis import Basis, Measured, case_sums
+from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.labels import Labels, LabelsByTruth
 from dissensus.evaluation.refits import FitSums
 from dissensus.evaluation.tally import CaseWeights
@@ -55,6 +56,8 @@ class Kept(Value):
         The metrics against single annotators; missing where that is not defined.
     remarks
         What makes a metric meaningless, in sentences.
+    curves
+        Curves of the headline run and of the reference run, and rows of their confusion matrices.
     """
 
     runs: tuple[LabelsByTruth, ...]
@@ -64,6 +67,7 @@ class Kept(Value):
     reaches: Mapping[Place, FloatArray] = field(default_factory=dict)
     agreed: FloatArray | None = None
     remarks: tuple[str, ...] = ()
+    curves: tuple[Curve, ...] = ()
 
 
 def places_of(metrics: Sequence[Metric]) -> IntArray:
@@ -166,12 +170,18 @@ class DataSet:
         return metric.slopes(said, self._means(metric))
 
     def remarks(self, metrics: Sequence[DataSetMetric], names: Sequence[str]) -> tuple[str, ...]:
-        """Say what makes a metric of a model meaningless."""
+        """Say what makes a metric of a model meaningless; what is true of several is said once."""
+        models: dict[tuple[str, str], list[str]] = {}
+        for metric in metrics:
+            for name, said in zip(names, self.said, strict=True):
+                for remark in metric.remarks(said, self._means(metric)):
+                    models.setdefault((remark, metric.name), []).append(name)
+        alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for (remark, metric_name), own in models.items():
+            alike.setdefault((remark, tuple(own)), []).append(metric_name)
         return tuple(
-            f"{name}, {metric.name}: {remark}"
-            for metric in metrics
-            for name, said in zip(names, self.said, strict=True)
-            for remark in metric.remarks(said, self._means(metric))
+            f"{', '.join([*(() if len(own) == len(names) > 1 else own), *measures])}: {remark}"
+            for (remark, own), measures in alike.items()
         )
 
 

@@ -16,6 +16,34 @@ GLOSSARY = {
     "own.",
     "checklist": "What one annotator said about the findings of a case: each is present, absent or not assessed. "
     "Nothing found is an opinion, too.",
+    "grade": "One of several answers in order, such as stages of a disease: a neighbouring grade is less wrong than a "
+    "distant one.",
+    "positive": "A case that has the condition, or the finding, that is asked about; negative are all others. Which "
+    "cases are positive differs from draw to draw.",
+    "label": "What a case is in one draw: its most plausible condition (top), or all conditions by their "
+    "plausibilities (soft).",
+    "AUROC": "Area under the receiver operating characteristic: how often a positive case has a higher score than a "
+    "negative one. 0.5 is chance, 1 is perfect.",
+    "receiver operating characteristic": "Sensitivity at every threshold, over the share of negative cases that are "
+    "called positive there.",
+    "sensitivity": "The share of positive cases that are called positive; also called recall.",
+    "specificity": "The share of negative cases that are called negative.",
+    "predictive value": "Of the cases that are called positive, the share that is (positive predictive value, or "
+    "precision); of those called negative, the share that is (negative predictive value). Both depend on how common "
+    "positive cases are.",
+    "likelihood ratio": "How many times as often a decision is taken for positive cases as for negative ones: above 1, "
+    "it speaks for a positive case, below 1 against it.",
+    "F1": "The harmonic mean of precision and recall.",
+    "kappa": "How much more often the model agrees with the labels than chance would: 1 is always, 0 as often as "
+    "chance, below 0 less often. Weighted, near grades count for more than far ones.",
+    "confusion matrix": "How many cases of each label are called what; expected numbers, since labels differ from draw "
+    "to draw.",
+    "calibration error": "How far the probabilities of a model are from the share of positive cases among those that "
+    "got them, on average.",
+    "reliability diagram": "Probabilities that a model gave, and how many of these cases are positive: on the "
+    "diagonal, probabilities are what they say.",
+    "net benefit": "Positive cases that are found, less false alarms, each of which counts as much as the threshold "
+    "probability says; per case. A decision curve shows it for every threshold.",
     "plausibilities": "How plausible each condition of a case is given all opinions: numbers between 0 and 1 that add "
     "up to 1.",
     "draw": "One plausible set of plausibilities. Many draws together show what the opinions leave open.",

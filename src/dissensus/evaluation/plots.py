@@ -5,16 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
+from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.practices import single_values
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
-from dissensus.figures import case_charts, certainty_charts, comparison_charts, metric_charts, study_charts
+from dissensus.figures import (
+    case_charts,
+    certainty_charts,
+    comparison_charts,
+    curve_charts,
+    metric_charts,
+    study_charts,
+)
 from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
@@ -26,6 +34,12 @@ ChosenRun: TypeAlias = int | str | None
 
 Options = ParamSpec("Options")
 
+
+def has_curves(evaluation: Evaluation, *, kind: str) -> bool:
+    """Tell whether an evaluation keeps curves of a kind."""
+    return evaluation.kept is not None and any(one.kind == kind for one in evaluation.kept.curves)
+
+
 NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "models": lambda evaluation: bool(evaluation.models),
     "an adjusted run": lambda evaluation: bool(evaluation.adjusted_runs),
@@ -35,6 +49,10 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.has_agreement,
     "a calibration": lambda evaluation: evaluation.calibration is not None and bool(evaluation.calibration.split_rows),
+    "a metric that ranks cases": partial(has_curves, kind="roc"),
+    "a calibration error": partial(has_curves, kind="reliability"),
+    "net benefit": partial(has_curves, kind="decision"),
+    "decisions between few conditions": partial(has_curves, kind="confusion"),
 }
 """What figures may need, and how to tell whether an evaluation has it."""
 
@@ -121,6 +139,8 @@ class Tables:
         self.plausibilities = cache(evaluation.plausibilities)
         self.agreement = cache(evaluation.agreement)
         self.comparison = cache(evaluation.compare)
+        self.curves = cache(evaluation.curves)
+        self.confusion = cache(evaluation.confusion)
 
 
 @dataclass(frozen=True)
@@ -238,6 +258,38 @@ class Plots:
             return comparison_charts.rank_distribution(self._swept(ranks), self._metric(metric))
         return comparison_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
 
+    @figure("a metric that ranks cases", panel=True)
+    def roc(self, run: ChosenRun = None) -> Chart:
+        """Draw sensitivity over the false positive rate of every model, with bands."""
+        rows, label = self._curves("roc", run)
+        return curve_charts.roc_curves(rows, run=label, level=self.evaluation.level)
+
+    @figure("a metric that ranks cases", panel=True)
+    def precision_recall(self, run: ChosenRun = None) -> Chart:
+        """Draw precision over recall of every model, with bands."""
+        rows, label = self._curves("precision-recall", run)
+        return curve_charts.precision_curves(rows, run=label, level=self.evaluation.level)
+
+    @figure("a calibration error", panel=True)
+    def reliability_diagram(self, run: ChosenRun = None) -> Chart:
+        """Draw the share of positive cases over the probability that a model gave, in ten bins."""
+        rows, label = self._curves("reliability", run)
+        return curve_charts.reliability_diagram(rows, run=label, level=self.evaluation.level)
+
+    @figure("net benefit", panel=True)
+    def decision_curve(self, run: ChosenRun = None) -> Chart:
+        """Draw the net benefit over threshold probabilities, with bands."""
+        rows, label = self._curves("decision", run)
+        return curve_charts.decision_curves(rows, run=label, everybody=EVERYBODY, level=self.evaluation.level)
+
+    @figure("decisions between few conditions", panel=True)
+    def confusion(self, run: ChosenRun = None) -> Chart:
+        """Tabulate how many cases of which label are called what, with intervals."""
+        label = self._label(self._leading(run))
+        rows = self._kept_rows(self.tables.confusion(), label)
+        conditions, level = self.evaluation.conditions, self.evaluation.level
+        return curve_charts.confusion_matrices(rows, run=label, conditions=conditions, level=level)
+
     @figure("levels of risk")
     def risk(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by expected risk, with the range over draws."""
@@ -263,7 +315,9 @@ class Plots:
     def study(self) -> Chart:
         """Count annotators, conditions and ties."""
         labels = self._rows(self.tables.category_certainties(), None)["category"].to_list()
-        return study_charts.study_statistics(self.evaluation.study, categories=labels, order=self._category_names)
+        noun = "findings of cases" if self.evaluation.asked_findings else "cases"
+        study, order = self.evaluation.study, self._category_names
+        return study_charts.study_statistics(study, categories=labels, order=order, noun=noun)
 
     @figure()
     def case(self, case: str | None = None, run: ChosenRun = None) -> Chart:
@@ -337,6 +391,19 @@ class Plots:
 
     def _rows(self, frame: pl.DataFrame, chosen: ChosenRun) -> pl.DataFrame:
         return self.evaluation.of_run(frame, self._run(chosen))
+
+    def _curves(self, kind: str, chosen: ChosenRun) -> tuple[pl.DataFrame, str]:
+        """Return the curves of a run, and its label."""
+        label = self._label(self._leading(chosen))
+        return self._kept_rows(self.tables.curves(kind), label), label
+
+    def _kept_rows(self, frame: pl.DataFrame, label: str) -> pl.DataFrame:
+        """Keep the rows of a run, or say that curves of it were not kept."""
+        found = frame.filter(frame["run"] == label)
+        if not len(found):
+            known = frame["run"].unique(maintain_order=True).to_list()
+            raise DissensusError(f"there are no curves of the run {label!r}", expected=f"one of {', '.join(known)}")
+        return found
 
     @property
     def _category_names(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from dissensus.evaluation.basis import Basis, Measured, case_sums
 from dissensus.evaluation.batches import EDGES, bin_of
 from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.data_set import Kept, places_of
+from dissensus.evaluation.data_set import FINDING, Kept, places_of
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import (
     GROUP_RESAMPLES,
@@ -42,6 +42,7 @@ from dissensus.evaluation.whole import Certainties, Place, Whole
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.checklists import PAIR
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -343,6 +344,34 @@ class Evaluation(Value):
     def n_cases(self) -> int:
         """Number of evaluated cases, whether they are all held here or not."""
         return len(self.case_names) if self.whole is None else self.whole.n_cases
+
+    @property
+    def asked_findings(self) -> tuple[str, ...]:
+        """The findings that rows are about, where every finding of a case is a row; none where rows are cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+        >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"])
+        >>> result.asked_findings, result.n_cases, result.n_items
+        (('AF', 'ST'), 4, 2)
+        """
+        labels = self.strata.get(FINDING, ())
+        pairs = zip(self.case_names, labels, strict=True)
+        if not labels or not all(name.endswith(f"{PAIR}{label}") for name, label in pairs):
+            return ()
+        return tuple(sorted(label for column, label in self.stratum_tallies if column == FINDING) or sorted({*labels}))
+
+    @property
+    def n_items(self) -> int:
+        """Number of cases, where every finding of a case is a row; otherwise the same as :attr:`n_cases`."""
+        if not self.asked_findings:
+            return self.n_cases
+        if self.whole is not None:
+            return max(of_runs[0].n_cases for of_runs in self.whole.strata(FINDING).values())
+        labels = self.strata[FINDING]
+        return len({name.removesuffix(f"{PAIR}{label}") for name, label in zip(self.case_names, labels, strict=True)})
 
     @property
     def n_excluded(self) -> int:
@@ -882,6 +911,52 @@ class Evaluation(Value):
     def _point(self, place: int) -> FloatArray | None:
         limit = self.runs[place].spec.limit if place < len(self.runs) else None
         return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
+
+    def curves(self, kind: str | None = None) -> pl.DataFrame:
+        """Return the curves of metrics of a whole data set: one row per run, model, finding or condition, and place.
+
+        Kinds are ``roc`` (sensitivity ``y`` at the false positive rate ``x``), ``precision-recall`` (precision at a
+        recall), ``reliability`` (share of positive cases at the mean probability of a bin, with the number of cases
+        ``n_cases``) and ``decision`` (net benefit at a threshold probability). ``low`` to ``high`` holds at each place
+        on cases like these; annotators count as fixed. There are curves of the run that sentences are about and of the
+        reference run, as far as metrics that they show were asked for.
+
+        Parameters
+        ----------
+        kind
+            Keep the curves of one kind.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
+        >>> result.curves("roc").select("model", "x", "y")[50].row(0)
+        ('A', 0.5, 1.0)
+        """
+        from dissensus.evaluation.curve_tables import curves
+
+        return curves(self, kind)
+
+    def confusion(self) -> pl.DataFrame:
+        """Return how many cases of which label a model calls what: expected numbers, with intervals.
+
+        A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
+        decisions were asked for, and at most twelve conditions.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
+        >>> result.confusion().columns
+        ['run', 'estimand', 'truth', 'model', 'question', 'label', 'called', 'n_cases', 'low', 'high']
+        """
+        from dissensus.evaluation.curve_tables import confusion
+
+        return confusion(self)
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.

@@ -28,6 +28,7 @@ from dissensus.evaluation.words import (
     probability,
     signed,
     small_probability,
+    value,
 )
 from dissensus.metrics.base import Metric
 
@@ -40,6 +41,9 @@ MANY = 0.2
 """A larger share of uncertain cases is shown in a warm colour."""
 
 UNBROKEN = 24
+
+MOST_NAMED = 4
+"""So many metrics are named in a sentence; more are counted."""
 
 PARTS = {
     "case_sd": "the cases",
@@ -87,14 +91,31 @@ def headline(evaluation: Evaluation) -> str:
       In all 2 cases the draws of majority-vote agree on the most plausible condition at least 99 % of the time. ...
       No predictions were given, so nothing is said about models.
     """
-    counts = {
-        "model": len(evaluation.models),
-        "case": evaluation.n_cases,
-        "aggregation": len(evaluation.runs),
-        "metric": len(evaluation.metrics),
-    }
-    head = "Evaluation: " + ", ".join(counted(count, noun) for noun, count in counts.items())
+    counts = (
+        counted(len(evaluation.models), "model"),
+        subjects(evaluation),
+        counted(len(evaluation.runs), "aggregation"),
+        counted(len(evaluation.metrics), "metric"),
+    )
+    head = "Evaluation: " + ", ".join(counts)
     return "\n".join([head, *(f"  {plain(one)}" for said in statements(evaluation) for one in said.sentences)])
+
+
+def subjects(evaluation: Evaluation) -> str:
+    """Count what was evaluated: cases, or findings of cases.
+
+    >>> from dissensus import Checklists, evaluate
+    >>> said = Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+    >>> subjects(evaluate(said, {}, aggregations=["majority-vote"]))
+    '2 findings of 2 cases'
+    """
+    cases, findings = counted(evaluation.n_items, "case"), evaluation.asked_findings
+    return f"{counted(len(findings), 'finding')} of {cases}" if findings else cases
+
+
+def rows_of(evaluation: Evaluation) -> tuple[str, str]:
+    """Name what tables count, one of it and several: cases, or findings of cases."""
+    return ("finding of a case", "findings of cases") if evaluation.asked_findings else ("case", "cases")
 
 
 def headline_html(evaluation: Evaluation) -> str:
@@ -102,9 +123,9 @@ def headline_html(evaluation: Evaluation) -> str:
     found = evaluation.to_frame()
     labels = [evaluation.run_label(run) for run in (evaluation.reference, evaluation.headline)]
     shown = found.filter((found["estimand"] == AGREEMENT) | found["run"].is_in(labels))
-    row = "<tr><td>{model}</td><td>{metric}</td><td>{estimand}</td><td>{run}</td><td>{mean:.3f}</td>"
+    row = Markup("<tr><td>{model}</td><td>{metric}</td><td>{estimand}</td><td>{run}</td><td>{}</td><td>{}</td></tr>")
     rows = [
-        Markup(row + "<td>{low:.3f} to {high:.3f}</td></tr>").format(**values)
+        row.format(value(values["mean"]), between(values), **values)
         for values in shown.sort("model", "metric", "estimand", maintain_order=True).iter_rows(named=True)
     ]
     names = ("model", "metric", "estimand", "run", "value", f"{100 * evaluation.level:g} % interval")
@@ -119,14 +140,15 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     found = [] if evaluation.prior is None else list(evaluation.prior.warnings)
     if evaluation.n_excluded:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
-        left_out = counted(evaluation.n_excluded, "case")
+        left_out = counted(evaluation.n_excluded, *rows_of(evaluation))
         found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded, total=evaluation.n_excluded)}")
     counts = evaluation.certainty_counts
     if counts and counts[evaluation.reference].n_rough:
         n_rough = counts[evaluation.reference].n_rough
+        told = counted(n_rough, *rows_of(evaluation))
         label, names = evaluation.run_label(evaluation.reference), _rough(evaluation)
         found.append(
-            f"under {label}, the certainty of the first condition of {counted(n_rough, 'case')} has a Monte Carlo "
+            f"under {label}, the certainty of the first condition of {told} has a Monte Carlo "
             f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
     return (*found, *(() if evaluation.kept is None else evaluation.kept.remarks))
@@ -208,12 +230,12 @@ def _panel(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Stateme
         unbroken(one.metric.name),
         _oriented(one.metric),
         one.model,
-        strong(number(row["mean"])),
+        strong(value(row["mean"])),
         within(evaluation, row),
         panel_meaning(),
     )
     title = Markup("{} {} of {}").format(term("panel", "Panel"), unbroken(one.metric.name), one.model)
-    yield Statement(number(row["mean"], 2), title, (said, *shares(evaluation, row)))
+    yield Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
 
 
 def panel_meaning() -> Markup:
@@ -242,14 +264,14 @@ def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Sta
     ).format(
         term("agreement"),
         one.model,
-        strong(number(row["mean"])),
+        strong(value(row["mean"])),
         within(evaluation, row),
         unbroken(one.metric.name),
     )
     title = Markup("{} with single annotators: {} of {}").format(
         term("agreement", "Agreement"), unbroken(one.metric.name), one.model
     )
-    yield Statement(number(row["mean"], 2), title, (said, *shares(evaluation, row)))
+    yield Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
 
 
 def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
@@ -260,7 +282,7 @@ def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Stat
         _oriented(one.metric),
         one.model,
         run_in_words(evaluation),
-        strong(number(row["mean"])),
+        strong(value(row["mean"])),
         within(evaluation, row),
     )
     title = Markup("{} {} of {}, under {}").format(
@@ -272,7 +294,7 @@ def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Stat
         else [Markup("There is no {} with single annotators by this metric.").format(term("agreement"))]
     )
     sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone, *no_panel(evaluation))
-    yield Statement(number(row["mean"], 2), title, sentences)
+    yield Statement(value(row["mean"], 2), title, sentences)
 
 
 def run_in_words(evaluation: Evaluation) -> str:
@@ -283,7 +305,16 @@ def run_in_words(evaluation: Evaluation) -> str:
 
 def within(evaluation: Evaluation, row: Result) -> str:
     """Write the interval of a row."""
-    return f"{100 * evaluation.level:g} % interval {number(row['low'])} to {number(row['high'])}"
+    return f"{100 * evaluation.level:g} % interval {between(row)}"
+
+
+def between(row: Result) -> str:
+    """Write the limits of an interval, or a dash where there is none.
+
+    >>> between({"low": 0.25, "high": 0.5}), between({"low": math.nan, "high": math.nan}) == NOTHING
+    ('0.250 to 0.500', True)
+    """
+    return NOTHING if math.isnan(row["low"]) else f"{number(row['low'])} to {number(row['high'])}"
 
 
 def assumption(evaluation: Evaluation) -> str:
@@ -474,7 +505,7 @@ def certainty(evaluation: Evaluation) -> list[Statement]:
             )
         ]
     sentences += [*_open_sweep(evaluation), *_open_categories(evaluation)]
-    title = Markup("of cases are open: {} below {}").format(term("certainty"), CERTAIN)
+    title = Markup("of {} are open: {} below {}").format(rows_of(evaluation)[1], term("certainty"), CERTAIN)
     tone = "warm" if found.n_open > MANY * found.n_cases else "calm"
     return [Statement(percent(found.n_open / found.n_cases), title, tuple(sentences), tone)]
 
@@ -484,9 +515,9 @@ def _open_sentence(evaluation: Evaluation, found: Certainties) -> Markup:
     agree = Markup("the {} of {} agree on the most plausible {}").format(draws, label, term("condition"))
     mean = Markup("The average {} is {}.").format(term("certainty"), strong(number(found.mean, 2)))
     if not found.n_open:
-        cases = "the one case" if found.n_cases == 1 else f"all {found.n_cases:,} cases"
+        cases = "the one case" if found.n_cases == 1 else f"all {found.n_cases:,} {rows_of(evaluation)[1]}"
         return Markup("In {} {} at least 99 % of the time. {}").format(cases, agree, mean)
-    share = Markup("{} of {}").format(strong(f"{found.n_open:,}"), counted(found.n_cases, "case"))
+    share = Markup("{} of {}").format(strong(f"{found.n_open:,}"), counted(found.n_cases, *rows_of(evaluation)))
     return Markup("In {} {} less than 99 % of the time. {}").format(share, agree, mean)
 
 
@@ -497,9 +528,10 @@ def _open_sweep(evaluation: Evaluation) -> list[Markup]:
         return []
     least, most = percent(min(shares)), percent(max(shares))
     by = Markup("{} and {}").format(term("aggregation"), term("reliability"))
+    such = rows_of(evaluation)[1]
     if least == most:
-        return [Markup("The share of such cases is the same for every {}.").format(by)]
-    return [Markup("Depending on {}, the share of such cases is between {} and {}.").format(by, least, most)]
+        return [Markup("The share of such {} is the same for every {}.").format(such, by)]
+    return [Markup("Depending on {}, the share of such {} is between {} and {}.").format(by, such, least, most)]
 
 
 def _open_categories(evaluation: Evaluation) -> list[Markup]:
@@ -634,8 +666,13 @@ def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -
     if list(leaders) == [leader]:
         yield Markup("{} leads in all {} metrics.").format(leader, len(evaluation.metrics))
     else:
-        parts = [Markup("{} in {}").format(strong(model), joined(metrics)) for model, metrics in leaders.items()]
+        parts = [Markup("{} in {}").format(strong(model), _listed(metrics)) for model, metrics in leaders.items()]
         yield Markup("Which model leads depends on the metric: {}.").format(joined(parts))
+
+
+def _listed(metrics: Sequence[str]) -> Markup | str:
+    """Name metrics, or count them where there are many."""
+    return joined(metrics) if len(metrics) <= MOST_NAMED else f"{len(metrics)} metrics"
 
 
 def verdict(found: Difference) -> Markup:

@@ -36,6 +36,7 @@ from dissensus.evaluation.basis import Basis
 from dissensus.evaluation.batches import EDGES
 from dissensus.evaluation.calibration import Calibration, restored_calibration
 from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.data_set import Kept
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.labels import Labels
@@ -66,7 +67,7 @@ DATA_SET = "data_set.bundle"
 """What metrics of a whole data set need, where there are any: labels of all draws, unless only some cases are held."""
 
 OF_WHOLE = ("summary.json", "per_draw.parquet", "arrays.npz", WHOLE)
-CLASSES = (Whole, Basis, Resamples, Tally, Certainties, Kept, Labels)
+CLASSES = (Whole, Basis, Resamples, Tally, Certainties, Kept, Labels, Curve)
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")

@@ -70,6 +70,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}f}".replace("-", MINUS)
 
 
+def value(found: float | None, digits: int = 3) -> str:
+    """Write the value of a metric: undefined where it has none, a dash where it was not computed.
+
+    >>> value(0.5), value(float("nan"))
+    ('0.500', 'undefined')
+    """
+    return "undefined" if found is not None and math.isnan(found) else number(found, digits)
+
+
 def amount(difference: float, *, is_share: bool) -> str:
     r"""Write the size of a difference: of shares in percentage points.
 

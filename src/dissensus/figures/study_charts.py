@@ -21,7 +21,9 @@ ObjectArray: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
 ALL = "all"
 
 
-def study_statistics(study: Study, *, categories: Sequence[str] = (), order: Sequence[str] = ()) -> Chart:
+def study_statistics(
+    study: Study, *, categories: Sequence[str] = (), order: Sequence[str] = (), noun: str = "cases"
+) -> Chart:
     """Count what there is per case and per opinion, by category if there are any.
 
     Parameters
@@ -32,6 +34,8 @@ def study_statistics(study: Study, *, categories: Sequence[str] = (), order: Seq
         Category of each case, for example the risk of its most plausible condition; empty for no split.
     order
         The categories in their order; by default in the order of the alphabet.
+    noun
+        What is counted: cases, or findings of cases.
     """
     labels = _few(list(categories)) if categories else [ALL] * study.n_cases
     per_case, groups = np.array(labels, dtype=object), in_order(labels, order)
@@ -40,7 +44,7 @@ def study_statistics(study: Study, *, categories: Sequence[str] = (), order: Seq
         _counts(one, per_case if one.per_case else per_opinion, groups) if one.are_counts else _scores(one)
         for one in study.distributions()
     )
-    caption = f"{study.n_cases} cases with {study.n_votes} opinions." + (
+    caption = f"{study.n_cases} {noun} with {study.n_votes} opinions." + (
         " Shares are within each category of the most plausible condition." if len(groups) > 1 else ""
     )
     return Chart("What the annotators said", panes, caption, columns=2, height=240)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Scale: TypeAlias = Literal["plain", "logit", "log"]
 """A scale for intervals."""
 
+CurveKind: TypeAlias = Literal["roc", "precision-recall", "reliability", "decision", "confusion"]
+"""A kind of curve; rows of a confusion matrix are kept like curves."""
+
 KINDS: dict[PredictionKind, str] = {
     "scores": "scores",
     "ranking": "rankings",
@@ -74,6 +77,9 @@ class Metric(Spec, ABC):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
+
+    curves: ClassVar[tuple[CurveKind, ...]] = ()
+    """What shows more of it than one number does."""
 
     @property
     @abstractmethod
@@ -145,6 +151,7 @@ class Metric(Spec, ABC):
             "meaning": self.meaning,
             "methods": self.methods,
             **({} if self.scale == "plain" else {"scale": self.scale}),
+            **({} if self.is_share == (tuple(self.range) == (0.0, 1.0)) else {"is_share": self.is_share}),
         }
 
     @abstractmethod
@@ -178,6 +185,11 @@ class RecordedMetric(Metric):
     def methods(self) -> str:
         """What a methods section says about it."""
         return str(self.recorded["methods"])
+
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points."""
+        return bool(self.recorded.get("is_share", super().is_share))
 
     def record(self) -> dict[str, Any]:
         """Return what was stored."""

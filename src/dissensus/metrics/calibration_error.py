@@ -65,7 +65,13 @@ class BinnedMetric(BinaryMetric):
     """Judge probabilities by a formula of sums over bins."""
 
     accepts = ("scores",)
+    curves = ("reliability",)
     bins: int
+
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: distances are not shares of cases."""
+        return False
 
     @abstractmethod
     def formula(self, sums: BinSums) -> Any:

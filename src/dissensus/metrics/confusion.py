@@ -52,6 +52,7 @@ class ConfusionMetric(DataSetMetric):
 
     accepts = ("scores", "ranking")
     range = (-1.0, 1.0)
+    curves = ("confusion",)
     threshold: float | None
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import KINDS, Metric, Scale
+from dissensus.metrics.base import KINDS, CurveKind, Metric, Scale
 from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
 from dissensus.metrics.probabilities import check_probabilities
 from dissensus.metrics.ranking import check_share, check_words, told
@@ -52,6 +52,7 @@ class DecisionMetric(BinaryMetric):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
     scale: ClassVar[Scale] = "logit"
+    curves: ClassVar[tuple[CurveKind, ...]] = ("confusion",)
     about: ClassVar[tuple[str, ...]] = ("positive", "negative")
     """Of which cases there must be some."""
 
@@ -416,6 +417,11 @@ class FBeta(DecisionMetric):
         """What it is called, whatever the threshold, the average and the truth are."""
         return f"F{self.beta:g}"
 
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: a mean of two shares of different cases is none."""
+        return False
+
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the harmonic mean."""
         return (1 + self.beta**2) * tp / ((1 + self.beta**2) * tp + self.beta**2 * fn + fp)
@@ -494,6 +500,7 @@ class NetBenefit(DecisionMetric):
     accepts = ("scores",)
     range = (-np.inf, 1.0)
     scale = "plain"
+    curves = ("decision",)
 
     threshold: float
     average: Average = "macro"

@@ -106,6 +106,7 @@ class BrierScore(Metric):
     )
     accepts = ("scores",)
     range = (0.0, 2.0)
+    curves = ("reliability",)
 
     higher_is_better = False
 

@@ -48,6 +48,7 @@ class RankingMetric(BinaryMetric):
 
     accepts = ("scores",)
     scale = "logit"
+    curves = ("roc", "precision-recall")
 
     @property
     @abstractmethod
@@ -61,6 +62,11 @@ class RankingMetric(BinaryMetric):
 
     def __post_init__(self) -> None:
         check_words(self)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: those of areas are numbers."""
+        return False
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return the scores of the condition that is asked about."""
@@ -284,6 +290,11 @@ class _PointOfCurve(RankingMetric):
     Slopes are those of a smooth curve: how steep it is, is measured over a window around the threshold, since a curve
     of steps is level or upright everywhere, and an interval would not know that the threshold is uncertain, too.
     """
+
+    @property
+    def is_share(self) -> bool:
+        """Whether differences are percentage points: rates are shares."""
+        return True
 
     def _height(self, scores: FloatArray, positive: FloatArray, negative: FloatArray, limit: float) -> FloatArray:
         from dissensus.kernels.ranking_areas import heights_and_areas, ranked

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from dissensus.core.aliases import Path
 from dissensus.core.arguments import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.evaluation import glossary, words
+from dissensus.evaluation import glossary, sentences, words
 from dissensus.report.encoding import script_json
 from dissensus.report.pictures import Picture
 from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
@@ -205,6 +205,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"term": glossary.term, "anchor": glossary.anchor, "counted": words.counted}
-    environment.filters |= {"number": words.number, "percent": words.percent}
+    environment.globals |= {
+        "subjects": sentences.subjects,
+        "term": glossary.term,
+        "anchor": glossary.anchor,
+        "counted": words.counted,
+    }
+    environment.filters |= {"number": words.number, "percent": words.percent, "value": words.value}
     return environment

@@ -14,7 +14,7 @@ from dissensus.core.errors import listing
 from dissensus.core.names import visible
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.glossary import term
-from dissensus.evaluation.sentences import joined
+from dissensus.evaluation.sentences import joined, rows_of, subjects
 from dissensus.evaluation.words import counted
 from dissensus.report.section import ReportSection, ReportSubject
 from dissensus.study.study import Fact
@@ -38,14 +38,15 @@ class Data(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the introduction, and a table: what is counted, for all cases and for every group of them."""
-        everyone = "cases of the sample" if subject.evaluation.is_sample else "all cases"
+        rows = rows_of(subject.evaluation)[1]
+        everyone = f"{rows} of the sample" if subject.evaluation.is_sample else f"all {rows}"
         groups = {everyone: np.arange(subject.evaluation.study.n_cases), **cases_by_category(subject)}
         counts = [subject.evaluation.study.select(cases).facts() for cases in groups.values()]
-        rows = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
+        table = [(_linked(facts[0]), [fact.value for fact in facts]) for facts in zip(*counts, strict=True)]
         return {
             "introduction": introduction(subject.evaluation),
             "columns": list(groups),
-            "rows": rows,
+            "rows": table,
             "receipts": [_told(receipt) for receipt in subject.evaluation.receipts],
         }
 
@@ -85,23 +86,40 @@ def cases_by_category(subject: ReportSubject) -> Mapping[str, IntArray]:
     return {name: cases for name, cases in groups.items() if len(cases)}
 
 
+def _asked(evaluation: Evaluation) -> list[Markup]:
+    """Say what annotators had to choose from."""
+    if not evaluation.asked_findings:
+        return [Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition"))]
+    return [
+        Markup(
+            "Every {} of a case is a question of its own, to which the answer is {}, and a row of its own, named by "
+            "case and finding: {}. Where tables and figures count cases, they count these rows. Findings of one case "
+            "are resampled together."
+        ).format(
+            term("finding"),
+            joined(evaluation.conditions, "or"),
+            counted(evaluation.n_cases, "row"),
+        )
+    ]
+
+
 def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
     panel, whole = evaluation.study.panel, evaluation.whole
     people = len(panel.annotator_names) if whole is None else whole.n_annotators
     named = "very many named annotators" if people is None else counted(people, "named annotator")
-    opinions = counted(evaluation.n_votes, evaluation.study.opinion)
+    opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else evaluation.study.opinion)
     who = "by anonymous annotators" if people == 0 else f"by {named}"
     parts = [
-        Markup("The study has {} with {} {}.").format(counted(evaluation.n_cases, "case"), opinions, who),
-        Markup("There are {} to choose from.").format(counted(len(evaluation.conditions), "condition")),
+        Markup("The study has {} with {} {}.").format(subjects(evaluation), opinions, who),
+        *_asked(evaluation),
     ]
-    if panel.groups:
+    if panel.groups and not evaluation.asked_findings:
         groups = counted(evaluation.n_groups, "group")
         parts.append(Markup("Cases belong to {}, such as patients, and are resampled together.").format(groups))
     if evaluation.categories is not None:
         parts.append(Markup("Conditions fall into the categories {}.").format(joined(evaluation.categories.names)))
     if evaluation.n_excluded:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
-        parts.append(Markup("{} {} left out.").format(counted(evaluation.n_excluded, "case"), verb))
+        parts.append(Markup("{} {} left out.").format(counted(evaluation.n_excluded, *rows_of(evaluation)), verb))
     return Markup(" ").join(parts)

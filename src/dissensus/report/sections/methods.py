@@ -12,8 +12,10 @@ from markupsafe import Markup
 from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN, ROUGH
-from dissensus.evaluation.sentences import joined, plain, uncertain_shares
+from dissensus.evaluation.curves import RESAMPLES
+from dissensus.evaluation.sentences import joined, plain, rows_of, subjects, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
 from dissensus.report.sections.prior import worth
 from dissensus.study.diagnosis import spread
@@ -21,6 +23,7 @@ from dissensus.study.diagnosis import spread
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
 
+LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
 AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
 
@@ -58,12 +61,21 @@ def _held_cases(evaluation: Evaluation) -> list[str]:
     ]
 
 
+def _opinions(evaluation: Evaluation) -> str:
+    """Say what annotators were asked; of checklists, about every finding."""
+    if not evaluation.asked_findings:
+        return evaluation.study.methods()
+    told = plain(joined(evaluation.conditions, "or"))
+    many = spread(evaluation.study.panel.votes_per_case)
+    return f"Annotators said of {subjects(evaluation)} whether it is {told} ({many} per finding of a case)."
+
+
 def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
     return " ".join(
         [
             *_held_cases(evaluation),
-            evaluation.study.methods(),
+            _opinions(evaluation),
             *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
             *prior_sentences(evaluation),
             *model_sentences(evaluation),
@@ -135,6 +147,7 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
         f"All come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
         f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {_sampled(evaluation)}."
     )
+    yield from data_set_sentences(evaluation)
     yield "The same metrics against deterministic aggregation (point estimates) are given by name beside them."
     yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
     if len(evaluation.models) > 1:
@@ -143,6 +156,35 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
             "method over all pairs and metrics of a run, and two models are called not distinguishable unless the "
             "interval of their difference leaves zero out and the adjusted p-value is small."
         )
+
+
+def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
+    """Say how metrics of a whole data set and their intervals were found, and how findings were treated."""
+    own = [metric for metric in evaluation.metrics if isinstance(metric, DataSetMetric)]
+    if own:
+        truths = dict.fromkeys(metric.truth for metric in own)
+        labels = plain(joined([LABELS[truth] for truth in truths]))
+        yield (
+            f"{_first_capital(plain(joined([metric.name for metric in own])))} were computed on all cases of every "
+            f"draw, with {labels} as labels, and averaged over draws. For their intervals every case was given a "
+            "pseudo-value, from the derivatives of the metric by the masses of its labels, and these were resampled as "
+            "above, on the logit scale for shares and areas, with pseudo-cases that weigh as much as the effective "
+            "number of cases that the metric rests on asks for."
+        )
+    if evaluation.asked_findings:
+        yield (
+            f"Each of {counted(len(evaluation.asked_findings), 'finding')} was a binary question of its own, with a "
+            "posterior and a prior of its own; findings of one case were resampled together."
+        )
+    if evaluation.kept is not None and evaluation.kept.curves:
+        yield (
+            f"Curves are means over draws with pointwise {100 * evaluation.level:g} % bands from {RESAMPLES} resamples "
+            "of the cases, each with the labels of one draw."
+        )
+
+
+def _first_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _sampled(evaluation: Evaluation) -> str:
@@ -163,8 +205,8 @@ def certainty_sentence(evaluation: Evaluation) -> str:
     mean = evaluation.certainty_counts[evaluation.reference].mean
     return (
         "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
-        f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the cases "
-        f"({evaluation.runs[evaluation.reference].label})."
+        f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the "
+        f"{rows_of(evaluation)[1]} ({evaluation.runs[evaluation.reference].label})."
     )
 
 
@@ -218,10 +260,10 @@ def _who(evaluation: Evaluation) -> str:
 
 def _variability(evaluation: Evaluation) -> str:
     label = evaluation.runs[evaluation.reference].label
-    text = f"Share of cases with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
+    text = f"Share of {rows_of(evaluation)[1]} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
     known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
     if len(known):
-        average, cases = number(float(known.mean()), 2), counted(len(known), "case")
+        average, cases = number(float(known.mean()), 2), counted(len(known), *rows_of(evaluation))
         text += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
     return text + " Disagreement was not resolved; it is carried into every result."
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from dissensus.figures.charts import Chart
 
 
+MOST_PICTURES = 4
+"""So many metrics have a picture of their own; of more, one is chosen at a time."""
+
+
 class Models(ReportSection):
     """Follow the models across reliabilities."""
 
@@ -41,8 +45,11 @@ class Models(ReportSection):
         """Draw all estimands, one picture across reliabilities for each metric, and the draws of some runs."""
         evaluation, plots = subject.evaluation, subject.plots
         yield picture("estimands", plots)
-        for place, metric in enumerate(evaluation.metrics if evaluation.adjusted_runs else ()):
-            yield replace(picture("reliability", plots, metrics=[metric.name]), name=f"reliability-{place}")
+        if evaluation.adjusted_runs and len(evaluation.metrics) > MOST_PICTURES:
+            yield picture("reliability", plots)
+        elif evaluation.adjusted_runs:
+            for place, metric in enumerate(evaluation.metrics):
+                yield replace(picture("reliability", plots, metrics=[metric.name]), name=f"reliability-{place}")
         own = evaluation.runs[evaluation.reference].aggregation
         shown = {*shown_runs(evaluation), *(i for i, run in enumerate(evaluation.runs) if run.aggregation == own)}
         drawn = [run for run in sorted(shown) if evaluation.runs[run].n_draws > 1] or [evaluation.reference]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from markupsafe import Markup
 
 from dissensus.evaluation.practices import Beside, Result, side_by_side
 from dissensus.evaluation.sentences import assumption, leading, panel_meaning, reads, statements, strong
-from dissensus.evaluation.words import NOTHING, number
+from dissensus.evaluation.words import NOTHING, number, value
 from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def estimate(row: Result | None) -> Markup:
     """
     if row is None:
         return Markup(NOTHING)
+    if math.isnan(row["mean"]):
+        return Markup(value(row["mean"]))
     return Markup("{} ({} to {})").format(strong(number(row["mean"])), number(row["low"]), number(row["high"]))
 
 

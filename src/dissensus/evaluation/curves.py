@@ -1,0 +1,447 @@
+"""Curves of a whole data set with pointwise bands: receiver operating characteristic, precision, reliability, benefit.
+
+A curve is the mean over draws at every place of a fixed grid, so that the area under the mean curve is the mean area.
+Its band holds what resampled cases, each resample with the labels of one draw, do at that place; a case is added at
+either end of the range, as for intervals of metrics. Cases are summed in the order of their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import weighted_counts
+from dissensus.core.value import Value
+from dissensus.evaluation.intervals import end_weights
+from dissensus.evaluation.labels import Labels, LabelsByTruth
+from dissensus.evaluation.tally import CaseWeights
+from dissensus.metrics.base import CurveKind, Metric
+from dissensus.metrics.calibration_error import bin_of
+from dissensus.metrics.confusion import decisions
+from dissensus.metrics.curves import decision_curve, sensitivities_at
+from dissensus.metrics.data_set import DataSetMetric, Question, Said, Truth
+from dissensus.metrics.decisions import probabilities_of
+
+KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
+"""All kinds of curves, in the order of tables and pages."""
+
+EVERYBODY = "treat all"
+"""What a decision curve calls the decision that every case is positive."""
+
+RESAMPLES = 200
+"""How often cases are resampled, and how many draws are looked at."""
+
+MOST_STEPS = 512
+"""Scores are put into so many steps at most, with about as many cases each; equal scores share one."""
+
+MOST_QUESTIONS = 24
+"""Curves are kept of so many findings or conditions, those with the most positive cases."""
+
+MOST_CONDITIONS = 12
+"""Confusion matrices are kept of so many conditions at most."""
+
+AT_ONCE = 4_000_000
+"""How many masses of labels are looked at at a time: 32 MB."""
+
+RATES = np.linspace(0.0, 1.0, 101)
+RECALLS = np.linspace(0.01, 1.0, 100)
+THRESHOLDS = np.linspace(0.01, 0.99, 99)
+N_BINS = 10
+NEAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Curve(Value):
+    """One curve of one model, or one row of its confusion matrix.
+
+    Attributes
+    ----------
+    kind, run, model
+        What it shows, the label of the run, and the model.
+    question
+        The finding or the condition that is asked about; empty where there is only one question.
+    truth
+        What the label of a case is: "top", the most plausible condition of a draw, or "soft", all by plausibility.
+    given
+        Of a row of a confusion matrix, the label.
+    x, y, low, high : (n_points,)
+        The places, the mean over draws, and the band. Places of a confusion matrix are codes of conditions, and values
+        are expected numbers of cases.
+    sizes : (n_points,)
+        Of a reliability diagram, how many cases there are at each place; otherwise empty.
+    """
+
+    kind: str
+    run: str
+    model: str
+    question: str
+    truth: str
+    given: str
+    x: FloatArray = field(default_factory=lambda: np.empty(0))
+    y: FloatArray = field(default_factory=lambda: np.empty(0))
+    low: FloatArray = field(default_factory=lambda: np.empty(0))
+    high: FloatArray = field(default_factory=lambda: np.empty(0))
+    sizes: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+# Places and heights ----------------------------------------------------------------------------------------
+
+
+def rank_steps(scores: FloatArray) -> IntArray:
+    """Put scores into steps, the highest first; equal ones share a step, and there are not too many.
+
+    >>> rank_steps(np.array([0.2, 0.9, 0.2]))
+    array([1, 0, 1])
+    """
+    distinct, places, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    if len(distinct) <= MOST_STEPS:
+        return np.asarray(places, dtype=np.int64)
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.unique(before * MOST_STEPS // len(scores), return_inverse=True)[1][places], dtype=np.int64)
+
+
+def tenths(probabilities: FloatArray) -> IntArray:
+    """Put probabilities into ten bins of equal width, as a calibration error does.
+
+    >>> tenths(np.array([0.0, 0.35, 1.0]))
+    array([0, 3, 9])
+    """
+    return bin_of(probabilities, N_BINS)
+
+
+def reached(probabilities: FloatArray) -> IntArray:
+    """Count the thresholds of a decision curve that probabilities reach.
+
+    >>> reached(np.array([0.0, 0.015, 1.0]))
+    array([ 0,  1, 99])
+    """
+    return np.asarray(np.searchsorted(THRESHOLDS, probabilities + NEAR, side="right"), dtype=np.int64)
+
+
+def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sensitivities at the false positive rates of the grid, and the positive mass that they rest on.
+
+    Parameters
+    ----------
+    yes, no : (n, n_steps)
+        Positive and negative mass of each step, highest scores first.
+
+    Examples
+    --------
+    >>> roc_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [0, 99, 100]]
+    array([0.5, 0.5, 1. ])
+    """
+    # a rate that is met but for rounding is met
+    found = sensitivities_at(-np.arange(yes.shape[1], dtype=np.float64), yes, no, np.minimum(RATES + NEAR, 1.0))
+    return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
+
+
+def precision_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return precisions at the recalls of the grid, and the mass of the cases that are called positive there.
+
+    >>> precision_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [49, 99]].round(3)
+    array([1.   , 0.667])
+    """
+    found, masses = np.full((2, len(yes), len(RECALLS)), np.nan)
+    for row in np.flatnonzero(yes.sum(axis=1) > 0):
+        heights, positive = _summed(yes[row]), yes[row].sum()
+        alarms = np.append(0.0, np.cumsum(no[row]))
+        at = np.maximum(np.searchsorted(heights, RECALLS - NEAR, side="left") - 1, 0)
+        false = alarms[at] + _way(heights, at, RECALLS) * (alarms[np.minimum(at + 1, len(alarms) - 1)] - alarms[at])
+        masses[row] = RECALLS * positive + false
+        found[row] = RECALLS * positive / masses[row]
+    return found, masses
+
+
+def _summed(masses: FloatArray) -> FloatArray:
+    """Return the shares of all mass up to each step, from 0 to 1."""
+    sums = np.append(0.0, np.cumsum(masses))
+    return np.asarray(sums / sums[-1])
+
+
+def _way(widths: FloatArray, at: IntArray, x: FloatArray) -> FloatArray:
+    """Return how much of the way from one step to the next the places are."""
+    after = np.minimum(at + 1, len(widths) - 1)
+    gaps = widths[after] - widths[at]
+    ways = np.divide(x - widths[at], gaps, out=np.zeros_like(x), where=gaps > 0)
+    return np.asarray(np.clip(ways, 0.0, 1.0))
+
+
+def shares(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the share of positive mass in every bin, and all mass of it; nan where there is none.
+
+    >>> shares(np.array([[1.0, 0.0]]), np.array([[3.0, 0.0]]))[0]
+    array([[0.25,  nan]])
+    """
+    whole = yes + no
+    return np.divide(yes, whole, out=np.full(whole.shape, np.nan), where=whole > 0), whole
+
+
+def net_benefits(yes: FloatArray, no: FloatArray) -> FloatArray:
+    """Return the net benefit at every threshold; masses are by number of thresholds reached, shape (n, 100).
+
+    >>> net_benefits(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 98]]
+    array([0.5, 0.5])
+    """
+    return decision_curve(np.append(0.0, THRESHOLDS), yes, no, THRESHOLDS)
+
+
+def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
+    """Return the net benefit at every threshold if all cases are called positive.
+
+    >>> treated_all(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 49]].round(3)
+    array([0.495, 0.   ])
+    """
+    positive, negative = yes.sum(axis=1, keepdims=True), no.sum(axis=1, keepdims=True)
+    return decision_curve(np.ones(1), positive, negative, THRESHOLDS)
+
+
+def scores_of(said: Said, question: Question) -> FloatArray:
+    """Return the score of the condition that is asked about, shape (m,)."""
+    return np.asarray(said.scores[question.rows, question.condition])
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Say which steps the cases of a question fall into, by what a model says."""
+
+    stated: Callable[[Said, Question], FloatArray]
+    codes: Callable[[FloatArray], IntArray]
+    number: int | None = None
+
+    def of(self, said: Said, question: Question) -> tuple[IntArray, int]:
+        """Return the step of each case, and how many steps there are."""
+        codes = self.codes(self.stated(said, question))
+        return codes, int(codes.max(initial=0)) + 1 if self.number is None else self.number
+
+
+RANKS, BINS = Steps(scores_of, rank_steps), Steps(probabilities_of, tenths, N_BINS)
+REACHED = Steps(probabilities_of, reached, len(THRESHOLDS) + 1)
+STEPS: Mapping[str, Steps] = {"roc": RANKS, "precision-recall": RANKS, "reliability": BINS, "decision": REACHED}
+"""The steps of every kind of curve."""
+
+SHARES: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
+    "roc": roc_heights,
+    "precision-recall": precision_heights,
+    "reliability": shares,
+}
+"""What becomes of the masses of steps, for curves whose values are shares of something."""
+
+
+# What is drawn ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A kind of curve, the truth that it is drawn against, and the threshold of decisions."""
+
+    kind: CurveKind
+    truth: Truth
+    threshold: float | None = None
+
+
+def wishes(metrics: Sequence[Metric], truths: Sequence[Truth], n_conditions: int) -> tuple[Wish, ...]:
+    """Choose the curves of some metrics: every kind once, with the truth of the first metric that it shows.
+
+    >>> from dissensus import AUROC
+    >>> [wish.kind for wish in wishes([AUROC()], ["top"], 2)]
+    ['roc', 'precision-recall']
+    """
+    found: dict[str, Wish] = {}
+    for metric in metrics:
+        truth: Truth = metric.truth if isinstance(metric, DataSetMetric) else truths[0]
+        for kind in metric.curves:
+            if kind not in found and truth in truths and (kind != "confusion" or n_conditions <= MOST_CONDITIONS):
+                found[kind] = Wish(kind, truth, getattr(metric, "threshold", None) if kind == "confusion" else None)
+    return tuple(found[kind] for kind in KINDS if kind in found)
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Draw the curves of one run.
+
+    Attributes
+    ----------
+    said, models
+        What every model said, and their names; cases are in the order of their keys.
+    labels
+        Labels of draws by truth, in the same order.
+    weights
+        What is resampled together, in the same order.
+    names
+        Of the questions: findings or conditions.
+    conditions
+        Names of the conditions.
+    run, level
+        Label of the run, and the probability that bands hold at each place.
+    """
+
+    said: tuple[Said, ...]
+    models: tuple[str, ...]
+    labels: LabelsByTruth
+    weights: CaseWeights
+    names: tuple[str, ...]
+    conditions: tuple[str, ...]
+    run: str
+    level: float
+
+    def curves(self, wanted: Sequence[Wish]) -> tuple[Curve, ...]:
+        """Draw all curves that are wanted, kind by kind and question by question."""
+        drawn = [one for place in self._questions(wanted) for one in self._of_question(place, wanted)]
+        order: list[str] = list(KINDS)
+        return tuple(sorted(drawn, key=lambda one: order.index(one.kind)))
+
+    def _questions(self, wanted: Sequence[Wish]) -> list[int]:
+        """Choose the questions: all of them, or those with the most positive cases."""
+        if not wanted:
+            return []
+        asked, means, weights = self.said[0].questions, self.labels[wanted[0].truth].means, self.said[0].weights
+        sums = [float((means[one.rows, one.condition] * weights[one.rows]).sum()) for one in asked]
+        most = np.argsort(-np.array(sums), kind="stable")[:MOST_QUESTIONS]
+        return sorted(most.tolist())
+
+    def _of_question(self, place: int, wanted: Sequence[Wish]) -> Iterator[Curve]:
+        question = self.said[0].questions[place]
+        for truth in dict.fromkeys(wish.truth for wish in wanted):
+            own = [wish for wish in wanted if wish.truth == truth]
+            steps = list(dict.fromkeys(STEPS[wish.kind] for wish in own if wish.kind in STEPS))
+            codes = [[one.of(said, question) for one in steps] for said in self.said]
+            sums = self._sums(question, truth, codes)
+            for wish in own:
+                if wish.kind in STEPS:
+                    mine = [of_model[steps.index(STEPS[wish.kind])] for of_model in sums]
+                    yield from self._drawn(wish, place, mine)
+                elif self.said[0].is_binary or question.condition == 0:  # several conditions share one matrix
+                    yield from self._matrices(wish, place)
+
+    def _drawn(self, wish: Wish, place: int, sums: Sequence[FloatArray]) -> Iterator[Curve]:
+        """Turn the sums (2, 2, n, n_steps) of every model into curves and their bands."""
+        for m, model in enumerate(self.models):
+            whose = Curve(wish.kind, self.run, model, self.names[place], wish.truth, "")
+            plain, resampled = sums[m][0][:, : self._n_draws(wish.truth)], sums[m][1]
+            if wish.kind == "decision":
+                yield self._curve(whose, THRESHOLDS, net_benefits(*plain), net_benefits(*resampled))
+                continue
+            (centres, _), (values, masses) = SHARES[wish.kind](*plain), SHARES[wish.kind](*resampled)
+            x, sizes = self._places(wish.kind, m, place)
+            yield self._curve(whose, x, centres, self._ended(values, masses), sizes)
+        if wish.kind == "decision":
+            whose = Curve(wish.kind, self.run, EVERYBODY, self.names[place], wish.truth, "")
+            yield self._curve(whose, THRESHOLDS, treated_all(*plain), treated_all(*resampled))
+
+    def _places(self, kind: str, m: int, place: int) -> tuple[FloatArray, FloatArray | None]:
+        """Return the grid, or the mean probability of every bin and the number of its cases."""
+        if kind != "reliability":
+            return (RATES if kind == "roc" else RECALLS), None
+        question = self.said[m].questions[place]
+        stated, weights = probabilities_of(self.said[m], question), self.said[m].weights[question.rows]
+        sizes = weighted_counts(tenths(stated), weights, N_BINS)
+        sums = weighted_counts(tenths(stated), weights * stated, N_BINS)
+        return np.divide(sums, sizes, out=np.zeros(N_BINS), where=sizes > 0), sizes
+
+    def _curve(
+        self,
+        whose: Curve,
+        x: FloatArray,
+        centres: FloatArray,
+        values: FloatArray,
+        sizes: FloatArray | None = None,
+    ) -> Curve:
+        """Average over draws, and take quantiles over resamples; places where nothing is known are left out."""
+        known = ~np.isnan(centres).all(axis=0) & ~np.isnan(values).all(axis=0)
+        y = np.nanmean(centres[:, known], axis=0)
+        low, high = (np.nanquantile(values[:, known], (1 + side * self.level) / 2, axis=0) for side in (-1, 1))
+        own = np.empty(0) if sizes is None else sizes[known]
+        return replace(whose, x=x[known], y=y, low=np.minimum(low, y), high=np.maximum(high, y), sizes=own)
+
+    def _ended(self, values: FloatArray, masses: FloatArray) -> FloatArray:
+        """Add a case at either end of the range, as intervals of metrics do."""
+        ends, weights = end_weights(self.weights.seed, RESAMPLES), self.said[0].weights
+        low, high = ends[:, :, None] * float(np.square(weights).sum() / weights.sum())
+        return np.asarray((values * masses + high) / (masses + low + high))
+
+    def _matrices(self, wish: Wish, place: int) -> Iterator[Curve]:
+        """Count how much of which label was called what, with intervals, by model and by label."""
+        question, n_draws = self.said[0].questions[place], self._n_draws(wish.truth)
+        calls = [decisions(said, wish.threshold)[question.rows] for said in self.said]
+        sums = self._called(question, wish.truth, calls)
+        whole = float(self.said[0].weights[question.rows].sum())
+        codes = np.arange(len(self.conditions), dtype=np.float64)
+        for model, of_model in zip(self.models, sums, strict=True):
+            totals = of_model[1].sum(axis=(1, 2))[:, None, None]
+            values = whole * self._ended((of_model[1] / totals).reshape(RESAMPLES, -1), totals[:, 0])
+            values = values.reshape(of_model[1].shape)
+            for code, given in enumerate(self.conditions):
+                name = self.names[place] if self.said[0].is_binary else ""
+                whose = Curve(wish.kind, self.run, model, name, wish.truth, given)
+                yield self._curve(whose, codes, of_model[0][:n_draws, code], values[:, code])
+
+    # Sums --------------------------------------------------------------------------------------------------
+
+    def _n_draws(self, truth: Truth) -> int:
+        return len(_chosen(self.labels[truth]))
+
+    def _blocks(self, rows: IntArray, truth: Truth) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Give runs of rows, the masses of their labels (n, K, m) by resample, and their weights in resamples (n, m).
+
+        Resamples take the draws in turn.
+        """
+        labels = self.labels[truth]
+        size = max(1, AT_ONCE // (RESAMPLES * labels.means.shape[1]))
+        draws = _chosen(labels)
+        again = np.arange(RESAMPLES) % len(draws)
+        for first in range(0, len(rows), size):
+            cases = rows[first : first + size]
+            masses = labels.take(cases).block(draws)
+            masses *= self.said[0].weights[cases]
+            resampled = np.ascontiguousarray(self.weights.bootstrap(cases, RESAMPLES).T)
+            yield slice(first, first + len(cases)), masses if len(draws) == RESAMPLES else masses[again], resampled
+
+    def _sums(
+        self, question: Question, truth: Truth, codes: Sequence[Sequence[tuple[IntArray, int]]]
+    ) -> list[list[FloatArray]]:
+        """Sum positive and negative mass by step, for all models and all sorts of steps.
+
+        Each array has the shape (2, 2, n, n_steps): cases as they are and resampled, positive and negative.
+        """
+        found = [[np.zeros((2, 2, RESAMPLES, number)) for _, number in of_model] for of_model in codes]
+        for part, masses, resampled in self._blocks(question.rows, truth) if codes[0] else ():
+            positive = np.ascontiguousarray(masses[:, question.condition])
+            both = positive, masses.sum(axis=1) - positive
+            every = both, tuple(one * resampled for one in both)
+            for m, of_model in enumerate(codes):
+                for which, (steps, number) in enumerate(of_model):
+                    places = (np.arange(RESAMPLES)[:, None] * number + steps[part]).ravel()
+                    for kind, sign in np.ndindex(2, 2):
+                        sums = weighted_counts(places, every[kind][sign].ravel(), RESAMPLES * number)
+                        found[m][which][kind, sign] += sums.reshape(RESAMPLES, number)
+        return found
+
+    def _called(self, question: Question, truth: Truth, calls: Sequence[FloatArray]) -> list[FloatArray]:
+        """Sum masses of labels by what cases are called, for all models: (2, n, K, K), as they are and resampled.
+
+        Parameters
+        ----------
+        calls : n_models arrays of shape (m, K)
+            How much of each case is called what.
+        """
+        from dissensus.kernels.confusions import confusions
+
+        n_conditions = len(self.conditions)
+        found = [np.zeros((2, RESAMPLES, n_conditions, n_conditions)) for _ in calls]
+        for part, masses, resampled in self._blocks(question.rows, truth):
+            alone = np.ones(masses.shape[2])
+            for kind, own in enumerate((masses, masses * resampled[:, None])):
+                for m, of_model in enumerate(calls):
+                    found[m][kind] += confusions(own, alone, of_model[part])
+        return found
+
+
+def _chosen(labels: Labels) -> range:
+    """Choose the draws that are looked at, evenly spaced."""
+    step = max(1, labels.n_draws // RESAMPLES)
+    return range(0, min(labels.n_draws, step * RESAMPLES), step)

@@ -1,0 +1,298 @@
+"""Curves of a whole data set: against naive twins, against scikit-learn, with bands that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
+
+import dissensus as ds
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.errors import DissensusError
+from dissensus.evaluation import curves
+from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
+
+METRICS = ["auroc", "calibration-error", "net-benefit:0.2", "sensitivity"]
+KINDS = ["roc", "precision-recall", "reliability", "decision"]
+
+
+def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[str, FloatArray]]:
+    """Simulate votes on a binary question, and two models of different quality, one with few different scores."""
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(0.6, 0.9, n_cases)
+    votes = rng.binomial(5, chance)
+    said = ds.Annotations.from_counts(
+        np.stack([5 - votes, votes], axis=1),
+        ["no", "yes"],
+        question="binary",
+        case_names=[f"case {i}" for i in range(n_cases)],
+    )
+    scores = {"A": np.clip(chance + rng.normal(0, 0.15, n_cases), 0.01, 0.99), "B": rng.integers(1, 8, n_cases) / 8}
+    return said, {name: np.stack([1 - one, one], axis=1) for name, one in scores.items()}
+
+
+@cache
+def uncertain() -> ds.Evaluation:
+    said, models = draws_of()
+    return ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=METRICS, draws=60, panel=False)
+
+
+def sure(codes: IntArray, scores: FloatArray) -> ds.Evaluation:
+    """Evaluate a model against annotators who agree."""
+    counts = 4 * np.eye(2, dtype=np.int64)[codes]
+    said = ds.Annotations.from_counts(counts, ["no", "yes"], question="binary")
+    models = {"A": np.stack([1 - scores, scores], axis=1)}
+    return ds.evaluate(said, models, aggregations=["majority-vote"], metrics=METRICS)
+
+
+def labels_of_draws(result: ds.Evaluation) -> FloatArray:
+    """Return whether each case is positive, shape (n_draws, n_cases)."""
+    assert result.kept is not None
+    labels = result.kept.runs[0]["top"]
+    return np.asarray(labels.block(range(labels.n_draws))[:, 1])
+
+
+# Twins: one threshold, one draw and one case at a time ------------------------------------------------------
+
+
+def naive_sensitivity(scores: FloatArray, positive: FloatArray, rate: float) -> float:
+    """Lower the threshold score by score as long as there are not too many false alarms; then by chance."""
+    best, before = 0.0, (0.0, 0.0)
+    for threshold in sorted(set(scores.tolist()), reverse=True):
+        called = scores >= threshold
+        point = (
+            (called & (positive == 0)).sum() / (positive == 0).sum(),
+            (called & (positive == 1)).sum() / positive.sum(),
+        )
+        if point[0] <= rate + 1e-9:
+            best = point[1]
+        else:
+            share = (rate - before[0]) / (point[0] - before[0])
+            return float(max(best, before[1] + share * (point[1] - before[1])))
+        before = point
+    return float(best)
+
+
+def naive_precision(scores: FloatArray, positive: FloatArray, recall: float) -> float:
+    before = (0.0, 0.0)
+    for threshold in sorted(set(scores.tolist()), reverse=True):
+        called = scores >= threshold
+        hits, alarms = float((called & (positive == 1)).sum()), float((called & (positive == 0)).sum())
+        wanted = recall * positive.sum()
+        if hits >= wanted - 1e-9:
+            share = (wanted - before[0]) / (hits - before[0])
+            return float(wanted / (wanted + before[1] + share * (alarms - before[1])))
+        before = hits, alarms
+    raise AssertionError("the lowest threshold reaches every recall")
+
+
+def naive_benefit(scores: FloatArray, positive: FloatArray, threshold: float) -> float:
+    called = scores >= threshold - 1e-12
+    hits, alarms = (called & (positive == 1)).sum(), (called & (positive == 0)).sum()
+    return float((hits - alarms * threshold / (1 - threshold)) / len(scores))
+
+
+@pytest.mark.parametrize("model", ["A", "B"])
+@pytest.mark.parametrize(
+    ("kind", "twin", "grid"),
+    [
+        ("roc", naive_sensitivity, RATES),
+        ("precision-recall", naive_precision, RECALLS),
+        ("decision", naive_benefit, THRESHOLDS),
+    ],
+)
+def test_a_curve_is_the_mean_over_draws_of_its_naive_twin(
+    model: str, kind: str, twin: object, grid: FloatArray
+) -> None:
+    result = uncertain()
+    scores = result.predictions[model].to_scores()[:, 1]
+    places = [0, 3, 17, 50, len(grid) - 1]
+    expected = [
+        np.mean([twin(scores, positive, grid[place]) for positive in labels_of_draws(result)])  # type: ignore[operator]
+        for place in places
+    ]
+    found = result.curves(kind).filter(model=model)
+    np.testing.assert_allclose(found["x"].to_numpy(), grid)
+    np.testing.assert_allclose(found["y"].to_numpy()[places], expected, atol=1e-9)
+
+
+def test_the_area_under_the_mean_curve_is_the_mean_area() -> None:
+    result = uncertain()
+    for model in result.models:
+        rows = result.curves("roc").filter(model=model)
+        area = np.trapezoid(rows["y"].to_numpy(), rows["x"].to_numpy())
+        mean = result.to_frame().filter(model=model, metric="AUROC", estimand="adjusted")["mean"][0]
+        assert area == pytest.approx(mean, abs=0.02)  # the grid is coarser than the steps of single draws
+
+
+def test_a_reliability_diagram_counts_the_cases_of_every_bin() -> None:
+    result = uncertain()
+    scores = result.predictions["A"].to_scores()[:, 1]
+    found = result.curves("reliability").filter(model="A")
+    assert found["n_cases"].sum() == len(scores)
+    inside = (scores > 0.2) & (scores <= 0.3)
+    row = found.filter((pl.col("x") > 0.2) & (pl.col("x") <= 0.3)).row(0, named=True)
+    assert row["n_cases"] == inside.sum()
+    assert row["x"] == pytest.approx(scores[inside].mean())
+    assert row["y"] == pytest.approx(labels_of_draws(result)[:, inside].mean())
+
+
+def test_treating_all_gains_the_prevalence_and_loses_the_rest() -> None:
+    result = uncertain()
+    prevalence = labels_of_draws(result).mean()
+    rows = result.curves("decision").filter(model=curves.EVERYBODY)
+    expected = prevalence - (1 - prevalence) * THRESHOLDS / (1 - THRESHOLDS)
+    np.testing.assert_allclose(rows["y"].to_numpy(), expected, atol=1e-9)
+
+
+# Annotators who agree -----------------------------------------------------------------------------------------
+
+
+def settled_cases() -> tuple[IntArray, FloatArray]:
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 2, 80)
+    return codes, np.clip(np.round(0.3 * codes + rng.random(80) * 0.7, 2), 0.0, 1.0)  # with ties
+
+
+def test_with_unanimous_annotators_the_roc_is_that_of_scikit_learn() -> None:
+    codes, scores = settled_cases()
+    rates, heights, _ = roc_curve(codes, scores, drop_intermediate=False)
+    rows = sure(codes, scores).curves("roc")
+    x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
+    expected = [max(np.interp(rate, rates, heights), *heights[rates <= rate + 1e-9]) for rate in x]
+    np.testing.assert_allclose(y, expected, atol=1e-12)
+
+
+def test_with_unanimous_annotators_precision_is_that_of_scikit_learn() -> None:
+    codes, scores = settled_cases()
+    precision, recall, _ = precision_recall_curve(codes, scores)
+    rows = sure(codes, scores).curves("precision-recall")
+    met = 0
+    for x, y in rows.select("x", "y").iter_rows():
+        same = np.flatnonzero(np.abs(recall - x) < 1e-9)
+        if len(same):
+            assert y == pytest.approx(precision[same].max(), abs=1e-12)
+            met += 1
+    assert met >= 1
+
+
+def test_with_unanimous_annotators_the_matrix_is_that_of_scikit_learn() -> None:
+    codes, scores = settled_cases()
+    found = sure(codes, scores).confusion()
+    expected = confusion_matrix(codes, scores > 0.5) + 0.0
+    tied = scores == 0.5
+    for code in (0, 1):  # what is tied is called both, half each
+        expected[code] += np.array([-0.5, 0.5]) * (tied & (codes == code)).sum()
+    np.testing.assert_allclose(found["n_cases"].to_numpy().reshape(2, 2), expected)
+
+
+# Bands ----------------------------------------------------------------------------------------------------
+
+
+def test_bands_hold_their_curves_and_are_not_empty() -> None:
+    result = uncertain()
+    for rows in (result.curves(), result.confusion().rename({"n_cases": "y"})):
+        assert (rows["low"] <= rows["y"]).all()
+        assert (rows["y"] <= rows["high"]).all()
+    shares = result.curves("roc")
+    assert (shares["high"] - shares["low"] > 0).all()
+
+
+def test_a_band_is_about_as_wide_as_the_interval_of_the_same_rate() -> None:
+    said, models = draws_of(400)
+    metrics = ["sensitivity-at-specificity:0.8"]
+    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=metrics, draws=200, panel=False)
+    row = result.to_frame().filter(model="A", estimand="adjusted").row(0, named=True)
+    point = (
+        result.curves("roc").filter((pl.col("model") == "A") & ((pl.col("x") - 0.2).abs() < 1e-9)).row(0, named=True)
+    )
+    assert point["y"] == pytest.approx(row["mean"], abs=0.01)
+    assert 0.6 < (point["high"] - point["low"]) / (row["high"] - row["low"]) < 1.8
+
+
+# Laws -----------------------------------------------------------------------------------------------------
+
+
+def test_permuted_cases_give_the_same_curves() -> None:
+    said, models = draws_of()
+    order = np.random.default_rng(1).permutation(said.n_cases)
+    mixed = said.select([said.case_names[i] for i in order])
+    again = {name: one[order] for name, one in models.items()}
+    found = ds.evaluate(mixed, again, aggregations=["dirichlet:1"], metrics=METRICS, draws=60, panel=False)
+    assert found.kept is not None
+    assert uncertain().kept is not None
+    assert found.kept.curves == uncertain().kept.curves  # type: ignore[union-attr]
+
+
+def test_curves_are_stored(tmp_path: Path) -> None:
+    uncertain().save(tmp_path / "results")
+    again = ds.load_evaluation(tmp_path / "results")
+    assert again.curves().equals(uncertain().curves())
+    assert again.confusion().equals(uncertain().confusion())
+
+
+def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.random(1200)
+    codes = (rng.random(1200) < scores).astype(np.int64)
+    few = sure(codes, scores).curves("roc")["y"].to_numpy()
+    monkeypatch.setattr(curves, "MOST_STEPS", 10_000)
+    exact = sure(codes, scores).curves("roc")["y"].to_numpy()
+    np.testing.assert_allclose(few, exact, atol=0.01)
+    assert not np.array_equal(few, exact)
+
+
+# Which curves there are -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metrics", "kinds"),
+    [
+        (["auroc"], {"roc", "precision-recall"}),
+        (["calibration-error"], {"reliability"}),
+        (["net-benefit:0.3"], {"decision"}),
+        (["f-beta"], {"confusion"}),
+        (["cohen-kappa", "brier-score"], {"confusion", "reliability"}),
+        (["top-k-accuracy:1"], set()),
+    ],
+)
+def test_curves_are_those_of_the_metrics(metrics: Sequence[str], kinds: set[str]) -> None:
+    said, models = draws_of(20)
+    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=list(metrics), draws=10)
+    found = set() if result.kept is None else {one.kind for one in result.kept.curves}
+    assert found == kinds
+
+
+def test_every_condition_is_asked_about_and_the_matrix_is_one() -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.multinomial(4, [0.5, 0.3, 0.2], size=30)
+    said = ds.Annotations.from_counts(counts, ["a", "b", "c"])
+    result = ds.evaluate(
+        said, {"A": rng.random((30, 3))}, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30
+    )
+    assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == ["a", "b", "c"]
+    matrix = result.confusion().filter(run=result.run_label(result.headline))
+    assert len(matrix) == 9
+    assert matrix["n_cases"].sum() == pytest.approx(30)
+
+
+def test_every_finding_has_curves_of_its_own() -> None:
+    rng = np.random.default_rng(4)
+    sets = [[{name for name in ("AF", "ST") if rng.random() < 0.4} for _ in range(3)] for _ in range(30)]
+    said = ds.Checklists.from_sets(sets, ["AF", "ST"])
+    models = {"A": ds.Predictions.from_scores(rng.random((30, 2)), ["AF", "ST"])}
+    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30)
+    assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == ["AF", "ST"]
+    of_finding = result.confusion().filter(question="ST", run=result.run_label(result.headline))
+    assert of_finding["n_cases"].sum() == pytest.approx(30)
+    assert (result.n_cases, result.n_items, result.asked_findings) == (60, 30, ("AF", "ST"))
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(DissensusError, match="kind"):
+        uncertain().curves("lorenz")

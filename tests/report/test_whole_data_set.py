@@ -1,0 +1,103 @@
+"""The section about ranking, decisions and calibration, and words about findings."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dissensus as ds
+from dissensus.cli.evaluate import MOST_ROWS, left_out, shown_metrics
+from dissensus.evaluation.sentences import headline, reads
+from dissensus.report.page import report_html
+from dissensus.report.section import ReportSubject
+from dissensus.report.sections.methods import methods_paragraph
+from dissensus.report.sections.whole_data_set import WholeDataSet, expected_positives, finding_tables
+
+METRICS = ["auroc", "sensitivity", "matthews", "positive-likelihood-ratio"]
+
+
+@cache
+def checklists() -> ds.Evaluation:
+    rng = np.random.default_rng(7)
+    chances = {"AF": 0.4, "ST": 0.3, "rare": 0.0}
+    sets = [[{name for name, chance in chances.items() if rng.random() < chance} for _ in range(3)] for _ in range(25)]
+    said = ds.Checklists.from_sets(sets, list(chances))
+    models = {name: ds.Predictions.from_scores(rng.random((25, 3)), list(chances)) for name in ("One", "Two")}
+    return ds.evaluate(said, models, aggregations=["majority-vote"], metrics=METRICS)
+
+
+def words_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page[: page.index('id="page-data"')]))
+
+
+def test_findings_are_counted_as_findings_of_cases() -> None:
+    page = words_of(report_html(checklists()))
+    assert "3 findings of 25 cases" in page
+    assert "75 rows" in page
+    assert "75 cases" not in page
+    assert "3 findings of 25 cases" in headline(checklists())
+
+
+def test_every_finding_has_a_row_with_its_expected_positives() -> None:
+    table = finding_tables(checklists())[0]
+    assert [row[0] for row in table.rows] == ["AF", "ST", "rare"]
+    expected = expected_positives(checklists())
+    assert expected["rare"] == 0
+    assert 0 < expected["AF"] < 25
+    known = checklists().by_group("finding").filter(stratum="AF", model="One", metric="AUROC")["mean"][0]
+    assert f"{known:.3f}" in table.rows[0][2][0]
+
+
+def test_what_has_no_value_is_called_undefined() -> None:
+    table = finding_tables(checklists())[1]
+    assert table.metric == "sensitivity"
+    assert str(table.rows[2][2][0]) == "undefined"
+    assert "nan" not in words_of(report_html(checklists())).split()
+
+
+def test_remarks_are_said_once_for_all_models() -> None:
+    words = WholeDataSet().words(ReportSubject(checklists()))
+    assert words["remarks"]
+    assert len(words["remarks"]) == len(set(words["remarks"]))
+    assert any("questions fewer than 5 cases are positive" in remark for remark in words["remarks"])
+
+
+def test_methods_say_how_such_metrics_were_found() -> None:
+    text = methods_paragraph(checklists())
+    assert "pseudo-value" in text
+    assert "3 findings" in text
+    assert "200 resamples" in text
+
+
+def test_the_section_is_left_out_without_such_metrics() -> None:
+    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
+    assert not WholeDataSet().has(result)
+    assert WholeDataSet().has(checklists())
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        (ds.AUROC(), "reads 0.031 higher"),
+        (ds.Matthews(), "reads 0.031 higher"),
+        (ds.FBeta(), "reads 0.031 higher"),
+        (ds.Sensitivity(), "reads 3.1\xa0points higher"),
+        (ds.SensitivityAtSpecificity(0.9), "reads 3.1\xa0points higher"),
+    ],
+)
+def test_points_are_for_shares_of_cases_only(metric: ds.Metric, told: str) -> None:
+    assert reads(0.031, metric) == told
+
+
+def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is() -> None:
+    assert len(shown_metrics(checklists())) == len(METRICS)
+    assert left_out(checklists()) == ["the 3 findings one by one: report.html, by_group('finding')"]
+    many = [f"net-benefit:0.{i:02}" for i in range(1, 31)]
+    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
+    result = ds.evaluate(said, {"A": [[0.8, 0.2], [0.3, 0.7]]}, aggregations=["majority-vote"], metrics=many)
+    assert len(shown_metrics(result)) == MOST_ROWS
+    assert left_out(result) == ["6 more metrics: summary.json"]

@@ -460,7 +460,9 @@ def test_a_single_draw_is_counted_as_one() -> None:
 
 
 def test_usual_metrics_leave_out_those_of_all_conditions() -> None:
-    assert [metric.name for metric in default_metrics(3)] == ["top-1 accuracy", "top-2 set accuracy"]
+    said = Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])
+    wanted = default_metrics(said, {}, said.conditions, None)
+    assert [metric.name for metric in wanted] == ["top-1 accuracy", "top-2 set accuracy"]
 
 
 def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -> None:

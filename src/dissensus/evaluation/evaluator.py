@@ -53,8 +53,12 @@ from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
+from dissensus.metrics.confusion import CohenKappa
+from dissensus.metrics.decisions import FBeta, Sensitivity, Specificity
+from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.overlap import AverageOverlap
+from dissensus.metrics.ranking import AUROC, AveragePrecision
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions

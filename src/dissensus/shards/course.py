@@ -35,9 +35,9 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.completion import Completion, SeenCases, with_columns
 from dissensus.evaluation.data_set import Kept, whole_metrics
 from dissensus.evaluation.evaluator import (
-    joined_records,
     check_request,
     design_of,
+    joined_records,
     panel_reason,
     plan_of,
     with_panel_unless,
@@ -352,9 +352,7 @@ class Course:
         learned = self.learned(examined, rows, chosen)
         conditions = rows.study.conditions if self.findings else learned.conditions
         parts = {
-            finding: Taught(
-                tuple(taught(spec, lessons, conditions) for spec in chosen), learned.recipes.get(finding)
-            )
+            finding: Taught(tuple(taught(spec, lessons, conditions) for spec in chosen), learned.recipes.get(finding))
             for finding, lessons in learned.lessons.items()
         }
         plan = self._plan(examined, rows, next(iter(parts.values())).aggregations, conditions)
@@ -548,7 +546,7 @@ class Course:
         return moved, left.shared()
 
     def _learning(self, settings: Settings, rows: Questions, finding: str) -> Plan:
-        """Take the aggregations of a part as they were asked for: without some annotators, they learn something else."""
+        """Take the aggregations of a part as they were asked for: without some annotators, they learn another thing."""
         plan = settings.informed(finding, *rows.of_part(rows.parts[finding]))
         prior = known_prior(plan.aggregations)
         return replace(plan, aggregations=tuple(informed_by(spec, prior) for spec in settings.specs))
@@ -620,7 +618,9 @@ def without_shard(error: DissensusError) -> DissensusError:
 def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior, by finding if there are findings."""
     records = {
-        finding: PriorRecord(tuple(table_of_models(one.recipe.rows).to_dicts()), one.recipe.concentrations, "", one.recipe.warnings)
+        finding: PriorRecord(
+            tuple(table_of_models(one.recipe.rows).to_dicts()), one.recipe.concentrations, "", one.recipe.warnings
+        )
         for finding, one in parts.items()
         if one.recipe is not None
     }

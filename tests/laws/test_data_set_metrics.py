@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation import batches, data_set, parts
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.study.study import Study
@@ -93,7 +93,7 @@ def aggregations(study: Study) -> list[Any]:
     return [ds.Dirichlet(1, alpha=1.0), ds.MajorityVote()]
 
 
-def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[FloatArray, dict[str, FloatArray]]:
+def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[IntArray, dict[str, FloatArray]]:
     theta = rng.dirichlet(np.full(n_conditions, 0.6), size=N_CASES)
     votes = np.stack([rng.choice(n_conditions, size=3, p=row) for row in theta])
     seen = {name: theta**sharp * rng.uniform(0.5, 1.5, theta.shape) for name, sharp in (("A", 1.0), ("B", 0.4))}
@@ -101,7 +101,7 @@ def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[FloatArray, di
     return votes, {name: one / one.sum(axis=1, keepdims=True) for name, one in rounded.items()}
 
 
-def _table(votes: FloatArray, names: tuple[str, ...], rng: np.random.Generator) -> pl.DataFrame:
+def _table(votes: IntArray, names: tuple[str, ...], rng: np.random.Generator) -> pl.DataFrame:
     weights = rng.integers(1, 5, N_CASES).astype(float)
     return pl.DataFrame(
         [

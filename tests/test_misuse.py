@@ -17,6 +17,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.core.files import open_source
+from dissensus.datasets.findings import SKILLS
 from dissensus.datasets.simulation import MODELS
 from dissensus.metrics.data_set import DataSetMetric
 
@@ -224,12 +225,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         },
         "Predictions": _parts(predicted),
         "Predictions.from_long": {"frame": long.drop("rank"), "conditions": ["a", "b"], "kind": None, "name": "model"}
+        | {"findings": False}
         | dict.fromkeys(["case", "condition", "score", "rank"]),
         "Predictions.from_rankings": {"rankings": [[["a"]], [["b"]]], "conditions": ["a", "b"], **names, "name": "m"},
-        "Predictions.from_scores": {"scores": np.eye(2), "conditions": ["a", "b"], **names, "name": "m"},
+        "Predictions.from_scores": {"scores": np.eye(2), "conditions": ["a", "b"], **names, "name": "m"}
+        | {"findings": False},
         "Predictions.from_sets": {"sets": [["a"], ["b"]], "conditions": ["a", "b"], **names, "name": "m"},
         "Predictions.from_wide": {"frame": pl.DataFrame({"case": ["x"], "a": [0.1], "b": [0.2]}), "conditions": None}
-        | {"case": None, "kind": None, "name": "m"},
+        | {"case": None, "kind": None, "name": "m", "findings": False},
         "ProbabilisticInverseRank": {"reliability": 30.0, "ties": "shared", "alpha": 0.0, "scale": "case"},
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
         "Ratings": _parts(rated),
@@ -304,6 +307,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "kind": None,
             "alpha_index": None,
             "positive": None,
+            "findings": False,
             "allow_missing": False,
             "limits": None,
         },
@@ -314,11 +318,16 @@ def _arguments(folder: Path) -> dict[str, Any]:
             "kind": None,
             "alpha_index": None,
             "positive": None,
+            "findings": False,
             "allow_missing": False,
             "limits": None,
         },
         "read_ratings": {"path": ratings, "columns": None, "limits": None},
         "sampling_diagnostics": {"plausibilities": drawn},
+        "simulate_binary": {"n_cases": 4, "n_annotators": 3, "prevalence": 0.3, "strictness": 0.5, "clarity": 3.0}
+        | {"opinions": (2, 3), "models": SKILLS, "seed": 1},
+        "simulate_checklists": {"n_cases": 4, "n_annotators": 3, "findings": 2, "prevalence": 0.3, "together": 0.2}
+        | {"strictness": 0.5, "clarity": 3.0, "not_assessed": 0.1, "opinions": (2, 3), "models": SKILLS, "seed": 1},
         "simulate_study": {
             "n_cases": 4,
             "n_conditions": 6,

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
+    from dissensus.datasets.findings import simulate_binary as simulate_binary
+    from dissensus.datasets.findings import simulate_checklists as simulate_checklists
     from dissensus.datasets.simulation import simulate_ratings as simulate_ratings
     from dissensus.datasets.simulation import simulate_study as simulate_study
     from dissensus.draws import Batch as Batch
@@ -261,6 +263,8 @@ _HOMES = {
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",
     "sampling_diagnostics": "aggregation.diagnostics",
+    "simulate_binary": "datasets.findings",
+    "simulate_checklists": "datasets.findings",
     "simulate_study": "datasets.simulation",
     "to_xarray": "aggregation.diagnostics",
     "write_annotations": "study.canonical",

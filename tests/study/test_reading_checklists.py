@@ -180,7 +180,7 @@ def test_ties_without_an_order_point_to_checklists_in_one_note(tmp_path: Path) -
     tied = examine_annotations(write_text(tmp_path / "ties.csv", "case,annotator,label\n" + rows))
     notes = [str(note) for note in tied.receipt.notes]
     assert len(notes) == 1
-    assert "name several conditions in no order: 3" in notes[0]
+    assert "several conditions in no order: 3" in notes[0]
     assert "--format checklist" in notes[0]
     assert not tied.receipt.lost
     ranked = rows.replace("AF\n", "AF,1\n").replace("ST\n", "ST,2\n")

@@ -97,6 +97,7 @@ def read_models(
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
+            findings=study.kind == "checklists",
             allow_missing=allow_missing,
             limits=options.limit_sizes(said["limit"]),
         )

@@ -214,6 +214,7 @@ def evaluate(
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
+            findings=study.kind == "checklists",
             kind=kinds.get(name, kinds.get("")),
             positive=said["positive"],
             allow_missing=allow_missing,

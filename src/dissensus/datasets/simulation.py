@@ -220,7 +220,7 @@ def simulate_study(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",
             got=f"{n_cases} cases, {n_conditions} conditions, {n_annotators} annotators",
         )
-    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else _evenly(opinions, n_annotators)
+    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else evenly_many(opinions, n_annotators)
     streams = [np.random.default_rng((seed, case)) for case in range(n_cases)]
     theta = np.stack([_truth(rng, n_conditions) for rng in streams])
     said = _annotations(streams, theta, n_annotators, chances)
@@ -262,7 +262,7 @@ def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
 # What the annotators say ------------------------------------------------------------------------------
 
 
-def _evenly(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
+def evenly_many(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
     """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
     is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
     if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:

@@ -199,7 +199,13 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
-    said = aligned_models(predictions, annotations.case_names, annotations.conditions, allow_missing=allow_missing)
+    said = aligned_models(
+        predictions,
+        annotations.case_names,
+        annotations.conditions,
+        allow_missing=allow_missing,
+        findings=annotations.kind == "checklists",
+    )
     common = common_cases(annotations, said)
     labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
     asked = Questions.of(annotations.select(common), said, labels)

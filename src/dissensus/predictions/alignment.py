@@ -62,6 +62,7 @@ def aligned_models(
     conditions: tuple[str, ...],
     *,
     allow_missing: bool = False,
+    findings: bool = False,
 ) -> dict[str, Predictions]:
     """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
 
@@ -75,17 +76,19 @@ def aligned_models(
     for name, given in predictions.items():
         said = given
         if not isinstance(said, Predictions):
-            said = _from_array(said, case_names, conditions, str(name))
+            said = _from_array(said, case_names, conditions, str(name), findings=findings)
         models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models
 
 
-def _from_array(given: ArrayLike, case_names: tuple[str, ...], conditions: tuple[str, ...], name: str) -> Predictions:
+def _from_array(
+    given: ArrayLike, case_names: tuple[str, ...], conditions: tuple[str, ...], name: str, *, findings: bool
+) -> Predictions:
     """Take bare scores of conditions, or one number per case where the study knows no conditions."""
     if not conditions and not hasattr(given, "columns") and np.ndim(given) == 1:
         return Predictions.from_numbers(given, case_names=case_names, name=name)
-    return Predictions.from_scores(given, conditions or None, case_names=case_names, name=name)
+    return Predictions.from_scores(given, conditions or None, case_names=case_names, name=name, findings=findings)
 
 
 # Cases ------------------------------------------------------------------------------------------------
@@ -188,7 +191,8 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
     recoded = _recoded(predictions, conditions)
     entries = Entries(predictions.case_of_entry, recoded[predictions.codes], predictions.values)
     if predictions.complete and len(conditions) > predictions.n_conditions:
-        return assembled_scores(entries, Subject(predictions.name, conditions, predictions.case_names))
+        subject = Subject(predictions.name, conditions, predictions.case_names)
+        return assembled_scores(entries, subject, findings=True)  # zeros alone were refused before, or are findings
     entries = entries.sorted()
     return Predictions(
         predictions.name,

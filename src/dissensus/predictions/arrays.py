@@ -34,6 +34,7 @@ def predictions_from_array(
     kind: PredictionKind | None,
     name: str,
     alpha_index: int | None = None,
+    findings: bool = False,
 ) -> Predictions:
     """Build from an array without names; both lists of names are needed, and give the order."""
     from dissensus.predictions.numbers import is_list_of_numbers, predictions_from_list
@@ -48,7 +49,7 @@ def predictions_from_array(
     if kind == "set" or (kind is None and is_binary):
         return predictions_from_sets(matrix, conditions, case_names=case_names, name=name)
     check_matrix_kind(kind)
-    return predictions_from_scores(matrix, conditions, case_names=case_names, name=name)
+    return predictions_from_scores(matrix, conditions, case_names=case_names, name=name, findings=findings)
 
 
 def _nameless(
@@ -104,6 +105,7 @@ def predictions_from_arrays(
     kind: PredictionKind | None,
     name: str,
     alpha_index: int | None = None,
+    findings: bool = False,
 ) -> Predictions:
     """Build from named arrays: a matrix, and the names of its rows and columns unless they are given."""
     own_cases, own_conditions = _names(arrays, CASE_KEYS), _names(arrays, CONDITION_KEYS)
@@ -114,6 +116,7 @@ def predictions_from_arrays(
         kind=kind,
         name=name,
         alpha_index=alpha_index,
+        findings=findings,
     )
 
 

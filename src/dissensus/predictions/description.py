@@ -17,8 +17,8 @@ SUM_TOLERANCE = 1e-3
 """How far the scores of a case may be from a sum of one: text with three decimals is not exact."""
 
 
-def check_predictions(predictions: Predictions) -> tuple[Note, ...]:
-    """Look for what is allowed but may be a mistake.
+def check_predictions(predictions: Predictions, *, findings: bool = False) -> tuple[Note, ...]:
+    """Look for what is allowed but may be a mistake; scores of findings need not add up to anything.
 
     Examples
     --------
@@ -30,13 +30,30 @@ def check_predictions(predictions: Predictions) -> tuple[Note, ...]:
     """
     if predictions.kind == "numbers":
         return ()
-    notes = _notes_on_scores(predictions) if predictions.kind == "scores" else _notes_on_lists(predictions)
+    if findings:
+        notes = _notes_on_findings(predictions)
+    else:
+        notes = _notes_on_scores(predictions) if predictions.kind == "scores" else _notes_on_lists(predictions)
     return tuple(note for note in notes if note.count)
 
 
 def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) -> Note:
     examples = tuple(predictions.case_names[case] for case in np.flatnonzero(cases)[:3])
     return Note(what, int(cases.sum()), action, examples)
+
+
+def _notes_on_findings(predictions: Predictions) -> list[Note]:
+    if predictions.kind != "scores":
+        return []
+    outside = np.zeros(predictions.n_cases, dtype=np.bool_)
+    outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
+    listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
+    unlisted = tuple(predictions.conditions[code] for code in np.flatnonzero(~listed))
+    action = "kept; the scores of all findings are taken as scores, not as probabilities"
+    return [
+        _note(predictions, "cases with scores below 0 or above 1", outside, action),
+        Note("findings without a score above 0", len(unlisted), "taken as absent on every case", unlisted[:3]),
+    ]
 
 
 def _notes_on_lists(predictions: Predictions) -> list[Note]:

@@ -61,12 +61,14 @@ class Entries:
 
 
 def predictions_from_scores(
-    scores: ArrayLike, conditions: Conditions, *, case_names: Sequence[str] | None, name: str
+    scores: ArrayLike, conditions: Conditions, *, case_names: Sequence[str] | None, name: str, findings: bool = False
 ) -> Predictions:
     """Check and sort a matrix of scores; see :meth:`Predictions.from_scores`."""
     matrix = _matrix(scores, "scores").astype(np.float64)
     subject = _subject_of_matrix(matrix, conditions, case_names, name)
     _check_scores(matrix, subject)
+    if not findings:
+        _refuse_zeros(np.asarray(~matrix.any(axis=1)), subject)
     order = np.argsort(-matrix, axis=1, kind="stable")
     return Predictions(
         name,
@@ -205,7 +207,6 @@ def _check_scores(matrix: FloatArray, subject: Subject) -> None:
             got=f"{matrix[row, column]}; {len(wrong)} such in all",
             where=subject.place(row, column),
         )
-    _refuse_zeros(np.asarray(~matrix.any(axis=1)), subject)
 
 
 def _refuse_zeros(empty: BoolArray, subject: Subject) -> None:
@@ -308,19 +309,20 @@ def assembled(kind: PredictionKind, entries: Entries, subject: Subject) -> Predi
     return Predictions(subject.name, kind, subject.conditions, subject.case_names, offsets, entries.codes, values)
 
 
-def assembled_scores(entries: Entries, subject: Subject) -> Predictions:
-    """Put the scores of listed conditions in order; what is not listed has 0."""
+def assembled_scores(entries: Entries, subject: Subject, *, findings: bool = False) -> Predictions:
+    """Put the scores of listed conditions in order; what is not listed has 0, which all findings of a case may have."""
     check_listed_once(entries, subject)
     negative = np.flatnonzero(entries.values < 0)
     if len(negative):
-        return _complete(entries, subject, int(negative[0]))
+        return _complete(entries, subject, int(negative[0]), findings=findings)
     listed = entries.where(entries.values != 0)
     empty = np.bincount(listed.case, minlength=len(subject.case_names)) == 0
-    _refuse_zeros(empty, subject)
+    if not findings:
+        _refuse_zeros(empty, subject)
     return assembled("scores", listed, subject)
 
 
-def _complete(entries: Entries, subject: Subject, negative: int) -> Predictions:
+def _complete(entries: Entries, subject: Subject, negative: int, *, findings: bool) -> Predictions:
     n_cases, n_conditions = len(subject.case_names), len(subject.conditions)
     if len(entries.codes) < n_cases * n_conditions:
         raise DissensusError(
@@ -332,7 +334,9 @@ def _complete(entries: Entries, subject: Subject, negative: int) -> Predictions:
         )
     matrix = np.zeros((n_cases, n_conditions))
     matrix[entries.case, entries.codes] = entries.values
-    return predictions_from_scores(matrix, subject.conditions, case_names=subject.case_names, name=subject.name)
+    return predictions_from_scores(
+        matrix, subject.conditions, case_names=subject.case_names, name=subject.name, findings=findings
+    )
 
 
 def check_listed_once(entries: Entries, subject: Subject) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": ANNOTATION_ALIASES["case"],
-    "condition": ANNOTATION_ALIASES["condition"],
+    "condition": (*ANNOTATION_ALIASES["condition"], "finding", "findings", "finding_name"),
     "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
     "rank": ANNOTATION_ALIASES["rank"],
 }
@@ -67,11 +67,12 @@ def predictions_from_long(
     columns: Mapping[str, str | None],
     kind: PredictionKind | None,
     name: str,
+    findings: bool = False,
 ) -> Predictions:
     """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
     table = polars_frame(frame)
     roles = find_columns(table.columns, columns, aliases=ALIASES)
-    chosen = _long_kind(table, roles, kind)
+    chosen = _long_kind(table, roles, _kind_of_findings(roles, kind) if findings else kind)
     needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, chosen) == chosen}
     table = tidied(with_roles(table, needed))
     if not len(table):
@@ -81,7 +82,14 @@ def predictions_from_long(
     codes, known = label_codes(table, tuple(conditions) if conditions is not None else None)
     entries = Entries(case, codes, _values(table, chosen)).where(codes >= 0)
     subject = Subject(name, known, case_names)
-    return assembled_scores(entries, subject) if chosen == "scores" else assembled(chosen, entries, subject)
+    if chosen == "scores":
+        return assembled_scores(entries, subject, findings=findings)
+    return assembled(chosen, entries, subject)
+
+
+def _kind_of_findings(roles: Mapping[str, str], kind: PredictionKind | None) -> PredictionKind | None:
+    """Take the rows of a case for a set where nothing but findings is named: each of them is present."""
+    return "set" if kind is None and KIND_OF_ROLE.keys().isdisjoint(roles) else kind
 
 
 def _long_kind(table: pl.DataFrame, roles: Mapping[str, str], kind: PredictionKind | None) -> PredictionKind:
@@ -160,6 +168,7 @@ def predictions_from_wide(
     kind: PredictionKind | None,
     name: str,
     case_names: Sequence[str] | None = None,
+    findings: bool = False,
 ) -> Predictions:
     """Build from one row per case and one column per condition; see :meth:`Predictions.from_wide`.
 
@@ -177,7 +186,7 @@ def predictions_from_wide(
     if (kind or ("set" if binary else "scores")) == "set":
         return predictions_from_sets(matrix, names, case_names=rows, name=name)
     check_matrix_kind(kind)
-    return predictions_from_scores(matrix, names, case_names=rows, name=name)
+    return predictions_from_scores(matrix, names, case_names=rows, name=name, findings=findings)
 
 
 def check_matrix_kind(kind: PredictionKind | None) -> None:

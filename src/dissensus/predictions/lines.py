@@ -42,7 +42,12 @@ def is_list_per_case(rows: Sequence[Record]) -> bool:
 
 
 def predictions_from_lines(
-    rows: Sequence[Record], conditions: Sequence[str] | None, *, kind: PredictionKind | None, name: str
+    rows: Sequence[Record],
+    conditions: Sequence[str] | None,
+    *,
+    kind: PredictionKind | None,
+    name: str,
+    findings: bool = False,
 ) -> Predictions:
     """Build from one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
     if kind == "numbers":
@@ -59,7 +64,7 @@ def predictions_from_lines(
         return predictions_from_rankings(lists, conditions, case_names=cases, name=name)
     if kind == "set":
         return predictions_from_sets(lists, conditions, case_names=cases, name=name)
-    return _scores(lists, conditions, cases, name)
+    return _scores(lists, conditions, cases, name, findings=findings)
 
 
 def _offered(row: Record) -> dict[PredictionKind, str]:
@@ -110,7 +115,12 @@ def _content(row: Record, kind: PredictionKind, number: int) -> Any:
 
 
 def _scores(
-    rows: Sequence[Mapping[str, Any]], conditions: Sequence[str] | None, cases: tuple[str, ...], name: str
+    rows: Sequence[Mapping[str, Any]],
+    conditions: Sequence[str] | None,
+    cases: tuple[str, ...],
+    name: str,
+    *,
+    findings: bool,
 ) -> Predictions:
     case = row_of_each(offsets_from_lengths(len(row) for row in rows))
     mentions = [key for row in rows for key in row]
@@ -121,7 +131,7 @@ def _scores(
         mentions = [name_of[mention] for mention in mentions]
     subject = Subject(name, condition_names(mentions, conditions), cases)
     entries = Entries(case, coded(mentions, case, subject), _numbers(values, mentions, case, subject))
-    return assembled_scores(entries, subject)
+    return assembled_scores(entries, subject, findings=findings)
 
 
 def _numbers(values: Sequence[Any], mentions: Sequence[str], case: Any, subject: Subject) -> Any:

@@ -149,6 +149,7 @@ class Predictions(Received):
         *,
         case_names: Sequence[str] | None = None,
         name: str = "model",
+        findings: bool = False,
     ) -> Predictions:
         """Build from a matrix of scores, shape (n_cases, K): probabilities, logits, others; higher is better.
 
@@ -158,6 +159,8 @@ class Predictions(Received):
             Names of the columns; by default "0" to "K - 1".
         case_names
             Names of the rows; by default "0", "1" and so on.
+        findings
+            Whether every column is a question of its own (:class:`Checklists`): all scores of a case may be 0 then.
 
         Examples
         --------
@@ -167,7 +170,7 @@ class Predictions(Received):
         """
         from dissensus.predictions.entries import predictions_from_scores
 
-        return predictions_from_scores(scores, conditions, case_names=case_names, name=name)
+        return predictions_from_scores(scores, conditions, case_names=case_names, name=name, findings=findings)
 
     @classmethod
     @checked
@@ -243,6 +246,7 @@ class Predictions(Received):
         rank: str | None = None,
         kind: PredictionKind | None = None,
         name: str = "model",
+        findings: bool = False,
     ) -> Predictions:
         """Build from a table with one row per listed condition (pandas, polars or arrow).
 
@@ -259,6 +263,8 @@ class Predictions(Received):
         kind
             What to make of the rows: ``"scores"`` or ``"ranking"`` where both columns exist, ``"set"`` where
             the rows of a case are a set; a row without a condition then gives a case with an empty set.
+        findings
+            As in :meth:`from_scores`; rows without a score are a set.
 
         Examples
         --------
@@ -271,7 +277,7 @@ class Predictions(Received):
         from dissensus.predictions.frames import predictions_from_long
 
         columns = {"case": case, "condition": condition, "score": score, "rank": rank}
-        return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name)
+        return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name, findings=findings)
 
     @classmethod
     @checked
@@ -283,6 +289,7 @@ class Predictions(Received):
         case: str | None = None,
         kind: PredictionKind | None = None,
         name: str = "model",
+        findings: bool = False,
     ) -> Predictions:
         """Build from a table with one row per case and one column per condition (pandas, polars or arrow).
 
@@ -294,6 +301,8 @@ class Predictions(Received):
             The column with the names of the cases, if it goes by an unusual name.
         kind
             ``"scores"`` or ``"set"``; by default a table of integers 0 and 1 holds sets, any other scores.
+        findings
+            As in :meth:`from_scores`.
 
         Examples
         --------
@@ -304,7 +313,7 @@ class Predictions(Received):
         """
         from dissensus.predictions.frames import predictions_from_wide
 
-        return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name)
+        return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name, findings=findings)
 
     @classmethod
     @checked

@@ -73,6 +73,7 @@ class PredictionOptions:
     kind: PredictionKind | None = None
     alpha_index: int | None = None
     positive: str | None = None
+    findings: bool = False
 
 
 @checked
@@ -87,6 +88,7 @@ def read_predictions(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     positive: str | None = None,
+    findings: bool = False,
     allow_missing: bool = False,
     limits: Mapping[str, int | str] | None = None,
 ) -> Predictions:
@@ -114,6 +116,8 @@ def read_predictions(
         Which sets to take from an array of shape (cases, conditions, alphas).
     positive
         The condition whose probability a table with one number per case holds, in a study of two conditions.
+    findings
+        Whether every condition is a question of its own, as in studies of checklists: scores need not add up to 1.
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
     limits
@@ -149,6 +153,7 @@ def read_predictions(
         kind=kind,
         alpha_index=alpha_index,
         positive=positive,
+        findings=findings,
         allow_missing=allow_missing,
         limits=limits,
     )
@@ -168,6 +173,7 @@ def read_models(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     positive: str | None = None,
+    findings: bool = False,
     allow_missing: bool = False,
     limits: Mapping[str, int | str] | None = None,
 ) -> dict[str, Predictions]:
@@ -187,7 +193,7 @@ def read_models(
     """
     options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
     options |= {"kind": kind, "alpha_index": alpha_index, "positive": positive, "allow_missing": allow_missing}
-    options |= {"limits": limits}
+    options |= {"findings": findings, "limits": limits}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -221,6 +227,7 @@ def examine_predictions(
     kind: PredictionKind | None = None,
     alpha_index: int | None = None,
     positive: str | None = None,
+    findings: bool = False,
     allow_missing: bool = False,
     limits: Mapping[str, int | str] | None = None,
 ) -> PredictionReading:
@@ -234,6 +241,7 @@ def examine_predictions(
         kind=kind,
         alpha_index=alpha_index,
         positive=positive,
+        findings=findings,
     )
     source = _opened(place, Limits.given(limits))
     return examine_source(source, format, options=options, allow_missing=allow_missing)
@@ -270,7 +278,7 @@ def examine_source(
         format is not None,
         columns=understood.columns,
         assumed=understood.assumed,
-        notes=(*found.notes, *check_predictions(found.predictions)),
+        notes=(*found.notes, *check_predictions(found.predictions, findings=options.findings)),
         examples=found.predictions.examples(),
     )
     return PredictionReading(found.predictions.with_receipt(receipt), receipt, replace(source, content=None))
@@ -406,7 +414,7 @@ def _recognises_numbers(source: Source, options: PredictionOptions) -> bool:
 
 
 def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
-    if source.kind == "jsonl" and is_list_per_case(source.content):
+    if options.findings or (source.kind == "jsonl" and is_list_per_case(source.content)):
         return False
     is_table = source.is_table or source.kind == "jsonl"
     return is_table and probability_column(_table(source), options.conditions, options.columns) is not None
@@ -421,6 +429,7 @@ def _recognises_long(source: Source, options: PredictionOptions) -> bool:
 def _parse_arrays(source: Source, options: PredictionOptions) -> Predictions:
     given = (options.conditions, options.cases)
     said: Any = {"kind": options.kind, "name": options.name, "alpha_index": options.alpha_index}
+    said["findings"] = options.findings
     if source.kind == "npz":
         return predictions_from_arrays(source.content, *given, **said)
     if not isinstance(source.content, np.ndarray):
@@ -448,6 +457,7 @@ def _parse_wide(source: Source, options: PredictionOptions) -> Predictions:
         kind=options.kind,
         name=options.name,
         case_names=options.cases,
+        findings=options.findings,
     )
 
 
@@ -470,14 +480,20 @@ def _parse_binary(source: Source, options: PredictionOptions) -> Predictions:
 
 def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
     return predictions_from_long(
-        _table(source), options.conditions, columns=options.columns, kind=options.kind, name=options.name
+        _table(source),
+        options.conditions,
+        columns=options.columns,
+        kind=options.kind,
+        name=options.name,
+        findings=options.findings,
     )
 
 
 def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
     if source.kind != "jsonl":
         raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
-    return predictions_from_lines(source.content, options.conditions, kind=options.kind, name=options.name)
+    said: Any = {"kind": options.kind, "name": options.name, "findings": options.findings}
+    return predictions_from_lines(source.content, options.conditions, **said)
 
 
 def _arrays_understood(source: Source, options: PredictionOptions, predictions: Predictions) -> Understood:

@@ -193,7 +193,12 @@ class Reading:
 
     def _examined(self, name: str, source: Source, study: Study) -> PredictionReading:
         options = PredictionOptions(
-            name, self.conditions, study.case_names, kind=self.kinds.get(name), positive=self.positive
+            name,
+            self.conditions,
+            study.case_names,
+            kind=self.kinds.get(name),
+            positive=self.positive,
+            findings=study.kind == "checklists",
         )
         how: Any = {"allow_missing": self.allow_missing}
         are_known = self.conditions is not None or not study.conditions

@@ -325,8 +325,7 @@ def _may_be_checklists(study: Study) -> tuple[Note, ...]:
     tied = int(study.votes[study.has_tie].sum())
     if tied < max(2, LEAST_TIED * study.n_votes):
         return ()
-    action = "kept as ties for the first place; if all of them are present, these are checklists (--format checklist)"
-    return (Note("opinions that name several conditions in no order", tied, action),)
+    return (Note("several conditions in no order", tied, "tied (findings? --format checklist)"),)
 
 
 def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:

@@ -1,0 +1,106 @@
+"""Predictions of findings: every finding is a question of its own, and scores need not add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import Checklists, DissensusError, Predictions, evaluate, read_predictions
+from dissensus.predictions.findings import predictions_of_finding
+from dissensus.predictions.reader import examine_predictions
+
+FINDINGS = ("AF", "ST")
+CASES = ("x", "y", "z")
+SCORES = [[0.9, 0.0], [0.2, 0.7], [0.0, 0.0]]
+
+
+def of(scores: Any) -> Predictions:
+    return Predictions.from_scores(scores, FINDINGS, case_names=CASES, findings=True)
+
+
+def test_a_probability_becomes_two_scores_under_the_names_of_the_study() -> None:
+    said = predictions_of_finding(of(SCORES), "AF", ["z", "x"])
+    asked = Checklists.from_sets([[[]], [[]], [[]]], FINDINGS, case_names=CASES).of_finding("AF")
+    assert said.conditions == asked.conditions == ("absent", "present")
+    assert set(said.case_names) < set(asked.case_names)
+    assert said.case_names == ("z / AF", "x / AF")
+    assert said.complete
+    assert said.to_scores().tolist() == [[1.0, 0.0], [1 - 0.9, 0.9]]
+
+
+def test_scores_outside_of_0_to_1_are_opposites_on_all_findings() -> None:
+    model = of([[2.5, 0.5], [0.3, -1.0], [0.0, 0.0]])
+    assert predictions_of_finding(model, "AF", CASES).to_scores().tolist() == [[-2.5, 2.5], [-0.3, 0.3], [0, 0]]
+    assert predictions_of_finding(model, "ST", CASES).to_scores().tolist() == [[-0.5, 0.5], [1.0, -1.0], [0, 0]]
+
+
+def test_a_set_is_a_decision_about_every_finding() -> None:
+    model = Predictions.from_sets([["AF"], [], ["AF", "ST"]], FINDINGS, case_names=CASES)
+    said = predictions_of_finding(model, "ST", CASES)
+    assert said.kind == "set"
+    assert said.to_lists() == [[["absent"]], [["absent"]], [["present"]]]
+
+
+def test_an_order_of_findings_and_unknown_findings_are_refused() -> None:
+    ranked = Predictions.from_rankings([["AF"], ["ST"], ["AF"]], FINDINGS, case_names=CASES)
+    with pytest.raises(DissensusError, match="does not say which are present"):
+        predictions_of_finding(ranked, "AF", CASES)
+    with pytest.raises(DissensusError, match="there is no finding 'RBBB'"):
+        predictions_of_finding(of(SCORES), "RBBB", CASES)
+
+
+@pytest.mark.parametrize("form", ["wide", "long", "npz"])
+def test_cases_without_any_finding_are_read_and_sums_are_not_looked_at(tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"model.{'npz' if form == 'npz' else 'csv'}"
+    if form == "npz":
+        np.savez(file, probs=np.array(SCORES), case_ids=np.array(CASES), classes=np.array(FINDINGS))
+    elif form == "wide":
+        pl.DataFrame({"case": CASES, **dict(zip(FINDINGS, zip(*SCORES, strict=True), strict=True))}).write_csv(file)
+    else:
+        rows = [(case, name, SCORES[i][k]) for i, case in enumerate(CASES) for k, name in enumerate(FINDINGS)]
+        pl.DataFrame(rows, schema=["case", "finding", "score"], orient="row").write_csv(file)
+    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
+    assert reading.predictions.to_scores().tolist() == SCORES
+    assert reading.receipt.notes == ()
+    with pytest.raises(DissensusError, match="all scores of a case are zero"):
+        examine_predictions(file, conditions=FINDINGS, cases=CASES)
+
+
+def test_one_column_is_the_score_of_its_finding_only(tmp_path: Path) -> None:
+    file = tmp_path / "model.csv"
+    file.write_text("case,AF\nx,0.9\ny,0.2\nz,0\n", encoding="utf-8")
+    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
+    assert reading.predictions.to_scores().tolist() == [[0.9, 0.0], [0.2, 0.0], [0.0, 0.0]]
+    assert [str(note) for note in reading.receipt.notes] == [
+        "findings without a score above 0: 1, taken as absent on every case (for example 'ST')"
+    ]
+
+
+def test_scores_that_are_no_probabilities_are_noted(tmp_path: Path) -> None:
+    file = tmp_path / "model.csv"
+    file.write_text("case,AF,ST\nx,2.5,-1\ny,0.2,0.1\nz,0.5,0.5\n", encoding="utf-8")
+    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
+    assert [note.count for note in reading.receipt.notes] == [1]
+    assert "not as probabilities" in reading.receipt.notes[0].action
+
+
+def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
+    wide.write_text("case,AF,ST\nx,1,1\ny,0,0\nz,0,1\n", encoding="utf-8")
+    long.write_text("case,finding\nx,AF\nx,ST\ny,\nz,ST\n", encoding="utf-8")
+    said = [read_predictions(file, conditions=FINDINGS, cases=CASES, findings=True, name="m") for file in (wide, long)]
+    assert said[0] == said[1]
+    assert said[0].kind == "set"
+    assert said[0].to_lists() == [[["AF", "ST"]], [], [["ST"]]]
+
+
+def test_bare_scores_of_findings_are_evaluated(recwarn: pytest.WarningsRecorder) -> None:
+    sets: list[list[Any]] = [[["AF"], []], [["ST"], ["ST"]], [[], []]]
+    study = Checklists.from_sets(sets, FINDINGS, case_names=CASES, annotator_names=["Ann", "Bo"])
+    found = evaluate(study, {"m": SCORES}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=16)
+    assert found.n_cases in (3, 6)
+    assert not [one for one in recwarn if "sum" in str(one.message)]

@@ -36,7 +36,7 @@ def said() -> ds.Checklists:
 @cache
 def evaluation() -> ds.Evaluation:
     study = said()
-    models = {name: ds.read_predictions(FOLDER / f"pred_{name}.csv", name=name) for name in NETWORKS}
+    models = {name: ds.read_predictions(FOLDER / f"pred_{name}.csv", name=name, findings=True) for name in NETWORKS}
     known = {str(row["case"]): row for row in pl.read_csv(FOLDER / "attributes.csv").iter_rows(named=True)}
     strata = {"sex": [str(known[name]["sex"]) for name in study.case_names]}
     with warnings.catch_warnings():

@@ -84,12 +84,15 @@ class SubsetAccuracy(DataSetMetric):
 
     def _parts(self, said: Said, labels: FloatArray) -> _Parts:
         """Find how much of each row is right (n_draws, n), then of each case (n_draws, n_items)."""
-        hits = np.einsum("dkn,nk->dn", labels, decisions(said, self.threshold))
-        total = labels.sum(axis=1)
+        total, hits = labels.sum(axis=1), np.zeros((len(labels), said.n_cases))
+        for k, calls in enumerate(decisions(said, self.threshold).T):
+            hits += labels[:, k] * calls
         is_known = (total > 0) & (said.weights > 0)
         shares = np.divide(hits, total, out=np.ones_like(total), where=is_known)
         masses = total * said.weights
         item = _in_order_of_rows(said.items)
+        if item.max(initial=0) + 1 == said.n_cases:  # one question: nothing to multiply
+            return _Parts(item, masses, shares, shares, masses)
         order = np.argsort(item, kind="stable")
         begins = np.flatnonzero(np.diff(item[order], prepend=-1))
         right = np.multiply.reduceat(shares[:, order], begins, axis=1)

@@ -223,3 +223,53 @@ def expected_coverage(draw: Values, scores: Values, mentioned: Mentioned) -> flo
     return mean_over_exchanges(
         draw, mentioned, lambda given: math.fsum(theta for theta, s in zip(given, scores, strict=True) if s > 0)
     )
+
+
+# Grades --------------------------------------------------------------------------------------------------
+
+
+def of_true_grade(draw: Values, mentioned: Mentioned, truth: str, value: Callable[[int], float]) -> float:
+    """Average a number of the true grade: the first of every order, or drawn in proportion to the plausibilities."""
+    if truth == "soft":
+        return mean_over_exchanges(
+            draw, mentioned, lambda given: sum(p * value(grade) for grade, p in enumerate(given) if p)
+        )
+    firsts = distribution(order[0] for given in exchanged(draw, mentioned) for order in orders(given))
+    return sum(float(p) * value(grade) for grade, p in firsts.items())
+
+
+def first_of_model(scores: Values, value: Callable[[int], float]) -> float:
+    return sum(float(p) * value(grade) for grade, p in distribution(order[0] for order in orders(scores)).items())
+
+
+def grade_error(draw: Values, scores: Values, mentioned: Mentioned, truth: str) -> float:
+    def error(true: int) -> float:
+        return first_of_model(scores, lambda said: abs(said - true))
+
+    return of_true_grade(draw, mentioned, truth, error)
+
+
+def within_grades(draw: Values, scores: Values, mentioned: Mentioned, distance: int, truth: str) -> float:
+    def near(true: int) -> float:
+        return first_of_model(scores, lambda said: float(abs(said - true) <= distance))
+
+    return of_true_grade(draw, mentioned, truth, near)
+
+
+def ranked_probability_score(draw: Values, scores: Values, mentioned: Mentioned, truth: str) -> float:
+    model = probabilities(scores)
+
+    def score(true: int) -> float:
+        limits = range(len(model) - 1)
+        return sum((sum(model[: k + 1]) - (true <= k)) ** 2 for k in limits) / (len(model) - 1)
+
+    return of_true_grade(draw, mentioned, truth, score)
+
+
+def wasserstein_distance(draw: Values, scores: Values, _: Mentioned) -> float:
+    """Move probability from the left to the right, grade by grade."""
+    carried, moved = 0.0, 0.0
+    for has, wanted in zip(probabilities(scores), draw, strict=True):
+        carried += has - wanted
+        moved += abs(carried)
+    return moved

@@ -96,6 +96,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     said = ds.Annotations.from_rankings(
         [[[["a"], ["b", "c"]], [["b"]]], [[["c"]], [["a"]]]], ["a", "b", "c"], annotator_names=["A", "B"]
     )
+    graded = said.asked("grades")
     listed = ds.Checklists.from_sets([[["a"], []], [["b"]]], ["a", "b"])
     rated = ds.Ratings.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
@@ -235,6 +236,10 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"case": None, "kind": None, "name": "m", "findings": False},
         "ProbabilisticInverseRank": {"reliability": 30.0, "ties": "shared", "alpha": 0.0, "scale": "case"},
         "RankBiasedOverlap": {"persistence": 0.9, "depth": 2},
+        "GradeError": {"truth": "top"},
+        "RankedProbabilityScore": {"truth": "soft"},
+        "WassersteinDistance": {},
+        "WithinGrades": {"distance": 1, "truth": "top"},
         "Ratings": _parts(rated),
         "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
         "Ratings.from_long": {"frame": long}
@@ -254,6 +259,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"via": "top", "advance": None},
         "annotator_agreement": {"annotations": said, "ties": "shared", "within": "ranking"},
         "annotator_confusion": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1},
+        "annotator_gradings": {"annotations": graded, "draws": 8, "seed": 1, "level": 0.9},
+        "OrderedProbit": {"reliability": 1.0, "chains": 2, "warmup": 10},
+        "OrderedProbit.sample": {"annotations": graded, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1, "level": 0.9},
         "annotator_weights": {"annotations": said},
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
@@ -434,8 +442,10 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
     symmetric = [ds.PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
     points = [ds.MajorityVote(), ds.InverseRank(), ds.PlackettLuceML(), ds.AnnotatorBootstrap()]
     confused = [ds.DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
-    for aggregation in (*chosen, *symmetric, *points, *confused):
-        drawn = aggregation.sample(said, draws=20, threads=1).dense()
+    graded = [ds.OrderedProbit(reliability, warmup=20) for reliability in EDGES]
+    for aggregation in (*chosen, *symmetric, *points, *confused, *graded):
+        study = said.asked("grades") if isinstance(aggregation, ds.OrderedProbit) else said
+        drawn = aggregation.sample(study, draws=20, threads=1).dense()
         assert np.isfinite(drawn).all(), aggregation
         assert (drawn >= 0).all(), aggregation
         assert np.abs(drawn.sum(axis=2) - 1).max() < 1e-6, aggregation

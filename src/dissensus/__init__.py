@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
+    from dissensus.aggregation.ordered_probit import OrderedProbit as OrderedProbit
     from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
     from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
     from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
     from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
+    from dissensus.evaluation.annotator_gradings import annotator_gradings as annotator_gradings
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
     from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
@@ -94,6 +96,10 @@ if TYPE_CHECKING:
     from dissensus.metrics.decisions import PositivePredictiveValue as PositivePredictiveValue
     from dissensus.metrics.decisions import Sensitivity as Sensitivity
     from dissensus.metrics.decisions import Specificity as Specificity
+    from dissensus.metrics.grades import GradeError as GradeError
+    from dissensus.metrics.grades import RankedProbabilityScore as RankedProbabilityScore
+    from dissensus.metrics.grades import WassersteinDistance as WassersteinDistance
+    from dissensus.metrics.grades import WithinGrades as WithinGrades
     from dissensus.metrics.numbers import CRPS as CRPS
     from dissensus.metrics.numbers import RMSE as RMSE
     from dissensus.metrics.numbers import BlandAltman as BlandAltman
@@ -169,6 +175,7 @@ _HOMES = {
     "Batch": "draws",
     "BrierScore": "metrics.probabilities",
     "Calibration": "evaluation.calibration",
+    "CasePrior": "aggregation.case_prior",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
@@ -190,6 +197,7 @@ _HOMES = {
     "FBeta": "metrics.decisions",
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
+    "GradeError": "metrics.grades",
     "InverseRank": "aggregation.inverse_rank",
     "Jaccard": "metrics.decisions",
     "KendallTau": "metrics.similarity",
@@ -202,12 +210,11 @@ _HOMES = {
     "NetBenefit": "metrics.decisions",
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
+    "OrderedProbit": "aggregation.ordered_probit",
     "Overlap": "metrics.overlap",
     "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.plackett_luce_ml",
-    "CasePrior": "aggregation.case_prior",
-    "informed_prior": "aggregation.case_prior",
     "Plausibilities": "draws",
     "PlausibilityRegions": "evaluation.plausibility_regions",
     "PointAggregation": "aggregation.base",
@@ -217,6 +224,7 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RankBiasedOverlap": "metrics.overlap",
+    "RankedProbabilityScore": "metrics.grades",
     "Ratings": "study.ratings",
     "ReportSection": "report.section",
     "Run": "evaluation.results",
@@ -233,11 +241,14 @@ _HOMES = {
     "TopKAccuracy": "metrics.accuracy",
     "UserDataSetMetric": "metrics.user_metric",
     "UserMetric": "metrics.user_metric",
+    "WassersteinDistance": "metrics.grades",
+    "WithinGrades": "metrics.grades",
     "agreement_measures": "evaluation.agreement_measures",
     "annotation_certainty": "evaluation.certainty",
     "annotator_agreement": "evaluation.agreement",
     "annotator_confusion": "evaluation.annotator_quality",
     "annotator_quality": "evaluation.annotator_quality",
+    "annotator_gradings": "evaluation.annotator_gradings",
     "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
@@ -248,6 +259,7 @@ _HOMES = {
     "evaluate_files": "shards.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
+    "informed_prior": "aggregation.case_prior",
     "krippendorff_alpha": "evaluation.krippendorff",
     "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from dissensus import (
     Dirichlet,
     NormalInverseGamma,
     NormalInverseGammaPrior,
+    OrderedProbit,
     PlackettLuce,
     PlackettLuceML,
     ProbabilisticInverseRank,
@@ -75,7 +77,7 @@ STUDIES: dict[str, Study] = {"rankings": RANKINGS, "ratings": RATINGS}
 
 
 def study_for(aggregation: Aggregation) -> Study:
-    return STUDIES[aggregation.needs]
+    return RANKINGS.asked("grades") if isinstance(aggregation, OrderedProbit) else STUDIES[aggregation.needs]
 
 
 def every_aggregation() -> list[Aggregation]:
@@ -83,7 +85,8 @@ def every_aggregation() -> list[Aggregation]:
     races = PlackettLuce(2.5), PlackettLuce(2.5, alpha=0.5, prior="observed"), PlackettLuce(2.5, tempered=True)
     learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
     confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
-    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused]
+    graded = OrderedProbit(0.5, warmup=50)
+    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused, graded]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
@@ -214,7 +217,7 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation
     if isinstance(aggregation, PlackettLuce | Dirichlet) and aggregation.prior == "frequency":
         return  # other cases tell how frequent a condition is
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
-    if isinstance(aggregation, DawidSkene):
+    if isinstance(aggregation, DawidSkene | OrderedProbit):
         return  # annotators are known by what they say on other cases
     for part in (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
@@ -283,12 +286,16 @@ RANKED = pytest.mark.parametrize("aggregation", [a for a in every_aggregation() 
 
 @RANKED
 def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation) -> None:
-    shuffled = tuple(np.random.default_rng(1).permutation(RANKINGS.conditions))
-    column = [shuffled.index(name) for name in RANKINGS.conditions]
+    study = study_for(aggregation)
+    assert isinstance(study, Annotations)
+    # grades can only be counted from the other end
+    shuffled = tuple(np.random.default_rng(1).permutation(study.conditions))
+    shuffled = study.conditions[::-1] if isinstance(aggregation, OrderedProbit) else shuffled
+    column = [shuffled.index(name) for name in study.conditions]
     # chains over the whole study: some 30 draws of Dawid-Skene are worth an independent one, of sd 0.5 at the worst
     draws, bound = (40_000, 0.06) if isinstance(aggregation, DawidSkene) else (8000, 0.035)
-    plain = aggregation.sample(RANKINGS, draws=draws)
-    relabelled = aggregation.sample(RANKINGS.with_conditions(shuffled), draws=draws)
+    plain = aggregation.sample(study, draws=draws)
+    relabelled = aggregation.sample(study.with_conditions(shuffled), draws=draws)
     difference = np.abs(plain.mean() - relabelled.mean()[:, column])
     # independent streams: two means of 8000 draws differ by more than 0.035 (over 4 errors of 0.008,
     # for an effective size of 2000 at the worst sd of 0.25) about once in 10 000 comparisons
@@ -301,8 +308,9 @@ def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregati
         pytest.skip("the bootstrap resamples people: one of weight two is not two")
     rankings = _special_cases().to_rankings()
     conditions = ["a", "b", "c", "d", "e"]
-    twice = Annotations.from_rankings([[r for r in case for _ in range(2)] for case in rankings], conditions)
-    heavy = Annotations.from_rankings(rankings, conditions, weights=[[2.0] * len(case) for case in rankings])
+    asked: Any = {"question": "grades"} if isinstance(aggregation, OrderedProbit) else {}
+    twice = Annotations.from_rankings([[r for r in case for _ in range(2)] for case in rankings], conditions, **asked)
+    heavy = Annotations.from_rankings(rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked)
     np.testing.assert_allclose(
         aggregation.sample(twice, draws=DRAWS).mean(), aggregation.sample(heavy, draws=DRAWS).mean(), atol=1e-9
     )

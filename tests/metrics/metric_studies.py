@@ -28,6 +28,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, Predicted, SetMetric
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.metrics.grades import GradeMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from strategies import rankings
@@ -65,6 +66,9 @@ def parameters_for(kind: type[Metric], n_conditions: int, wanted: Sequence[int])
     names = [part.name for part in kind.parameter_fields()]
     last = n_conditions if kind in (KendallTau, SpearmanFootrule) else n_conditions - 1
     within = [k for k in wanted if k <= last]
+    if "truth" in names and issubclass(kind, GradeMetric):
+        near = [{"distance": d} for d in (0, 1, 2)] if "distance" in names else [{}]
+        return [{**one, "truth": truth} for one in near for truth in ("top", "soft")]
     if "j" in names:
         return [{"k": k, "j": j} for k in within for j in {1, 2, k - 1, k} if 1 <= j <= k]
     if "k" in names:

@@ -20,6 +20,7 @@ from dissensus import (
     BrierScore,
     CategoryAccuracy,
     Coverage,
+    GradeError,
     InverseRank,
     KendallTau,
     LogScore,
@@ -28,15 +29,18 @@ from dissensus import (
     Overlap,
     PlackettLuceML,
     RankBiasedOverlap,
+    RankedProbabilityScore,
     SetAccuracy,
     SetSize,
     SpearmanFootrule,
     TopKAccuracy,
     UserDataSetMetric,
     UserMetric,
+    WassersteinDistance,
 )
 from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
+from dissensus.metrics.grades import GradeMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from metrics.data_set_studies import every_metric
@@ -85,7 +89,8 @@ def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: Aggre
         for model in [model for model in models if is_about_orders and fits(metric, model)]:
             np.testing.assert_allclose(measured(metric, batch, model), 1.0, rtol=1e-12, err_msg=metric.name)
             judged.add(type(metric))
-    assert judged == {*KINDS} - {BrierScore, LogScore, SetSize}
+    distances = {GradeError, RankedProbabilityScore, WassersteinDistance}
+    assert judged == {*KINDS} - {BrierScore, LogScore, SetSize, *distances}
 
 
 def said_by_model(scores: np.ndarray = SCORES, conditions: tuple[str, ...] = STUDY.conditions) -> Predictions:
@@ -171,7 +176,9 @@ def test_only_the_order_of_scores_matters_to_metrics_of_order(metric: Metric) ->
 @EVERY
 @pytest.mark.parametrize("aggregation", [MajorityVote(), InverseRank()], ids=repr)
 def test_names_of_conditions_do_not_matter(metric: Metric, aggregation: Aggregation) -> None:
-    order = np.random.default_rng(0).permutation(N_CONDITIONS)
+    """Grades keep their distances when they are counted from the other end."""
+    is_of_grades = isinstance(metric, GradeMetric | WassersteinDistance)
+    order = np.arange(N_CONDITIONS)[::-1] if is_of_grades else np.random.default_rng(0).permutation(N_CONDITIONS)
     shuffled = tuple(STUDY.conditions[i] for i in order)
     predictions = made_for(metric)
     moved: Metric = metric

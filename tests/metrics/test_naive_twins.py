@@ -20,15 +20,19 @@ from dissensus import (
     Coverage,
     ExpectedAccuracy,
     ExpectedCoverage,
+    GradeError,
     KendallTau,
     LogScore,
     Metric,
     Overlap,
     RankBiasedOverlap,
+    RankedProbabilityScore,
     SetAccuracy,
     SetSize,
     SpearmanFootrule,
     TopKAccuracy,
+    WassersteinDistance,
+    WithinGrades,
 )
 from dissensus.metrics.base import OrderMetric
 from metrics.metric_studies import (
@@ -65,11 +69,20 @@ TWINS: dict[type[Metric], Callable[..., float]] = {
     Coverage: naive.coverage,
     ExpectedCoverage: naive.expected_coverage,
     SetSize: size,
+    GradeError: naive.grade_error,
+    WithinGrades: naive.within_grades,
+    RankedProbabilityScore: naive.ranked_probability_score,
+    WassersteinDistance: naive.wasserstein_distance,
 }
 
 
 def test_every_metric_has_a_twin() -> None:
     assert set(TWINS) == set(KINDS)
+
+
+def is_of_order(metric: Metric) -> bool:
+    """Tell metrics that look at what conditions are compared by, not at plausibilities."""
+    return isinstance(metric, OrderMetric) or getattr(metric, "truth", "soft") == "top"
 
 
 def twin(metric: Metric, draw: Iterable[float], scores: Iterable[float], mentioned: Iterable[int]) -> float:
@@ -92,6 +105,6 @@ def test_metrics_are_exact_expectations(aggregation: Aggregation, data: st.DataO
             assert found.shape == (batch.n_cases, batch.n_draws)
             expected = [
                 [twin(metric, draw, scores[case].tolist(), batch.support_of(case).tolist()) for draw in draws.tolist()]
-                for case, draws in enumerate(order if isinstance(metric, OrderMetric) else values)
+                for case, draws in enumerate(order if is_of_order(metric) else values)
             ]
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=repr(metric))

@@ -46,6 +46,9 @@ def test_less_is_better_for_distances_and_sizes_only() -> None:
         "mean-absolute-error",
         "rmse",
         "set-size",
+        "grade-error",
+        "ranked-probability-score",
+        "wasserstein-distance",
         "wasserstein-numbers",
     }
 

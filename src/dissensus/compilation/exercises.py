@@ -12,6 +12,7 @@ from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregation.ordered_probit import OrderedProbit
 from dissensus.aggregation.plackett_luce import PlackettLuce, plackett_luce_log_likelihood
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
@@ -72,6 +73,12 @@ def sample_plackett_luce() -> None:
 def learn_annotators() -> None:
     """Draw from what learns how annotators err."""
     draw(DawidSkene(warmup=1), DawidSkene(target="votes", warmup=1))
+
+
+def grade() -> None:
+    """Draw from what learns limits between grades."""
+    for _ in OrderedProbit(warmup=1).sample(SAID.asked("grades"), draws=8):
+        pass
 
 
 def maximise_likelihood() -> None:
@@ -136,6 +143,7 @@ EXERCISES = {
     "maximum likelihood": maximise_likelihood,
     "plackett-luce": sample_plackett_luce,
     "dawid-skene": learn_annotators,
+    "ordered probit": grade,
     "evaluation": judge,
     "counts": count_opinions,
     "summaries": summarise,

@@ -70,13 +70,13 @@ def annotator_quality(
     """
     import polars as pl
 
-    _check_level(level)
+    check_level(level)
     opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
     low, high = np.quantile(record.accuracies, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return pl.DataFrame(
         {
             "annotator": [annotations.annotator_names[code] for code in people],
-            "cases": _cases_of(opinions, people),
+            "cases": cases_of(opinions, people),
             "accuracy": record.accuracies.mean(axis=0),
             "low": low,
             "high": high,
@@ -150,13 +150,26 @@ def _rows(record: Record, n_people: int, n_conditions: int, draws: int) -> Float
     return np.moveaxis(columns[:, :-1], 1, 2) / draws
 
 
-def _cases_of(opinions: Opinions, people: IntArray) -> IntArray:
-    """Count the cases on which each annotator said something."""
+def cases_of(opinions: Opinions, people: IntArray) -> IntArray:
+    """Count the cases on which each annotator said something, given their codes.
+
+    Examples
+    --------
+    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], annotator_names=["A", "B"])
+    >>> cases_of(said.opinions, np.array([0, 1]))
+    array([1, 1])
+    """
     case, annotator, _, _ = first_votes(opinions)
     pairs = np.unique(annotator[annotator != ANONYMOUS] * opinions.n_cases + case[annotator != ANONYMOUS])
     return np.bincount(np.searchsorted(people, pairs // opinions.n_cases), minlength=len(people))
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Refuse a level that no interval can have.
+
+    Examples
+    --------
+    >>> check_level(0.9)
+    """
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise DissensusError("level must be between 0 and 1", got=repr(level))

@@ -1,0 +1,316 @@
+"""Metrics of grades: how far the model is from the draws, in steps of ordered conditions.
+
+Grades are the conditions in the order of the study, numbered 0 to K - 1. A metric sees predictions only, so it takes
+this order as it is: it is that of a study whose question is "grades".
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray
+from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_choice
+from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.metrics.base import Drawn, Metric, Predicted, expected_worth
+from dissensus.metrics.data_set import Truth
+from dissensus.metrics.probabilities import check_probabilities, score_sums
+from dissensus.predictions.lists import PredictionKind, Predictions
+
+
+class GradeMetric(Metric):
+    """Compare the grades of a model with one true grade of each draw.
+
+    A new one is a frozen dataclass with a parameter ``truth`` that writes :meth:`of_grades`, what a model is worth
+    under every true grade. This is the most plausible one of a draw (``"top"``), or one that is drawn in proportion to
+    the plausibilities (``"soft"``).
+    """
+
+    accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
+
+    truth: Truth
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_choice("truth", self.truth, get_args(Truth))
+
+    @property
+    def depth(self) -> int:
+        """How many places count: the first, or none."""
+        return 1 if self.truth == "top" else 0
+
+    @abstractmethod
+    def of_grades(self, predicted: Predicted) -> FloatArray:
+        """Return the metric of every case under every true grade, shape (n_cases, K)."""
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the expected metric of every case and draw, shape (n_cases, n_draws)."""
+        from dissensus.kernels.gains import expected_values
+
+        worths, batch = self.of_grades(predicted), drawn.batch
+        members = worths[predicted.case_of_member, batch.support]
+        if self.truth == "top":
+            rest = predicted.rest_means(_row_sums(worths), members)
+            return drawn.of_draws(expected_worth(drawn, members, rest))
+        weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
+        rest = batch.rest_average(_row_sums(worths * weights), members)
+        return expected_values(batch.layout(), batch.values, members, np.maximum(rest, 0.0))
+
+    def _called(self, name: str) -> str:
+        return name if self.truth == "top" else f"expected {name}"
+
+
+@dataclass(frozen=True)
+class GradeError(GradeMetric):
+    """Mean absolute difference between the model's first grade and the true one, in grades.
+
+    The order of conditions is taken to be the order of grades.
+
+    Parameters
+    ----------
+    truth
+        ``"top"``: the true grade is the most plausible one of a draw. ``"soft"``: it is drawn in proportion to the
+        plausibilities.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
+    >>> GradeError().values(Drawn(batch, 1), Predicted(model, batch))
+    array([[1.]])
+    >>> GradeError("soft").values(Drawn(batch, 0), Predicted(model, batch))
+    array([[1.25]])
+    """
+
+    id = "grade-error"
+    meaning = "How many grades the model's first grade is away from the true one, on average; 0 at best."
+    range = (0.0, np.inf)
+    higher_is_better = False
+
+    truth: Truth = "top"
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self._called("grade error")
+
+    def of_grades(self, predicted: Predicted) -> FloatArray:
+        """Return the distance of the first grade from every grade, on average over ties."""
+        return step_distances(np.cumsum(first_shares(predicted), axis=1), 1)
+
+
+@dataclass(frozen=True)
+class WithinGrades(GradeMetric):
+    """Probability that the model's first grade is at most so many grades away from the true one.
+
+    The order of conditions is taken to be the order of grades.
+
+    Parameters
+    ----------
+    distance
+        How many grades it may be away; 0 is plain accuracy.
+    truth
+        ``"top"``: the true grade is the most plausible one of a draw. ``"soft"``: it is drawn in proportion to the
+        plausibilities.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
+    >>> WithinGrades(1, "soft").values(Drawn(batch, 0), Predicted(model, batch))
+    array([[0.75]])
+    """
+
+    id = "within-grades"
+    meaning = "How often the model's first grade is the true one, or at most so many grades away from it."
+
+    distance: int = 1
+    truth: Truth = "top"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.distance < 0:
+            raise DissensusError("distance must be a whole number, zero or more", got=repr(self.distance))
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self._called(f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}")
+
+    def of_grades(self, predicted: Predicted) -> FloatArray:
+        """Return the probability that the first grade is near every grade."""
+        below = np.cumsum(first_shares(predicted), axis=1)
+        below = np.insert(below, 0, 0.0, axis=1)
+        grades = np.arange(predicted.batch.n_conditions)
+        last = np.minimum(grades + self.distance, len(grades) - 1) + 1
+        return np.clip(below[:, last] - below[:, np.maximum(grades - self.distance, 0)], 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RankedProbabilityScore(GradeMetric):
+    """Squared distance between the model's cumulative distribution over grades and the step at the true grade.
+
+    Scores must not be negative; those of a case are divided by their sum. The sum over the K - 1 limits between grades
+    is divided by K - 1, so that it is 0 at best and 1 at worst. The order of conditions is taken to be that of grades.
+
+    Parameters
+    ----------
+    truth
+        ``"top"``: the true grade is the most plausible one of a draw. ``"soft"``: it is drawn in proportion to the
+        plausibilities.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> model = Predictions.from_scores([[0.6, 0.4, 0.0]], ["0", "1", "2"])
+    >>> RankedProbabilityScore().values(Drawn(batch, 1), Predicted(model, batch))
+    array([[0.18]])
+    """
+
+    id = "ranked-probability-score"
+    meaning = (
+        "The squared distance between the model's probabilities of at most each grade and the true grade, on average; "
+        "0 at best and 1 at worst."
+    )
+    accepts = ("scores",)
+    higher_is_better = False
+
+    truth: Truth = "top"
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self._called("ranked probability score")
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but probabilities."""
+        super().check(predictions)
+        check_probabilities(self, predictions)
+
+    def of_grades(self, predicted: Predicted) -> FloatArray:
+        """Return the score under every true grade."""
+        limits = max(1, predicted.batch.n_conditions - 1)
+        return step_distances(np.cumsum(grade_probabilities(predicted), axis=1), 2) / limits
+
+
+@dataclass(frozen=True)
+class WassersteinDistance(Metric):
+    """Distance between the model's distribution over grades and the plausibilities of a draw, in grades.
+
+    It is the least way, in grades, that probability must be moved to turn one into the other. Scores must not be
+    negative; those of a case are divided by their sum. The order of conditions is taken to be the order of grades.
+
+    Notes
+    -----
+    It is not an average over single grades, so the conditions that nobody mentioned on a case have the plausibilities
+    that the draw splits their sum into.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> model = Predictions.from_scores([[0.5, 0.25, 0.25]], ["0", "1", "2"])
+    >>> WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    id = "wasserstein-distance"
+    meaning = (
+        "How far, in grades, the model's probabilities must be moved to become the plausibilities of a draw, on "
+        "average; 0 at best."
+    )
+    accepts = ("scores",)
+    range = (0.0, np.inf)
+    higher_is_better = False
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return "Wasserstein distance"
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse anything but probabilities."""
+        super().check(predictions)
+        check_probabilities(self, predictions)
+
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the distance of every case and draw."""
+        model = np.cumsum(grade_probabilities(predicted), axis=1)
+        gaps = np.abs(np.cumsum(drawn.batch.dense(), axis=2) - model[:, None, :])[:, :, :-1]
+        return np.asarray(np.cumsum(gaps, axis=2)[:, :, -1])
+
+
+def first_shares(predicted: Predicted) -> FloatArray:
+    """Return the probability of every condition to be the model's first one, shape (n_cases, K).
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+    >>> first_shares(Predicted(Predictions.from_rankings([[["a", "b"], "c"]], ["a", "b", "c"]), batch))
+    array([[0.5, 0.5, 0. ]])
+    """
+    offsets, codes, _ = predicted.entries
+    above, tied = predicted.entry_standings
+    shares = np.zeros((predicted.batch.n_cases, predicted.batch.n_conditions))
+    shares[predicted.listed == 0] = 1.0 / predicted.batch.n_conditions
+    shares[row_of_each(offsets), codes] = np.where(above == 0, 1.0 / tied, 0.0)
+    return shares
+
+
+def grade_probabilities(predicted: Predicted) -> FloatArray:
+    """Return the scores of each case divided by their sum, zero where there is none, shape (n_cases, K).
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> grade_probabilities(Predicted(Predictions.from_scores([[3, 1, 0]], ["0", "1", "2"]), batch))
+    array([[0.75, 0.25, 0.  ]])
+    """
+    offsets, codes, values = predicted.entries
+    case = row_of_each(offsets)
+    found = np.zeros((predicted.batch.n_cases, predicted.batch.n_conditions))
+    found[case, codes] = values / score_sums(predicted)[case]
+    return found
+
+
+def step_distances(below: FloatArray, power: int) -> FloatArray:
+    """Sum, over the limits between grades, the distance of distributions from the step at every grade.
+
+    Parameters
+    ----------
+    below : (n_cases, K)
+        Cumulative distribution of each case.
+    power
+        To which power distances are taken.
+
+    Returns
+    -------
+    (n_cases, K)
+        Column g is the sum over k < g of below[k]^power and over g <= k < K - 1 of (1 - below[k])^power.
+
+    Examples
+    --------
+    >>> step_distances(np.array([[0.5, 1.0, 1.0]]), 1)
+    array([[0.5, 0.5, 1.5]])
+    """
+    short, over = below[:, :-1] ** power, np.abs(1.0 - below[:, :-1]) ** power
+    nothing = np.zeros((len(below), 1))
+    up = np.concatenate([nothing, np.cumsum(short, axis=1)], axis=1)
+    down = np.concatenate([np.cumsum(over[:, ::-1], axis=1)[:, ::-1], nothing], axis=1)
+    return np.asarray(up + down)
+
+
+def _row_sums(worths: FloatArray) -> FloatArray:
+    """Add up rows in order, so that a case gives the same bits in any company, shape (n_cases,)."""
+    n_cases, n_conditions = worths.shape
+    return weighted_counts(np.repeat(np.arange(n_cases), n_conditions), worths.ravel(), n_cases)

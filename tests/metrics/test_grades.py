@@ -1,0 +1,98 @@
+"""Metrics of grades against scipy, and what they mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import wasserstein_distance
+
+import dissensus as ds
+from dissensus.metrics.base import Drawn, Metric, Predicted
+from metrics.metric_studies import one_batch
+
+GRADES = ["none", "mild", "moderate", "severe", "worst"]
+
+
+def studied(n_cases: int = 40) -> tuple[ds.Plausibilities, ds.Predictions]:
+    rng = np.random.default_rng(7)
+    votes = 1 + rng.multinomial(6, [0.3, 0.25, 0.2, 0.15, 0.1], size=n_cases)  # every grade is mentioned
+    said = ds.Annotations.from_counts(votes, GRADES, question="grades")
+    drawn = ds.Dirichlet(prior="symmetric").sample(said, draws=20, seed=3)
+    return drawn, ds.Predictions.from_scores(rng.dirichlet(np.ones(5), size=n_cases), GRADES)
+
+
+def measured(metric: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    drawn, model = studied()
+    batch = one_batch(drawn)
+    values = metric.values(Drawn(batch, metric.depth), Predicted(model, batch))
+    return values, batch.dense(), model.to_scores()
+
+
+def test_the_wasserstein_distance_is_that_of_scipy() -> None:
+    values, draws, scores = measured(ds.WassersteinDistance())
+    grades = np.arange(5)
+    expected = [
+        [wasserstein_distance(grades, grades, draw, score) for draw in case]
+        for case, score in zip(draws, scores, strict=True)
+    ]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+
+
+def test_the_distance_to_one_certain_grade_is_the_expected_error_of_a_grade_drawn_from_the_model() -> None:
+    [batch] = ds.MajorityVote().sample(ds.Annotations.from_counts([[0, 4, 0, 0, 0]], GRADES, question="grades"))
+    model = ds.Predictions.from_scores([[0.1, 0.2, 0.3, 0.3, 0.1]], GRADES)
+    found = ds.WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
+    np.testing.assert_allclose(found, 0.1 * 1 + 0.3 * 1 + 0.3 * 2 + 0.1 * 3)
+
+
+def test_the_top_grade_error_is_the_distance_between_the_first_grades() -> None:
+    values, draws, scores = measured(ds.GradeError())
+    expected = np.abs(draws.argmax(axis=2) - scores.argmax(axis=1)[:, None])
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+
+
+def test_the_soft_grade_error_weighs_distances_by_plausibility() -> None:
+    values, draws, scores = measured(ds.GradeError("soft"))
+    distances = np.abs(np.arange(5) - scores.argmax(axis=1)[:, None])
+    np.testing.assert_allclose(values, (draws * distances[:, None, :]).sum(axis=2), atol=1e-12)
+
+
+def test_within_no_grade_is_accuracy_and_within_all_of_them_is_certain() -> None:
+    accuracy = measured(ds.TopKAccuracy(1))[0]
+    np.testing.assert_allclose(measured(ds.WithinGrades(0))[0], accuracy, atol=1e-12)
+    np.testing.assert_allclose(measured(ds.WithinGrades(4, "soft"))[0], 1.0, atol=1e-12)
+
+
+def test_a_brier_score_of_two_grades_is_twice_the_ranked_probability_score() -> None:
+    said = ds.Annotations.from_counts([[3, 1], [0, 2]], question="grades")
+    batch = one_batch(ds.Dirichlet().sample(said, draws=30))
+    model = Predicted(ds.Predictions.from_scores([[0.7, 0.3], [0.2, 0.8]], ["0", "1"]), batch)
+    ranked = ds.RankedProbabilityScore("soft").values(Drawn(batch, 0), model)
+    np.testing.assert_allclose(2 * ranked, ds.BrierScore().values(Drawn(batch, 0), model), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["ranked-probability-score", "wasserstein-distance"])
+def test_scores_that_are_no_probabilities_are_refused(metric: str) -> None:
+    said = ds.Annotations.from_counts([[3, 1], [0, 2]], question="grades")
+    logits = ds.Predictions.from_scores([[0.7, -0.3], [0.2, 0.8]], ["0", "1"])
+    with pytest.raises(ds.DissensusError, match="needs probabilities"):
+        ds.evaluate(said, {"A": logits}, metrics=[metric], draws=10)
+
+
+def test_metrics_of_grades_are_named_on_the_command_line_with_their_parameters() -> None:
+    said = ds.Annotations.from_counts([[3, 1, 0], [0, 2, 1]] * 3, question="grades")
+    model = ds.Predictions.from_scores([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]] * 3, ["0", "1", "2"])
+    metrics = ["grade-error", "grade-error:soft", "within-grades:1", "within-grades:0:truth=soft"]
+    found = ds.evaluate(said, {"A": model}, aggregations=["dirichlet"], metrics=metrics, draws=50)
+    assert [metric.name for metric in found.metrics] == [
+        "grade error",
+        "expected grade error",
+        "accuracy within 1 grade",
+        "expected accuracy within 0 grades",
+    ]
+
+
+@pytest.mark.parametrize("distance", [-1, 0.5])
+def test_a_distance_that_counts_no_grades_is_refused(distance: float) -> None:
+    with pytest.raises(ds.DissensusError, match="distance"):
+        ds.WithinGrades(distance)  # type: ignore[arg-type]

@@ -100,13 +100,14 @@ def test_macro_areas_of_the_panel_are_those_of_the_gold_standard() -> None:
     panel = held_against_gold().filter(number="panel", metric="AUROC")
     assert len(panel) == len(NETWORKS)
     assert (panel["gold"].is_between(panel["low"], panel["high"])).all()
-    assert (panel["mean"] - panel["gold"]).abs().max() < 0.0005
+    assert np.abs((panel["mean"] - panel["gold"]).to_numpy()).max() < 0.0005
 
 
 def test_the_panel_is_nearer_to_the_gold_standard_than_the_majority_vote() -> None:
     areas = held_against_gold().filter(metric="AUROC")
     distance = {
-        number: float((part["mean"] - part["gold"]).abs().mean()) for (number,), part in areas.group_by("number")
+        str(number): float(np.abs((part["mean"] - part["gold"]).to_numpy()).mean())
+        for (number,), part in areas.group_by("number")
     }
     assert distance["panel"] < 0.5 * distance["majority vote"]
 

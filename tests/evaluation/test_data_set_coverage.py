@@ -1,10 +1,11 @@
 """Intervals of metrics of a whole data set hold as often as they say, on simulated studies with a known truth.
 
-Studies of 250 cases with three annotators each, two models, AUROC, sensitivity and F1 against what a large panel says most
-often. ``make data-set-trials`` tries far more; here 40 studies with fixed seeds tell intervals that hold from those that
-are half as wide. Of the models and metrics of a study, which go together, the share that holds has a standard deviation of
-about 0.14, of their differences 0.25: were the intervals exact, a mean over 40 studies would be below 0.77 for another
-choice of seeds once in 100 000 times, of differences once in a thousand times. Intervals half as wide hold in about 60 %.
+Studies of 250 cases with three annotators each, two models, AUROC, sensitivity and F1 against what a large panel says
+most often. ``make data-set-trials`` tries far more; 40 studies with fixed seeds tell intervals that hold from those
+that are half as wide. Of the models and metrics of a study, which go together, the share that holds has a standard
+deviation of about 0.14, of their differences 0.25: were the intervals exact, a mean over 40 studies would be below 0.77
+for another choice of seeds once in 100 000 times, of differences once in a thousand times. Intervals half as wide hold
+in about 60 %.
 """
 
 from __future__ import annotations

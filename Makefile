@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants fuzz simulate panel check minimum format bench bench-scale docs clean
+.PHONY: help demo test mutants fuzz simulate panel data-set-trials check minimum format bench bench-scale docs clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that ships with the package
 	@$(BIN)/dissensus demo
@@ -27,6 +27,9 @@ simulate: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whethe
 
 panel: $(VENV)/.ready-dev $(VENV)/.kernels ## see on well-annotated data whether panel estimates hold; needs DATA=DIR, some minutes
 	@$(BIN)/python -m dissensus.trials $(or $(DATA),data) docs/panel.md --studies $(or $(STUDIES),20)
+
+data-set-trials: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whether AUROC, F1 and kappa hold; half an hour
+	@$(BIN)/python -m dissensus.trials.data_set_page docs/data-set-metrics.md --studies $(or $(STUDIES),100)
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -238,7 +238,9 @@ class Valued:
         gaps = (self.pseudo_values() - self.centres[..., None]) * self.shares() * self.weights / span[:, None]
         variance = np.square(gaps / self._mass[:, None]).sum(axis=-1)
         most = self._mass**2 / np.maximum(np.square(self.weights * self.shares()).sum(axis=-1), 1e-300)
-        counted = np.clip(np.nan_to_num(self.counted), 1.0, np.maximum(most, 1.0))
+        # masses grow with the weights of all cases, the number of cases does not
+        alone = np.nan_to_num(self.counted) * np.divide(most, self._mass, out=np.ones_like(most), where=self._mass > 0)
+        counted = np.clip(alone, 1.0, np.maximum(most, 1.0))
         whole = place * (1 - place)
         is_known = (variance > 0) & (whole > 0)
         ratio = np.divide(variance * counted, whole, out=np.ones_like(counted), where=is_known)

@@ -167,7 +167,7 @@ class DataSetMetric(Metric):
         """Return on how many cases the metric rests at the masses ``labels`` (K, n_cases).
 
         Sensitivity rests on the positive cases; an area under a curve on positive or negative ones, whichever are
-        fewer. An interval is never narrower than so few cases allow.
+        fewer. An interval is never narrower than so few cases allow. Cases count by their weights: it is a mass.
         """
 
     def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:  # noqa: ARG002 - most have nothing to say

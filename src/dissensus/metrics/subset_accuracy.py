@@ -90,9 +90,9 @@ class SubsetAccuracy(DataSetMetric):
         is_known = (total > 0) & (said.weights > 0)
         shares = np.divide(hits, total, out=np.ones_like(total), where=is_known)
         masses = total * said.weights
-        _, item = np.unique(said.items, return_inverse=True)
+        item = _in_order_of_rows(said.items)
         if item.max(initial=0) + 1 == said.n_cases:  # one question: nothing to multiply
-            return _Parts(np.arange(said.n_cases), masses, shares, shares, masses)
+            return _Parts(item, masses, shares, shares, masses)
         order = np.argsort(item, kind="stable")
         begins = np.flatnonzero(np.diff(item[order], prepend=-1))
         right = np.multiply.reduceat(shares[:, order], begins, axis=1)
@@ -109,6 +109,16 @@ class _Parts(NamedTuple):
     shares: FloatArray
     right: FloatArray
     weights: FloatArray
+
+
+def _in_order_of_rows(items: IntArray) -> IntArray:
+    """Give cases numbers as they first occur (n,), so that sums over them follow the order of rows, not of names.
+
+    >>> _in_order_of_rows(np.array([7, 2, 7, 5]))
+    array([0, 1, 0, 2])
+    """
+    _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[inverse])
 
 
 def _products_of_others(shares: FloatArray, item: IntArray) -> FloatArray:

@@ -1,0 +1,268 @@
+"""Laws that hold for the evaluation of every metric of a whole data set; they run on each of them by reflection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.evaluation import batches, data_set, parts
+from dissensus.metrics.data_set import DataSetMetric
+from dissensus.study.study import Study
+from metrics.data_set_studies import CHOSEN
+from shards.random_files import Files, differences
+
+pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
+
+N_CASES, DRAWS = 104, 16
+CASES = [f"case {number}" for number in range(N_CASES)]
+CONDITIONS = ("a", "b", "c")
+FINDINGS = ("cyst", "node")
+KINDS = [kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric)]
+
+
+def chosen(truths: tuple[str, ...], *, numbers: bool) -> list[DataSetMetric]:
+    """Give every metric of conditions, or of numbers, against the top label or against plausibilities."""
+    own = [kind for kind in KINDS if (kind.accepts == ("numbers",)) == numbers]
+    given = [(kind, {**CHOSEN.get(kind.id, [{}])[0], "truth": truth}) for kind in own for truth in truths]
+    known = [
+        kind.from_parameters({name: value for name, value in how.items() if name in _names(kind)})
+        for kind, how in given
+    ]
+    return list(dict.fromkeys(known))
+
+
+def _names(kind: type[ds.Metric]) -> list[str]:
+    return [part.name for part in kind.parameter_fields()]
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A study, what models say about it, and all metrics that it can be judged by.
+
+    One of the examples has it all: annotators who are a sample, a panel, both truths; the others cost less.
+    """
+
+    study: Study
+    scores: Mapping[str, FloatArray]
+    names: tuple[str, ...] = ()
+    truths: tuple[str, ...] = ("top", "soft")
+    how: Mapping[str, Any] = field(default_factory=lambda: {"annotators": "fixed", "panel": False})
+
+    @property
+    def metrics(self) -> list[DataSetMetric]:
+        return chosen(self.truths, numbers=isinstance(self.study, ds.Ratings))
+
+    def models(self, cases: list[int] | None = None) -> dict[str, ds.Predictions]:
+        rows = list(range(N_CASES)) if cases is None else cases
+        names = [CASES[row] for row in rows]
+        return {name: self._model(values[rows], names, name) for name, values in self.scores.items()}
+
+    def _model(self, values: FloatArray, cases: list[str], name: str) -> ds.Predictions:
+        if isinstance(self.study, ds.Ratings):
+            return ds.Predictions.from_numbers(values, case_names=cases, name=name)
+        return ds.Predictions.from_scores(values, self.names, case_names=cases, name=name)
+
+    def evaluated(self, cases: list[int] | None = None, **how: Any) -> ds.Evaluation:
+        rows = list(range(N_CASES)) if cases is None else cases
+        study = how.pop("study", self.study).select([CASES[row] for row in rows])
+        sites = {"site": [SITES[row] for row in rows]}
+        return ds.evaluate(study, self.models(rows), **{**self.asked, "strata": sites, "threads": 1, **how})
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"aggregations": aggregations(self.study), "metrics": self.metrics, "draws": DRAWS, **self.how}
+
+
+SITES = ["rare" if number == 7 else f"site {number % 2}" for number in range(N_CASES)]
+
+
+def aggregations(study: Study) -> list[Any]:
+    """Return what draws case by case and learns nothing from others."""
+    if isinstance(study, ds.Ratings):
+        return [ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))]
+    return [ds.Dirichlet(1, alpha=1.0), ds.MajorityVote()]
+
+
+def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[IntArray, dict[str, FloatArray]]:
+    theta = rng.dirichlet(np.full(n_conditions, 0.6), size=N_CASES)
+    votes = np.stack([rng.choice(n_conditions, size=3, p=row) for row in theta])
+    seen = {name: theta**sharp * rng.uniform(0.5, 1.5, theta.shape) for name, sharp in (("A", 1.0), ("B", 0.4))}
+    rounded = {name: (one / one.sum(axis=1, keepdims=True)).round(2) + 0.001 for name, one in seen.items()}
+    return votes, {name: one / one.sum(axis=1, keepdims=True) for name, one in rounded.items()}
+
+
+def _table(votes: IntArray, names: tuple[str, ...], rng: np.random.Generator) -> pl.DataFrame:
+    weights = rng.integers(1, 5, N_CASES).astype(float)
+    return pl.DataFrame(
+        [
+            {
+                "case": CASES[case],
+                "annotator": f"reader {(case + place) % 5}",
+                "condition": names[int(label)],
+                "group": f"P{case // 2}",
+                "case_weight": weights[case],
+            }
+            for case, row in enumerate(votes)
+            for place, label in enumerate(row)
+        ]
+    )
+
+
+def _choices(names: tuple[str, ...], question: Any, seed: int) -> Example:
+    rng = np.random.default_rng(seed)
+    votes, scores = _labels(rng, len(names))
+    said = ds.Annotations.from_long(_table(votes, names, rng), conditions=names, question=question)
+    return Example(said, scores, names)
+
+
+def _checklists() -> Example:
+    rng = np.random.default_rng(3)
+    rows, scores = [], {name: np.empty((N_CASES, len(FINDINGS))) for name in "AB"}
+    for place, finding in enumerate(FINDINGS):
+        votes, said = _labels(rng, 2)
+        for name in scores:
+            scores[name][:, place] = said[name][:, 1]
+        rows += [
+            (CASES[case], f"reader {(case + reader) % 5}", finding, int(label))
+            for case, row in enumerate(votes)
+            for reader, label in enumerate(row)
+        ]
+    table = pl.DataFrame(rows, schema=["case", "annotator", "finding", "present"], orient="row")
+    return Example(ds.Checklists.from_long(table, FINDINGS), scores, FINDINGS, ("top",))
+
+
+def _ratings() -> Example:
+    rng = np.random.default_rng(4)
+    truth = rng.normal(size=N_CASES)
+    said = [(one + 0.5 * rng.normal(size=3)).tolist() for one in truth]
+    scores = {name: truth + noise * rng.normal(size=N_CASES) for name, noise in (("A", 0.3), ("B", 0.9))}
+    return Example(ds.Ratings.from_scores(said, case_names=CASES), scores)
+
+
+MADE: dict[str, Callable[[], Example]] = {
+    "binary": lambda: replace(_choices(("no", "yes"), "binary", 1), how={}),
+    "conditions": lambda: replace(_choices(CONDITIONS, "conditions", 2), truths=("soft",)),
+    "findings": _checklists,
+    "numbers": _ratings,
+}
+EVERY = pytest.mark.parametrize("name", MADE)
+SPLIT = pytest.mark.parametrize("name", [name for name in MADE if name != "numbers"])
+"""Of ratings all cases are needed at once: categories are cut at their median."""
+
+
+@cache
+def example(name: str) -> Example:
+    return MADE[name]()
+
+
+@cache
+def once(name: str) -> ds.Evaluation:
+    return example(name).evaluated()
+
+
+def test_every_metric_of_a_whole_data_set_is_judged_on_some_study() -> None:
+    judged = {type(metric) for name in MADE for metric in example(name).metrics}
+    assert judged == set(KINDS)
+    for name in MADE:
+        assert set(once(name).to_frame()["metric"]) == {metric.name for metric in example(name).metrics}
+
+
+def test_most_metrics_have_values() -> None:
+    """Were all undefined, every law would hold."""
+    for name in MADE:
+        assert np.isfinite(once(name).to_frame()["mean"].to_numpy()).mean() > 0.8
+
+
+@EVERY
+def test_threads_and_batches_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "BATCH_CASES", 7)
+    monkeypatch.setattr(batches, "BATCH_DRAWS", 150)
+    monkeypatch.setattr(batches, "MOST_CASES", 40)
+    monkeypatch.setattr(data_set, "AT_ONCE", 1500)
+    assert not list(differences(once(name), example(name).evaluated(threads=3)))
+
+
+@SPLIT
+def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LEAST_CASES", 20)
+    with ThreadPoolExecutor(2) as executor:
+        assert not list(differences(once(name), example(name).evaluated(executor=executor)))
+
+
+@EVERY
+def test_the_same_seed_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
+    for place, result in enumerate((once(name), example(name).evaluated())):
+        result.save(tmp_path / str(place))
+    first, second = ((tmp_path / str(place) / "summary.json").read_bytes() for place in range(2))
+    assert first == second
+    other = example(name).evaluated(seed=1).to_frame()
+    assert not other.equals(once(name).to_frame())
+
+
+@EVERY
+def test_what_was_saved_is_loaded_again(name: str, tmp_path: Path) -> None:
+    once(name).save(tmp_path / "saved")
+    loaded = ds.load_evaluation(tmp_path / "saved")
+    assert loaded == once(name)
+    assert not list(differences(once(name), loaded))
+
+
+@EVERY
+def test_the_order_of_cases_does_not_matter(name: str) -> None:
+    order = np.random.default_rng(0).permutation(N_CASES).tolist()
+    assert not list(differences(once(name), example(name).evaluated(order)))
+
+
+@SPLIT
+def test_halves_that_are_merged_are_the_whole(name: str) -> None:
+    halves = [list(range(N_CASES // 2)), list(range(N_CASES // 2, N_CASES))]
+    alike: dict[str, Any] = {"panel": False, "annotators": "fixed"}
+    one, other, whole = (example(name).evaluated(cases, **alike) for cases in (*halves, None))
+    found = one.merge(other)
+    for table in ("to_frame", "per_draw", "point_estimates"):
+        assert getattr(found, table)().equals(getattr(whole, table)(), null_equal=True)
+    assert found.compare().to_frame().equals(whole.compare().to_frame(), null_equal=True)
+    sites = [each.by_group("site").select("stratum", "run", "model", "metric", "mean") for each in (found, whole)]
+    assert sites[0].equals(sites[1], null_equal=True)
+
+
+@EVERY
+def test_weights_that_are_all_doubled_change_nothing(name: str) -> None:
+    study = example(name).study
+    panel = replace(study.panel, case_weights=2 * study.case_weights)
+    heavy = example(name).evaluated(study=replace(study, panel=panel))  # type: ignore[type-var]
+    for column in ("mean", "low", "high", "point_estimate"):
+        found, wanted = (each.to_frame()[column].cast(pl.Float64).to_numpy() for each in (heavy, once(name)))
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["binary", "conditions"])
+@pytest.mark.parametrize("size", [25, 1000])
+def test_studies_in_shards_say_what_they_say_in_memory(name: str, size: int, tmp_path: Path) -> None:
+    files = _files(name)
+    asked = example(name).asked
+    memory = files.at_once(tmp_path / "once", **asked)
+    assert not list(differences(memory, files.in_shards(tmp_path / "shards", shard_size=size, **asked)))
+
+
+def _files(name: str) -> Files:
+    own = example(name)
+    rng = np.random.default_rng(1 if name == "binary" else 2)
+    votes, _ = _labels(rng, len(own.names))
+    models = {
+        key: pl.DataFrame({"case": CASES, **dict(zip(own.names, one.T, strict=True))})
+        for key, one in own.scores.items()
+    }
+    strata = pl.DataFrame({"case": CASES, "site": SITES})
+    reading = {"conditions": own.names, "question": getattr(own.study, "question", "conditions")}
+    return Files(_table(votes, own.names, rng), models, strata, reading)

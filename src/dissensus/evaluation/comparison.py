@@ -12,6 +12,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
 from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
+from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -268,9 +269,11 @@ def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
     differences = [
         found for place in range(len(evaluation.estimates)) for found in _differences(evaluation, place, margin)
     ]
-    signs = [1.0 if metric.higher_is_better else -1.0 for metric in evaluation.metrics]
     ranks = [
-        [rank_probabilities(sign * evaluation.resampled_means(place)[:, k]) for k, sign in enumerate(signs)]
+        [
+            rank_probabilities(metric.goodness(evaluation.resampled_means(place)[:, k]))
+            for k, metric in enumerate(evaluation.metrics)
+        ]
         for place in range(len(evaluation.estimates))
     ]
     return Comparison(tuple(differences), np.array(ranks), evaluation)
@@ -310,7 +313,7 @@ def pair_differences(
     groups = evaluation.n_groups
     found = []
     for k, metric in enumerate(evaluation.metrics):
-        chance = _chance(apart[k], metric.higher_is_better)
+        chance = _chance(_gain(evaluation, place, metric, (a, b), apart[k]))
         low, high = _interval(apart[k], evaluation.level)
         gap = float(np.mean(one.tally.means[a, k] - one.tally.means[b, k]))
         p_value = float("nan") if same else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(apart[k]))
@@ -337,10 +340,22 @@ def pair_differences(
     return found
 
 
-def _chance(gaps: FloatArray, higher_is_better: bool) -> float:
+def _gain(evaluation: Evaluation, place: int, metric: Metric, pair: tuple[int, int], gaps: FloatArray) -> FloatArray:
+    """Return by how much the first of two models is better in every resample, given the gaps between their values.
+
+    Where neither the larger nor the smaller value is better, as where zero is best, values are judged one by one.
+    """
+    one, other = metric.goodness(np.array([1.0, -1.0]))
+    if one != other:
+        return metric.goodness(gaps)
+    k = evaluation.metrics.index(metric)
+    first, second = metric.goodness(evaluation.resampled_means(place)[list(pair), k])
+    return np.asarray(first - second)
+
+
+def _chance(gains: FloatArray) -> float:
     """Return how often the first is better; a tie counts half."""
-    better = gaps > 0 if higher_is_better else gaps < 0
-    return float("nan") if np.isnan(gaps).any() else float(np.mean(better) + np.mean(gaps == 0) / 2)
+    return float("nan") if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
 
 
 def are_same(evaluation: Evaluation, a: int, b: int) -> bool:

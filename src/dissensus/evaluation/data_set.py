@@ -230,7 +230,7 @@ class Valued:
         An interval allows for a case at either end of the range, which weighs as much as one of the cases that count.
         Where values of cases vary less than those that are 0 or 1 with the same mean, there are as many more of these
         as their variance is smaller: the effective sample size of Korn and Graubard (1998), drawn to the plain count
-        by one case.
+        by one case. A range without end has no such cases: none is added.
         """
         low, high = self.ranges.T
         span = np.where(np.isfinite(high - low), high - low, 1.0)
@@ -245,7 +245,7 @@ class Valued:
         is_known = (variance > 0) & (whole > 0)
         ratio = np.divide(variance * counted, whole, out=np.ones_like(counted), where=is_known)
         effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
-        return np.asarray(np.maximum(most / effective, 1.0))
+        return np.where(np.isfinite(high - low), np.maximum(most / effective, 1.0), 0.0)
 
     @cached_property
     def _mass(self) -> FloatArray:

@@ -24,6 +24,9 @@ RESAMPLES = 2000
 GROUP_RESAMPLES = 500
 """The same for groups of cases, of which there may be many."""
 
+FARTHEST = 20.0
+"""How far a resampled mean goes from its centre on a logarithmic scale, at most."""
+
 ENDS = ("the case at the least value", "the case at the greatest value")
 ENDS_STREAM = np.uint64(0x9E3779B97F4A7C15)
 """Sets the keys of the two added cases apart from those of any case with the same name."""
@@ -93,7 +96,7 @@ class Resampled:
             if scale == "log":
                 inside = centre > 0
                 c = np.where(inside, centre, 1.0)
-                means[:, k] = np.where(inside, c * np.exp(np.clip(gaps / c, -700.0, 700.0)), means[:, k])
+                means[:, k] = np.where(inside, c * np.exp(np.clip(gaps / c, -FARTHEST, FARTHEST)), means[:, k])
         return replace(self, means=means)
 
 

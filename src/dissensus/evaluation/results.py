@@ -62,6 +62,10 @@ ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability"
 """What the columns of tables say about the agreement with single annotators."""
 
 
+BEYOND = 1e100
+"""Stands for the end of a range that has none, where it is multiplied by nothing."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One aggregation as it was sampled.
@@ -722,7 +726,8 @@ class Evaluation(Value):
     def _limits(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
         ranges = np.array([metric.range for metric in self.metrics], dtype=np.float64).reshape(-1, 2)
-        seen = self.basis(place).limits
+        seen = self.basis(place).limits.copy()
+        seen[:, :, places_of(self.metrics)] = np.array([-BEYOND, BEYOND])[:, None, None]  # no value is one of a case
         low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
         return low, high
 

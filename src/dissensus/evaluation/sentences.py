@@ -254,6 +254,9 @@ def no_panel(evaluation: Evaluation) -> list[Markup]:
 
 
 def _oriented(metric: Metric) -> str:
+    one, other = metric.goodness(np.array([1.0, -1.0]))
+    if one == other:
+        return " (closest to zero is best)"
     return "" if metric.higher_is_better else " (lower is better)"
 
 
@@ -440,8 +443,7 @@ def best_first(evaluation: Evaluation, results: pl.DataFrame, metric: Metric) ->
 
 def sorted_rows(rows: list[Result], metric: Metric) -> list[Result]:
     """Put the best model first, undefined values last."""
-    sign = -1 if metric.higher_is_better else 1
-    return sorted(rows, key=lambda row: (math.isnan(row["mean"]), sign * row["mean"]))
+    return sorted(rows, key=lambda row: (math.isnan(row["mean"]), -float(metric.goodness(np.array(row["mean"])))))
 
 
 def reads(gap: float | None, metric: Metric) -> str:
@@ -646,7 +648,7 @@ def _usual_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Mar
     if not known:
         return
     name = next(iter(known[0].gaps))
-    best = (max if metric.higher_is_better else min)(known, key=lambda one: one.practices[name])
+    best = max(known, key=lambda one: float(metric.goodness(np.array(one.practices[name]))))
     yield Markup("Against {}, {} ({}).").format(
         called(name),
         Markup("the same model leads") if best is rows[0] else Markup("{} leads instead").format(strong(best.model)),

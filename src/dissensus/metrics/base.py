@@ -112,6 +112,17 @@ class Metric(Spec, ABC):
         """Whether values are between 0 and 1, so that differences are percentage points."""
         return self.range == (0.0, 1.0)
 
+    def goodness(self, values: FloatArray) -> FloatArray:
+        """Turn values into numbers of which the larger one is the better.
+
+        Examples
+        --------
+        >>> from dissensus import BrierScore
+        >>> BrierScore().goodness(np.array([0.25]))
+        array([-0.25])
+        """
+        return np.asarray(values if self.higher_is_better else -values)
+
     def check(self, predictions: Predictions) -> None:
         """Refuse predictions that the metric cannot be computed for.
 

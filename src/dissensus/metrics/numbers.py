@@ -432,6 +432,14 @@ class BlandAltman(MomentMetric):
     limit: Limit = "mean"
     truth: Truth = "top"
 
+    def goodness(self, values: FloatArray) -> FloatArray:
+        """Return minus the distance from zero, which is best.
+
+        >>> BlandAltman().goodness(np.array([-0.5, 0.25]))
+        array([-0.5 , -0.25])
+        """
+        return -np.abs(values)
+
     def __post_init__(self) -> None:
         check_fields(self)
         check_choice("limit", self.limit, get_args(Limit))

@@ -553,7 +553,8 @@ class Course:
 
     def _whole(self, settings: Settings, examined: Examined, sums: ShardSums, excluded: Named) -> Whole:
         masses = {place: one.masses for place, one in sums.bases.items()}
-        squares = squares_of(lambda: self._outputs("groups"), masses) if examined.contents.has_groups else {}
+        is_grouped = examined.contents.has_groups or bool(self.findings)
+        squares = squares_of(lambda: self._outputs("groups"), masses) if is_grouped else {}
         return Whole(
             n_cases=sums.bases["all", 0].n_cases,
             n_excluded=excluded.count,

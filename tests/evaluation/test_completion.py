@@ -1,0 +1,132 @@
+"""Metrics of a whole data set inside an evaluation: what cases add, groups of cases, and findings of cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dissensus as ds
+from dissensus.datasets.findings import SimulatedChecklists
+from dissensus.evaluation.completion import findings_of
+from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
+from dissensus.evaluation.labels import Labels
+from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
+from dissensus.metrics.data_set import Said
+
+METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
+
+
+def data_set(n: int = 300, seed: int = 0) -> DataSet:
+    """Make cases with uncertain labels and a model that knows something."""
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(0.5, 1.0, n)
+    score = np.clip(chance + rng.normal(0, 0.3, n), 0.01, 0.99)
+    bits = (rng.random((n, 64)) < chance[:, None]).astype(np.uint8)
+    means = np.column_stack([1 - bits.mean(axis=1), bits.mean(axis=1)])
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    labels = Labels("bits", 64, packed, means, np.empty((n, 0, 2), dtype=np.float32))
+    said = Said.of_scores(np.column_stack([1 - score, score]), rng.uniform(0.5, 2.0, n), is_binary=True)
+    return DataSet((said,), {"top": labels})
+
+
+@pytest.mark.parametrize("metric", [ds.AUROC(), ds.Sensitivity(), ds.FBeta(), ds.CohenKappa(), ds.Matthews()], ids=repr)
+def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: ds.Metric) -> None:
+    data, rng = data_set(), np.random.default_rng(1)
+    [whole] = whole_metrics([metric])
+    found = data.valued([whole])
+    pseudo = found.pseudo_values()[0, 0]
+    weights = data.weights
+    np.testing.assert_allclose(np.average(pseudo, weights=weights), found.centres[0, 0], atol=1e-10)
+    moved, told = [], []
+    for _ in range(60):
+        factor = rng.exponential(size=len(weights))
+        said = replace(data.said[0], weights=weights * factor)
+        moved.append(DataSet((said,), data.labels).valued([whole]).centres[0, 0])
+        told.append(np.average(pseudo, weights=weights * factor))
+    assert np.corrcoef(moved, told)[0, 1] > 0.97
+    assert abs(np.std(told) / np.std(moved) - 1) < 0.12
+
+
+def test_values_of_draws_are_the_metric_of_every_draw() -> None:
+    data = data_set(n=50)
+    found = data.valued([ds.AUROC()])
+    masses = data.labels["top"].block(range(64))
+    naive = [ds.AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
+    np.testing.assert_array_equal(found.values[0, 0], naive)
+    np.testing.assert_array_equal(data.valued([ds.AUROC()], step=5).values[0, 0], naive[::5])
+
+
+def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> None:
+    """Of answers that are right or wrong, the effective number of cases is that of the positive ones."""
+    n, n_positive = 400, 40
+    labels = np.zeros((n, 2))
+    labels[:n_positive, 1] = labels[n_positive:, 0] = 1
+    calls = np.zeros(n)
+    calls[:20] = 1
+    said = Said.of_scores(np.column_stack([1 - calls, calls]), is_binary=True)
+    one = Labels("masses", 1, labels[:, None], labels, np.empty((n, 0, 2), dtype=np.float32))
+    reach = DataSet((said,), {"top": one}).valued([ds.Sensitivity()]).reaches[0, 0]
+    assert abs(reach / (n / n_positive) - 1) < 0.03
+
+
+def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
+    counts = np.tile([[0, 9]], (15, 1)).tolist() + np.tile([[9, 0]], (285, 1)).tolist()
+    said = ds.Annotations.from_counts(counts, ["no", "yes"], question="binary")
+    scores = np.array(counts) / 9.0
+    result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["sensitivity"], panel=False)
+    row = result.to_frame().row(0, named=True)
+    assert row["mean"] == 1.0
+    assert abs(row["low"] - 0.878) < 0.02  # the 5 % quantile of Beta(15.5, 0.5)
+
+
+def test_findings_and_cases_of_rows_are_numbered() -> None:
+    findings, items = findings_of(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"])
+    assert findings is not None
+    assert items is not None
+    assert findings.tolist() == [0, 0, 1]
+    assert items.tolist() == [0, 1, 0]
+    assert cases_of_rows(["x / AF", "y / AF", "x / ST"], ["AF", "ST"]) == ("x", "y")
+    assert cases_of_rows(["x", "y"], []) == ("x", "y")
+
+
+@pytest.fixture(scope="module")
+def simulated() -> SimulatedChecklists:
+    return ds.simulate_checklists(n_cases=140, seed=5)
+
+
+def test_every_finding_is_a_question_with_a_prior_of_its_own(
+    simulated: SimulatedChecklists,
+) -> None:
+    said, models = simulated.checklists, dict(list(simulated.predictions.items())[:2])
+    options = {"metrics": METRICS, "draws": 60, "aggregations": ["dirichlet:1"], "annotators": "fixed"}
+    whole = ds.evaluate(said, models, **options)  # type: ignore[arg-type]
+    asked = Questions.of(said, models)
+    assert whole.n_cases == n_rows(said) == said.n_cases * said.n_findings
+    finding = said.findings[2]
+    rows = asked.parts[finding]
+    alone = ds.evaluate(*asked.of_part(rows), **options)  # type: ignore[arg-type]
+    found = whole.by_group("finding").filter(stratum=finding).drop("stratum")
+    for mine, other in zip(found.iter_rows(named=True), alone.to_frame().iter_rows(named=True), strict=False):
+        if other["estimand"] != "agreement" and mine["metric"] != "AUROC":
+            assert mine["model"] == other["model"]
+            assert mine["mean"] == pytest.approx(other["mean"], abs=1e-12)
+
+
+def test_macro_values_are_means_over_findings(simulated: SimulatedChecklists) -> None:
+    said, models = simulated.checklists, dict(list(simulated.predictions.items())[:1])
+    result = ds.evaluate(said, models, metrics=["auroc"], draws=40, aggregations=["dirichlet:1"], panel=False)
+    by_draw = result.tallies[0].means[0, 0]
+    of_findings = [result.stratum_tallies["finding", finding][0].means[0, 0] for finding in said.findings]
+    np.testing.assert_allclose(np.mean(of_findings, axis=0), by_draw, atol=1e-12)
+
+
+def test_findings_of_a_case_are_resampled_together(simulated: SimulatedChecklists) -> None:
+    result = ds.evaluate(simulated.checklists, {}, aggregations=["majority-vote"])
+    assert result.n_groups == simulated.checklists.n_cases
+
+
+def test_places_of_metrics_keep_their_order() -> None:
+    metrics = [ds.TopKAccuracy(1), ds.AUROC(), ds.BrierScore(), ds.FBeta()]
+    assert places_of(metrics).tolist() == [1, 3]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 
 from dissensus import (
@@ -20,6 +22,7 @@ from dissensus import (
     load_evaluation,
     rating_prior,
     simulate_ratings,
+    write_report,
 )
 from dissensus.aggregation.rating_prior import RatingPrior, fitted_line
 from dissensus.core.aliases import FloatArray
@@ -182,3 +185,24 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
 def test_cases_that_the_prior_does_not_know_are_refused() -> None:
     with pytest.raises(DissensusError, match="does not know these cases"):
         NormalInverseGamma(prior=fitted()).sample(Ratings.from_scores([[1, 2]], case_names=["new"]))
+
+
+def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: Path) -> None:
+    known = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
+    how = {"aggregations": [NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
+    here = evaluate(STUDY.ratings, MODELS, **how)  # type: ignore[arg-type]  # mixed settings
+    with ThreadPoolExecutor(2) as executor:
+        there = evaluate(STUDY.ratings, MODELS, **how, executor=executor)  # type: ignore[arg-type]
+    assert_frame_equal(here.to_frame(), there.to_frame(), check_exact=True)
+    write_report(here, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "mean ratings of all cases are foretold best" in page
+    assert "ratings in every case; a case has 3 opinions" in page
+    assert "The informed prior of a case is a normal-inverse-gamma distribution" in page
+    assert "Dirichlet" not in page
+
+
+def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
+    found = evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
+    assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
+    assert found.annotators[-1] is not None

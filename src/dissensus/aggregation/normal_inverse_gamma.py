@@ -108,6 +108,7 @@ class NormalInverseGamma(Aggregation):
             object.__setattr__(self, "rating_prior", self.prior)
             object.__setattr__(self, "prior", "informed")
         check_fields(self)
+        _check_prior(self.prior)
         object.__setattr__(self, "thresholds", checked_thresholds(self.thresholds))
         if self.conditions is not None:
             check_length("condition", len(self.conditions), len(self.thresholds or (0.0,)) + 1)
@@ -218,6 +219,16 @@ class IntervalSampler:
             rest_shapes=np.zeros(len(cases)),
             rest_keys=np.zeros(len(cases), dtype=np.uint64),
             numbers=numbers,
+        )
+
+
+def _check_prior(given: object) -> None:
+    is_named = isinstance(given, str) and given == "informed"
+    if not (given is None or is_named or isinstance(given, NormalInverseGammaPrior)):
+        raise DissensusError(
+            "prior is not of the right kind",
+            expected="a NormalInverseGammaPrior, 'informed', or what rating_prior returns",
+            got=f"{given!r:.60}, a {type(given).__name__}",
         )
 
 

@@ -77,7 +77,8 @@ RECORDS = {
         "Certainty",
         "Comparison",
     ),
-    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted", "Run"),
+    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted"),
+    *("RatingPrior", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 
@@ -193,7 +194,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "LogScore": {"floor": 0.1},
         "MajorityVote": {},
         "NormalInverseGamma": {"thresholds": (0.0,), "prior": None, "reliability": 1.0, "conditions": ("a", "b")}
-        | {"shifts": False},
+        | {"shifts": False, "rating_prior": None},
         **{
             name: {"truth": "soft"}
             for name in ("MeanAbsoluteError", "CRPS", "RMSE", "Correlation", "ConcordanceCorrelation")
@@ -204,6 +205,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "WassersteinNumbers": {},
         "simulate_ratings": {"n_cases": 4, "n_annotators": 3, "opinions": 2, "spread": 1.0, "noise": 0.5, "shift": 0.1}
         | {"models": {"A": 0.5}, "seed": 1},
+        "rating_prior": {"study": rated, "predictions": {"A": [1.0, 3.0]}, "shifts": False, "left_out": {}},
         "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
         "Predictions.from_numbers": {"numbers": [1.0, 2.0], "deviations": [1.0, 0.5], **names, "name": "A"},
         "NormalInverseGammaPrior": {"mu": 0.0, "kappa": 1.0, "a": 1.0, "b": 1.0},

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
     from dissensus.aggregation.rating_points import MeanRating as MeanRating
     from dissensus.aggregation.rating_points import MedianRating as MedianRating
+    from dissensus.aggregation.rating_prior import RatingPrior as RatingPrior
+    from dissensus.aggregation.rating_prior import rating_prior as rating_prior
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
@@ -225,6 +227,7 @@ _HOMES = {
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RankBiasedOverlap": "metrics.overlap",
     "RankedProbabilityScore": "metrics.grades",
+    "RatingPrior": "aggregation.rating_prior",
     "Ratings": "study.ratings",
     "ReportSection": "report.section",
     "Run": "evaluation.results",
@@ -269,6 +272,7 @@ _HOMES = {
     "plausibility_regions": "evaluation.plausibility_regions",
     "rank_certainty": "evaluation.rank_certainty",
     "rank_shares": "evaluation.rank_certainty",
+    "rating_prior": "aggregation.rating_prior",
     "read_annotations": "study.reading",
     "read_checklists": "study.reading",
     "read_models": "predictions.reader",

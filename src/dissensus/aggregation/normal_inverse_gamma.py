@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.rating_prior import LARGEST_SHAPE, RatingPrior, variances_of
 from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import check_fields
@@ -17,9 +19,6 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.ratings import Moments
-
-LARGEST_SHAPE = 1000.0
-"""The prior shape when variances differ between cases no more than by chance."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,9 @@ class NormalInverseGamma(Aggregation):
         Increasing; K - 1 of them make K intervals. A score equal to a threshold belongs to the interval below it. By
         default ratings are numbers and nothing else; where conditions are shown, they are cut at their median.
     prior
-        Given, or estimated from the scores of all cases by the method of moments (default).
+        Given, or estimated from the scores of all cases by the method of moments (default). ``"informed"``: the mean
+        that is expected of a case is a regression on the numbers of the models; inside :func:`evaluate`, or given as
+        what :func:`rating_prior` returns.
     reliability
         How often each rating counts; any positive number. Weights of ratings multiply it.
     conditions
@@ -89,10 +90,13 @@ class NormalInverseGamma(Aggregation):
     needs = "ratings"
 
     thresholds: tuple[float, ...] | None = None
-    prior: NormalInverseGammaPrior | None = None
+    prior: NormalInverseGammaPrior | Literal["informed"] | RatingPrior | None = None
     reliability: float = 1.0
     conditions: tuple[str, ...] | None = None
     shifts: bool = False
+    rating_prior: RatingPrior | None = field(default=None, repr=False, compare=False)
+
+    kept_apart = ("rating_prior",)
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
@@ -100,17 +104,23 @@ class NormalInverseGamma(Aggregation):
             if set(self.prior) != {"mu", "kappa", "a", "b"}:
                 raise DissensusError("the prior is incomplete", expected="mu, kappa, a and b", got=listing(self.prior))
             object.__setattr__(self, "prior", NormalInverseGammaPrior(**self.prior))
+        if isinstance(self.prior, RatingPrior):
+            object.__setattr__(self, "rating_prior", self.prior)
+            object.__setattr__(self, "prior", "informed")
         check_fields(self)
+        _check_prior(self.prior)
         object.__setattr__(self, "thresholds", checked_thresholds(self.thresholds))
         if self.conditions is not None:
             check_length("condition", len(self.conditions), len(self.thresholds or (0.0,)) + 1)
             check_names("condition", self.conditions)
+            object.__setattr__(self, "conditions", tuple(self.conditions))
 
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
         shifted = ", less a shift per annotator" if self.shifts else ""
-        return f"a normal-inverse-gamma model of the ratings{shifted}, {cut_words(self.thresholds)}"
+        informed = " whose prior mean is a regression on the numbers of the models" if self.is_informed else ""
+        return f"a normal-inverse-gamma model of the ratings{informed}{shifted}, {cut_words(self.thresholds)}"
 
     @property
     def learns(self) -> bool:
@@ -120,7 +130,7 @@ class NormalInverseGamma(Aggregation):
     @property
     def needs_whole(self) -> str:
         """Only if something is estimated."""
-        if self.prior is None:
+        if self.prior is None or (self.is_informed and self.rating_prior is None):
             return "its prior is estimated from the scores of all cases at once"
         if self.shifts:
             return "the shifts of annotators are estimated from all cases at once"
@@ -147,10 +157,9 @@ class NormalInverseGamma(Aggregation):
         opinions = opinions if found is None else without_shifts(opinions, found.values)
         fitted = {} if self.thresholds else {"median rating": thresholds[0]}
         fitted |= {} if found is None else {"spread of shifts": float(np.sqrt(found.variance))}
-        prior = self.prior or estimated_prior(opinions)
         sampler = IntervalSampler(
             opinions.case_names,
-            posterior_parameters(opinions, prior, self.reliability),
+            self._posterior(opinions),
             np.array(thresholds),
             np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1]),
             draws,
@@ -167,6 +176,20 @@ class NormalInverseGamma(Aggregation):
             sampler=sampler,
             fitted=fitted,
         )
+
+    def _posterior(self, opinions: Moments) -> FloatArray:
+        """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
+        if isinstance(self.prior, NormalInverseGammaPrior) or self.prior is None:
+            prior = self.prior or estimated_prior(opinions)
+            return posterior_parameters(opinions, prior, self.reliability)
+        known = self.rating_prior
+        if known is None:
+            raise DissensusError(
+                "the prior 'informed' needs to know what the models say",
+                expected="prior=rating_prior(study, predictions), or evaluate(study, predictions), which fits one",
+            )
+        means = known.means[known.positions(opinions.case_names)]
+        return posterior_parameters(opinions, known, self.reliability, means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +222,16 @@ class IntervalSampler:
         )
 
 
+def _check_prior(given: object) -> None:
+    is_named = isinstance(given, str) and given == "informed"
+    if not (given is None or is_named or isinstance(given, NormalInverseGammaPrior)):
+        raise DissensusError(
+            "prior is not of the right kind",
+            expected="a NormalInverseGammaPrior, 'informed', or what rating_prior returns",
+            got=f"{given!r:.60}, a {type(given).__name__}",
+        )
+
+
 def checked_thresholds(given: Sequence[float] | None) -> tuple[float, ...] | None:
     """Return thresholds as floats; refuse those that do not increase.
 
@@ -224,12 +257,22 @@ def cut_words(thresholds: Sequence[float] | None) -> str:
     return f"cut into conditions at {', '.join(f'{cut:g}' for cut in thresholds)}"
 
 
-def posterior_parameters(rated: Moments, prior: NormalInverseGammaPrior, reliability: float) -> FloatArray:
-    """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
+def posterior_parameters(
+    rated: Moments,
+    prior: NormalInverseGammaPrior | RatingPrior,
+    reliability: float,
+    means: FloatArray | None = None,
+) -> FloatArray:
+    """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4).
+
+    ``means`` (n_cases,) are those of the prior, if it has one for every case.
+    """
     n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
+    centre = prior.mu if isinstance(prior, NormalInverseGammaPrior) else means
+    assert centre is not None  # as priors of other kinds come with means
     kappa = prior.kappa + n
-    mu = (prior.kappa * prior.mu + n * mean) / kappa
-    b = prior.b + squares / 2 + prior.kappa * n * (mean - prior.mu) ** 2 / (2 * kappa)
+    mu = (prior.kappa * centre + n * mean) / kappa
+    b = prior.b + squares / 2 + prior.kappa * n * (mean - centre) ** 2 / (2 * kappa)
     return np.stack([mu, kappa, prior.a + n / 2, b], axis=1)
 
 
@@ -239,21 +282,8 @@ def estimated_prior(rated: Moments) -> NormalInverseGammaPrior:
     The mean variance within cases, its spread between cases and the spread of case means, each less what sampling
     alone explains, are matched to the moments of the prior. Cases with many ratings count for more.
     """
-    total, mean, squares = rated.totals, rated.means, rated.squares
-    several = total > 1
-    freedom = total[several] - 1
-    if not several.any() or not squares[several].any():
-        raise DissensusError(
-            "the prior cannot be estimated",
-            expected="at least one case whose ratings differ",
-            got="one rating per case, or ratings that always agree",
-            advice="give it: NormalInverseGamma(prior=NormalInverseGammaPrior(mu, kappa, a, b))",
-        )
-    within = squares[several].sum() / freedom.sum()
-    variances = squares[several] / freedom
-    fourth = (freedom * variances**2 / (1 + 2 / freedom)).sum() / freedom.sum()
-    excess = fourth - within**2
-    a = min(2 + within**2 / excess, LARGEST_SHAPE) if excess > 0 else LARGEST_SHAPE
+    total, mean = rated.totals, rated.means
+    within, a = variances_of(rated)
     centre = float(np.average(mean, weights=total))
     noise = within * len(total) / total.sum()
     between = max(float(np.average((mean - centre) ** 2, weights=total)) - noise, within / LARGEST_SHAPE)

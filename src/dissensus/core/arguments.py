@@ -225,7 +225,7 @@ CLASSES = {
         "Source",
         "Watch",
     ),
-    *("PointAggregation", "NormalInverseGammaPrior", "DataFrame"),
+    *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame"),
 }
 """Kinds that are classes; they are told by name, so that nothing has to be imported."""
 

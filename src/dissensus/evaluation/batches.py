@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from dissensus.evaluation.categories import Categories, order_chances
 from dissensus.evaluation.findings import Findings
 from dissensus.evaluation.intervals import GROUP_RESAMPLES
 from dissensus.evaluation.labels import LabelsByTruth, joined_labels, labels_of
-from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, Refits, draw_weights, reweighted_means
+from dissensus.evaluation.refits import REFIT_DRAWS, ExactFit, Reweighting, reweighted_means
 from dissensus.evaluation.tally import CaseWeights, ExactResamples, ExactTally
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
 from dissensus.metrics.data_set import DataSetMetric, Truth
@@ -162,7 +161,7 @@ class Job:
     categories: Categories | None
     strata: Mapping[str, Mapping[str, str]]
     depth: int
-    refits: Refits | None = None
+    refits: Reweighting | None = None
     unit: float = 1.0
     sketches: bool = True
 
@@ -202,7 +201,9 @@ class Job:
             findings = Findings.of(drawn, self.tops, self.categories, chances, sketches=self.sketches)
         named = dict(zip(self.category_names, chances, strict=True))
         means, deviations, shares = values.moments()
-        refitted = None if self.refits is None else self._draw_weights(self.refits, drawn_from)
+        refitted = None
+        if self.refits is not None:
+            refitted = self.refits.weights(drawn_from, -(-drawn_from.n_draws // REFIT_DRAWS))
         totals = Totals(
             tally=whole.tallies()[0],
             strata=self._by_stratum(thinned, batch),
@@ -232,14 +233,6 @@ class Job:
             truth: labels_of(drawn if truth == "top" else whole, truth, seed=self.seed, weights=weights, step=step)
             for truth in self.truths
         }
-
-    def _draw_weights(self, refits: Refits, batch: Batch) -> list[FloatArray]:
-        """Weigh some draws of every case under every refit, each (n_refits, n_weighed)."""
-        shifts, step = refits.shifts(batch.case_names), -(-batch.n_draws // REFIT_DRAWS)
-        return [
-            draw_weights(batch, case, shifts[:, start:stop], step)
-            for case, (start, stop) in enumerate(pairwise(batch.columns))
-        ]
 
     def _refitted(self, weights: list[FloatArray], batch: Batch, values: Values, cases: IntArray) -> ExactFit:
         """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""

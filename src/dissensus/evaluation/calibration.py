@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, restored_aggregation
-from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.rating_points import RatingPoint
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.arguments import checked
@@ -36,7 +35,8 @@ from dissensus.evaluation.panel_split import (
     first_choices,
     first_votes,
 )
-from dissensus.evaluation.plan import informed_by
+from dissensus.evaluation.plan import informed_by, prior_for
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -397,7 +397,7 @@ class Judge:
     firsts: list[FloatArray] = field(default_factory=list)
     fits: list[dict[str, float]] = field(default_factory=list)
     panels: list[Expected] = field(default_factory=list)
-    priors: dict[int, CasePrior] = field(default_factory=dict)
+    priors: dict[int, InformedPrior] = field(default_factory=dict)
 
     def score(self, spec: Aggregation) -> float:
         """Return the mean log-probability of held-out rankings; find it if it is not known."""
@@ -418,7 +418,7 @@ class Judge:
             return spec
         if id(study) not in self.priors:
             start = next(iter(self.priors.values()), None)
-            self.priors[id(study)] = informed_prior(study, self.models, start=start)
+            self.priors[id(study)] = prior_for([spec], study, self.models, start)
         return informed_by(spec, self.priors[id(study)])
 
     def _named(self, split: PanelSplit) -> dict[str, IntArray]:

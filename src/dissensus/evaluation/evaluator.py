@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.aggregation.inverse_rank import InverseRank
@@ -46,8 +45,10 @@ from dissensus.evaluation.plan import (
     depth_of,
     informed_by,
     known_prior,
+    prior_for,
 )
 from dissensus.evaluation.questions import IMAGES, Questions
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
 from dissensus.evaluation.tally import CaseWeights, unit_of
 from dissensus.metrics.accuracy import TopKAccuracy
@@ -180,8 +181,8 @@ def evaluate(
         read at least ten cases that another one read as well.
     panel
         Whether to estimate what a large panel of such annotators would say, by a prior that models inform
-        (:func:`informed_prior`). By default if there are models and at least 100 annotated cases with two or more
-        opinions on average; ``Evaluation.prior.reason`` says why not.
+        (:func:`informed_prior`, :func:`rating_prior`). By default if there are models and at least 100 annotated cases
+        with two or more opinions on average; ``Evaluation.prior.reason`` says why not.
     reference
         ``"calibrated"``: annotators who are held out choose the aggregation of the reference run (:func:`calibrate`);
         or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
@@ -260,7 +261,7 @@ class LearnedPlan:
 
     study: Study
     models: Mapping[str, Predictions]
-    prior: CasePrior | None
+    prior: InformedPrior | None
     plan: Plan
     sampled: Sequence[Plausibilities]
 
@@ -426,12 +427,30 @@ def with_panel_unless(
         return chosen, ""
     if wanted is False:
         return chosen, "it was not asked for"
+    added = panel_aggregation(study, chosen)
+    reason = reason or ("" if added is not None else "no aggregation is a normal-inverse-gamma model of the ratings")
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
-    if reason:
+    if reason or added is None:
         return chosen, reason
+    return (*chosen, added), ""
+
+
+def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregation | None:
+    """Return the aggregation that estimates what a large panel would say.
+
+    Ratings are cut, and shifts taken away, as the first aggregation of ratings does; without any there is none.
+
+    Examples
+    --------
+    >>> panel_aggregation(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
+    NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
+    """
+    if isinstance(study, Ratings):
+        own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
+        return None if own is None else replace(own, prior="informed", reliability=1.0)
     unseen = getattr(study, "unranked", "below") == "unobserved"
-    return (*chosen, Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")), ""
+    return Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")
 
 
 def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
@@ -463,7 +482,13 @@ def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
 def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     """Say why a prior cannot be fitted to a study and its models; empty if it can."""
     counts = study.counted.panel.votes_per_case
-    return panel_reason(study.kind, len(models), n_annotated=int((counts > 0).sum()), n_opinions=int(counts.sum()))
+    counted = {"n_annotated": int((counts > 0).sum()), "n_opinions": int(counts.sum())}
+    reason = panel_reason(study.kind, len(models), **counted)
+    if reason or not isinstance(study, Ratings):
+        return reason
+    if any(model.kind != "numbers" for model in models.values()):
+        return "opinions are ratings, and not all models give numbers"
+    return "" if study.opinions.squares.any() else "no two ratings of a case differ"
 
 
 def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:
@@ -474,8 +499,8 @@ def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int)
     """
     if not n_models:
         return "there are no predictions"
-    if kind != "rankings":
-        return f"opinions are {kind}, not conditions"
+    if kind not in ("rankings", "ratings"):
+        return f"opinions are {kind}, not conditions or ratings"
     if n_annotated < LEAST_CASES:
         return f"there are {n_annotated} annotated cases, and at least {LEAST_CASES} are needed"
     if n_opinions < LEAST_OPINIONS * n_annotated:
@@ -484,7 +509,9 @@ def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int)
     return ""
 
 
-def fitted_prior(study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]) -> CasePrior | None:
+def fitted_prior(
+    study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]
+) -> InformedPrior | None:
     """Fit the prior that models inform, if an aggregation asks for it and none was given."""
     if not any(spec.is_informed for spec in chosen):
         return None
@@ -493,7 +520,7 @@ def fitted_prior(study: Study, models: Mapping[str, Predictions], chosen: Sequen
         return known
     if not models:
         raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
-    return informed_prior(study, models)
+    return prior_for(chosen, study, models)
 
 
 def refits_of(
@@ -507,7 +534,7 @@ def refits_of(
     return prior.refitted(CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS).T)
 
 
-def prior_record(priors: Mapping[str, CasePrior | None], reason: str) -> PriorRecord:
+def prior_record(priors: Mapping[str, InformedPrior | None], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior; by finding, if there are findings."""
     records = {
         name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)

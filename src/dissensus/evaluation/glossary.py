@@ -65,7 +65,8 @@ GLOSSARY = {
     "100 annotated cases and two opinions per case, on average, at the least.",
     "informed prior": "What is expected of a case before its own opinions are counted: the models say it, and the "
     "annotators decide how much it counts. It is fitted so that the first choices of the annotators are as likely as "
-    "possible; no truth is used. A model that foretells no annotator gets no say, whatever it claims.",
+    "possible, or mean ratings foretold best; no truth is used. A model that foretells no annotator gets no say, "
+    "whatever it claims.",
     "fit": "The coefficients of the informed prior are found from these cases, and others would have given others. The "
     "prior is fitted again to resampled cases, and how far results move is part of the interval.",
     "agreement": "The chance that one annotator of a case, taken at random, says what the model says; for sets and "

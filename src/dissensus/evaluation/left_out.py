@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
@@ -16,7 +15,8 @@ from dissensus.evaluation.batches import Job
 from dissensus.evaluation.completion import SeenCases
 from dissensus.evaluation.data_set import FINDING, DataSet, Valued, places_of, whole_metrics
 from dissensus.evaluation.labels import LabelsByTruth, vote_labels, vote_masses
-from dissensus.evaluation.plan import Plan, informed_by, known_prior
+from dissensus.evaluation.plan import Plan, informed_by, known_prior, prior_for
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
@@ -116,7 +116,7 @@ class LeftOut:
         names = [name for name in cases if name in wanted]
         if not names:
             return [], []
-        prior = refitted_prior(own, self.models, known_prior(piece.plan.aggregations))
+        prior = refitted_prior(own, self.models, piece.plan.aggregations)
         job = self._job(piece, own)
         return names, [self._run(job, informed_by(spec, prior), own, names) for spec in piece.plan.aggregations]
 
@@ -212,9 +212,12 @@ def _stacked(plan: Plan, parts: Sequence[LabelsByTruth]) -> FloatArray:
     return np.stack([np.concatenate([part[truth].means for part in parts]) for truth in truths])
 
 
-def refitted_prior(study: Study, models: Mapping[str, Predictions], known: CasePrior | None) -> CasePrior | None:
-    """Fit a prior again to a study that lacks some opinions or cases, if there is one."""
+def refitted_prior(
+    study: Study, models: Mapping[str, Predictions], specs: Sequence[Aggregation]
+) -> InformedPrior | None:
+    """Fit a prior again to a study that lacks some opinions or cases, if an aggregation has one."""
+    known = known_prior(specs)
     if known is None:
         return None
     names = list(study.case_names)
-    return informed_prior(study, {name: model.select(names) for name, model in models.items()}, start=known)
+    return prior_for(specs, study, {name: model.select(names) for name, model in models.items()}, known)

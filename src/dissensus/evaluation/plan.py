@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import CasePrior
+from dissensus.aggregation.case_prior import CasePrior, informed_prior
+from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
@@ -18,7 +19,7 @@ from dissensus.evaluation.batches import EDGES, Job, Outcome, Totals, step_of
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.data_set import Kept
 from dissensus.evaluation.labels import Labels, LabelsByTruth, joined_labels, vote_labels
-from dissensus.evaluation.refits import Refits
+from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import ExactTally
 from dissensus.metrics.base import Metric
@@ -226,7 +227,13 @@ class Plan:
         prior, draws = known_prior([spec]), self.draws if drawn.n_draws == 1 else drawn.n_draws
         if prior is None or self.refits is None:
             return replace(job, draws=draws)
-        return replace(job, draws=draws, refits=Refits(prior, job.study.opinions, self.refits))
+        return replace(job, draws=draws, refits=_reweighting(prior, job.study, self.refits))
+
+
+def _reweighting(prior: InformedPrior, study: Study, refits: FloatArray) -> Reweighting:
+    if isinstance(prior, RatingPrior):
+        return RatingRefits(prior, refits)
+    return Refits(prior, study.opinions, refits)
 
 
 def _thinned_zeros(totals: Totals) -> ExactTally:
@@ -246,16 +253,32 @@ def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops:
     return int(max(chain([1], tops.tolist(), wanted)))
 
 
-def known_prior(specs: Sequence[Aggregation]) -> CasePrior | None:
+def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
     """Return the prior that was given to an aggregation, if any was."""
-    return next((prior for spec in specs if (prior := getattr(spec, "case_prior", None)) is not None), None)
+    fields = ("case_prior", "rating_prior")
+    given = (getattr(spec, name, None) for spec in specs for name in fields)
+    return next((prior for prior in given if prior is not None), None)
 
 
-def informed_by(spec: Aggregation, prior: CasePrior | None) -> Aggregation:
+def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:
     """Give an aggregation the prior that it asks for."""
     if prior is None or not spec.is_informed:
         return spec
     return type(spec).from_parameters({**spec.parameters(), "prior": prior})
+
+
+def prior_for(
+    specs: Sequence[Aggregation],
+    study: Study,
+    models: Mapping[str, Predictions],
+    start: InformedPrior | None = None,
+) -> InformedPrior:
+    """Fit the prior that models inform to a study of any kind; ``start`` was fitted to a similar one."""
+    if isinstance(study, Ratings):
+        shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
+        known = start.left_out if isinstance(start, RatingPrior) else None
+        return rating_prior(study, models, shifts=shifts, left_out=known)
+    return informed_prior(study, models, start=start if isinstance(start, CasePrior) else None)
 
 
 def shared_means(alone: SingleOpinions | None, names: Sequence[str]) -> FloatArray | None:

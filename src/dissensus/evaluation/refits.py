@@ -1,16 +1,20 @@
 """What the fit of an informed prior adds to intervals: refit it to resampled cases, and weigh the draws anew.
 
 Other cases would have given other coefficients, and these other posteriors. They need no new draws: under other prior
-shapes, a draw theta counts in proportion to the product of theta_k to the power of what the shape of k gains.
+shapes, a draw theta counts in proportion to the product of theta_k to the power of what the shape of k gains. A draw
+of the mean and spread of ratings counts in proportion to its density under the other prior, divided by that under this.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from dissensus.aggregation.case_prior import CasePrior
+from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.core.exact import Exact
 from dissensus.draws import Batch
@@ -20,6 +24,9 @@ from dissensus.study.opinions import Opinions
 
 REFIT_DRAWS = 250
 """Of more draws, the refits weigh this many, evenly spaced."""
+
+InformedPrior: TypeAlias = CasePrior | RatingPrior
+"""A prior that models inform."""
 
 LEAST = 1e-300
 """Stands in for a plausibility of zero, whose logarithm there is none."""
@@ -69,9 +76,16 @@ class ExactFit(Sums):
         return FitSums(*(part.rounded() * unit for part in (self.still, self.moved, self.weights)))
 
 
+class Reweighting(Protocol):
+    """Weigh the draws of cases as other fits of an informed prior would have them."""
+
+    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
+        """Weigh every ``step``-th draw of every case under every refit, each (n_refits, n_weighed); rows sum to one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Know the coefficients of the prior under resamples of the cases.
+    """Know the coefficients of the prior of rankings under resamples of the cases.
 
     Attributes
     ----------
@@ -92,6 +106,36 @@ class Refits:
         places = np.array([self.prior.place[name] for name in names], dtype=np.int64)
         return self.prior.repeated(names, names).shifted(self.opinions.take(places), self.coefficients)
 
+    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
+        """Weigh draws by how far the shapes move."""
+        shifts = self.shifts(batch.case_names)
+        return [
+            draw_weights(batch, case, shifts[:, start:stop], step)
+            for case, (start, stop) in enumerate(pairwise(batch.columns))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class RatingRefits:
+    """Know the coefficients of the prior of ratings under resamples of the cases.
+
+    Attributes
+    ----------
+    prior
+        The prior that was drawn with.
+    coefficients : (n_refits, n_coefficients)
+        What each resample would have; see :meth:`RatingPrior.refitted`.
+    """
+
+    prior: RatingPrior
+    coefficients: FloatArray
+
+    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
+        """Weigh draws by the ratio of their densities under the priors."""
+        assert batch.numbers is not None  # as ratings have numbers
+        logs = self.prior.log_ratios(batch.case_names, batch.numbers[:, ::step], self.coefficients)
+        return [normalised_weights(of_case) for of_case in logs]
+
 
 def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> FloatArray:
     """Weigh every ``step``-th draw of a case under each refit, shape (n_refits, n_weighed); rows sum to one.
@@ -102,6 +146,15 @@ def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> Floa
         What the shapes gain.
     """
     logs = shifts @ np.log(np.maximum(batch.of_case(case)[::step], LEAST)).T
+    return normalised_weights(logs)
+
+
+def normalised_weights(logs: FloatArray) -> FloatArray:
+    """Turn logarithms of weights into weights of which every row sums to one.
+
+    >>> normalised_weights(np.zeros((1, 2)))
+    array([[0.5, 0.5]])
+    """
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 

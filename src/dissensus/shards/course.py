@@ -302,6 +302,8 @@ class Course:
         """Why what a large panel would say cannot be estimated; empty if it can."""
         examined = self.examined
         kind = "rankings" if self.findings else examined.contents.kind
+        if kind == "ratings" and self.models:
+            return "opinions are ratings, and their prior is fitted to all cases at once, in memory"
         reasons = (
             panel_reason(kind, len(self.models), n_annotated=one.n_cases, n_opinions=examined.n_counted[finding])
             for finding, one in examined.lessons.items()

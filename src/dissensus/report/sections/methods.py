@@ -102,12 +102,28 @@ def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
     if evaluation.panel is None or evaluation.prior is None or not evaluation.prior.concentrations:
         return
     informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
+    who, kind = plain(joined(informed)) or "no model", evaluation.study.kind
     yield (
-        f"The informed prior of a case is a Dirichlet distribution to which {plain(joined(informed)) or 'no model'} "
+        f"{(_rating_prior if kind == 'ratings' else _ranking_prior)(who)} It {worth(evaluation.prior, kind)}. It was "
+        f"fitted again to {REFITS} resamples of the cases, and what this moves is part of the intervals."
+    )
+
+
+def _ranking_prior(who: str) -> str:
+    return (
+        f"The informed prior of a case is a Dirichlet distribution to which {who} "
         "contributed: scores, their logarithms and first places of the models, and the frequency of conditions, enter "
         "its mean by coefficients that maximise the Dirichlet-multinomial likelihood of the annotators' first choices, "
-        f"with a ridge. It {worth(evaluation.prior)}. It was fitted again to {REFITS} resamples of the cases, and what "
-        "this moves is part of the intervals."
+        "with a ridge."
+    )
+
+
+def _rating_prior(who: str) -> str:
+    return (
+        f"The informed prior of a case is a normal-inverse-gamma distribution to which {who} contributed: its mean is "
+        "a regression of the mean ratings of cases on the numbers of the models, by least squares that count cases by "
+        "their number of ratings, with a ridge; its spread is that of cases around the regression beyond the noise of "
+        "their ratings, by moments."
     )
 
 

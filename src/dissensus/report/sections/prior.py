@@ -28,12 +28,13 @@ class InformedPrior(ReportSection):
         return evaluation.panel is not None and evaluation.prior is not None and bool(evaluation.prior.models)
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return what was fitted of every model, in numbers and in words, and how many votes the prior is worth."""
+        """Return what was fitted of every model, in numbers and in words, and how many opinions the prior is worth."""
         evaluation = subject.evaluation
         assert evaluation.prior is not None, "checked by has"
         return {
             "rows": [(row, *gains(row)) for row in evaluation.prior.models],
-            "worth": worth(evaluation.prior),
+            "is_rated": evaluation.study.kind == "ratings",
+            "worth": worth(evaluation.prior, evaluation.study.kind),
             "opinions": f"{evaluation.n_votes / evaluation.n_cases:.3g}",
             "prior_warnings": evaluation.prior.warnings,
         }
@@ -62,15 +63,17 @@ def times(gain: float) -> str:
     return "nothing" if factor < 1 + LEAST_GAIN else f"{number(factor, 2)} times as probable"
 
 
-def worth(prior: PriorRecord) -> str:
-    """Say how many votes the prior of a case is worth.
+def worth(prior: PriorRecord, kind: str = "rankings") -> str:
+    """Say how many votes, or ratings, the prior of a case is worth.
 
     >>> from dissensus.evaluation.results import PriorRecord
     >>> worth(PriorRecord(concentrations=(0.5, 1.0, 2.0, 4.0, 32.0)))
     'is worth 2 votes in the middle case, 1 to 4 in half of the cases, and 0.5 to 32 in all'
+    >>> worth(PriorRecord(concentrations=(2.5,) * 5), "ratings")
+    'is worth 2.5 ratings in every case'
     """
     least, low, middle, high, most = (f"{one:.2g}" if one < 10 else f"{one:,.0f}" for one in prior.concentrations)
-    votes = "vote" if middle == "1" else "votes"
+    votes = ("rating" if kind == "ratings" else "vote") + ("" if middle == "1" else "s")
     if least == most:
         return f"is worth {middle} {votes} in every case"
     half = f"{low} to {high} in half of the cases"

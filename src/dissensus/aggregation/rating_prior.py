@@ -1,0 +1,423 @@
+"""The informed prior of ratings: the mean that is expected of a case is a regression on the numbers of the models."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.predictions.alignment import aligned_models
+from dissensus.predictions.lists import Predictions
+from dissensus.study.panel import ANONYMOUS
+from dissensus.study.ratings import Moments, Ratings
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import ArrayLike
+
+    from dissensus.study.study import Study
+
+LARGEST_SHAPE = 1000.0
+"""The prior shape when variances differ between cases no more than by chance."""
+
+RIDGE = 1.0
+"""Slopes are held near zero as if by so many cases, of numbers in units of their standard deviation."""
+
+ROUNDS = 4
+"""How often cases are weighed anew by how far they may be from the regression; further rounds change nothing."""
+
+LEAST_READ, TOO_NEAR = 20, 5.0
+"""A model has seen answers if it is nearer to them, over so many cases, than the truth is, by so many standard errors.
+"""
+
+SEEN = "it is nearer to the ratings than anybody could be who had not seen them"
+
+
+@dataclass(frozen=True, eq=False)
+class RatingPrior:
+    """Prior of every case, its mean by regression on what models say; see :func:`rating_prior`.
+
+    Ratings of case i are N(mu_i, sigma_i^2), mu_i ~ N(x_i beta, sigma_i^2 / kappa), sigma_i^2 ~ InverseGamma(a, b).
+
+    Attributes
+    ----------
+    models, case_names
+        Who informs it, and the rated cases that it is about.
+    features : (n_cases, 1 + n_models)
+        One, and the numbers of the models in standard deviations from their means.
+    scales : (n_models,)
+        These standard deviations; 1 where a model always gives the same number.
+    coefficients : (1 + n_models,)
+        Of the features.
+    kappa, a, b
+        As above; ``kappa`` says how many ratings the prior of a case is worth.
+    totals, ratings, squares : (n_cases,)
+        Number, mean and sum of squares of the ratings that it was fitted to.
+    shifts
+        Whether shifts of annotators were taken away from these ratings.
+    left_out
+        Models that have seen the answers, and by what that is known: they do not inform the prior.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5, "B": 0.8}, seed=1)
+    >>> prior = ds.rating_prior(study.ratings, study.predictions)
+    >>> prior
+    RatingPrior: 120 cases, informed by 'A', 'B'
+    >>> ds.NormalInverseGamma(prior=prior).sample(study.ratings, draws=100).n_cases
+    120
+    """
+
+    models: tuple[str, ...]
+    case_names: tuple[str, ...]
+    features: FloatArray
+    scales: FloatArray
+    coefficients: FloatArray
+    kappa: float
+    a: float
+    b: float
+    totals: FloatArray
+    ratings: FloatArray
+    squares: FloatArray
+    shifts: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
+        return f"RatingPrior: {len(self.case_names)} cases, {informed}"
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each case stands, by name."""
+        return {name: place for place, name in enumerate(self.case_names)}
+
+    @property
+    def means(self) -> FloatArray:
+        """What is expected of each case before its own ratings are counted, shape (n_cases,)."""
+        return along(self.features, self.coefficients[None])[:, 0]
+
+    @property
+    def quartiles(self) -> tuple[float, ...]:
+        """How many ratings the prior of a case is worth: least, quartiles, most; all cases have the same."""
+        return (self.kappa,) * 5
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves a look, in sentences."""
+        return tuple(f"model {name!r} does not inform the prior: {why}" for name, why in self.left_out.items())
+
+    def positions(self, names: Sequence[str]) -> IntArray:
+        """Return where cases stand; refuse those that it does not know.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> ds.rating_prior(study.ratings, study.predictions).positions(["case 3", "case 1"])
+        array([2, 0])
+        """
+        missing = [name for name in names if name not in self.place]
+        if missing:
+            raise DissensusError(
+                "the prior does not know these cases",
+                expected=f"cases of the study that it was fitted to ({len(self.case_names)} cases)",
+                got=listing(missing),
+                advice="fit it to this study: rating_prior(study, predictions)",
+            )
+        return np.array([self.place[name] for name in names], dtype=np.int64)
+
+    def repeated(self, cases: Sequence[str], names: Sequence[str]) -> RatingPrior:
+        """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> ds.rating_prior(study.ratings, study.predictions).repeated(["case 1"], ["one"]).case_names
+        ('one',)
+        """
+        rows = self.positions(cases)
+        of_cases = {name: getattr(self, name)[rows] for name in ("features", "totals", "ratings", "squares")}
+        return replace(self, case_names=tuple(names), **of_cases)
+
+    def refitted(self, weights: FloatArray) -> FloatArray:
+        """Return coefficients and kappa of weighted cases (n_refits, n_cases), shape (n_refits, 2 + n_models).
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> bool(np.allclose(prior.refitted(np.ones((1, 120)))[0], [*prior.coefficients, prior.kappa]))
+        True
+        """
+        return np.array([self._line(self.features, row).row for row in weights])
+
+    def log_ratios(self, names: Sequence[str], numbers: FloatArray, refits: FloatArray) -> FloatArray:
+        """Return by how much refits change the log density of draws, shape (n_cases, n_refits, n_draws).
+
+        It is known up to a number for each case and refit.
+
+        Parameters
+        ----------
+        numbers : (n_cases, n_draws, 2)
+            Mean and standard deviation of every draw.
+        refits : (n_refits, 2 + n_models)
+            What :meth:`refitted` returns.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> prior.log_ratios(["case 1"], np.ones((1, 2, 2)), prior.refitted(np.ones((1, 120)))).round(9).any()
+        np.False_
+        """
+        features, draws = self.features[self.positions(names)], numbers[:, None, :, 0]
+        new = refits[:, -1, None] * (draws - along(features, refits[:, :-1])[:, :, None]) ** 2
+        old = self.kappa * (draws - along(features, self.coefficients[None])[:, :, None]) ** 2
+        return np.asarray((old - new) / (2 * numbers[:, None, :, 1] ** 2))
+
+    def table(self) -> pl.DataFrame:
+        """Return how much each model informs the prior: one row per model.
+
+        ``coefficient`` is by how much the mean that is expected of a case rises with the model's number. ``alone`` is
+        by how much the mean log-density of a case's mean rating rises if this model alone informs the prior, ``beyond``
+        by how much beyond all others; ``left_out`` says why a model does not inform it.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=300, models={"A": 0.3, "B": 30}, seed=1)
+        >>> ds.rating_prior(study.ratings, study.predictions).table()["coefficient"].round(1).abs().to_list()
+        [0.8, 0.0]
+        """
+        import polars as pl
+
+        schema = {"model": pl.String, **dict.fromkeys(("coefficient", "alone", "beyond"), pl.Float64)}
+        return pl.DataFrame(self._rows(), schema={**schema, "left_out": pl.String})
+
+    def _rows(self) -> list[dict[str, Any]]:
+        everyone = list(range(1, 1 + len(self.models)))
+        slopes = self.coefficients[1:] / self.scales
+        nobody, full = self._log_score([]), self._log_score(everyone)
+        told = [
+            {
+                "model": name,
+                "coefficient": float(slopes[place - 1]),
+                "alone": self._log_score([place]) - nobody,
+                "beyond": full - self._log_score([other for other in everyone if other != place]),
+            }
+            for place, name in enumerate(self.models, start=1)
+        ]
+        return [*told, *({"model": name, "left_out": why} for name, why in self.left_out.items())]
+
+    def _log_score(self, columns: Sequence[int]) -> float:
+        """Return the mean log-density of a case's mean rating, by the intercept and some of the models."""
+        features = self.features[:, [0, *columns]]
+        line = self._line(features, np.ones(len(features)))
+        spread = line.between + line.within / self.totals
+        gaps = self.ratings - features @ line.coefficients
+        return float(-0.5 * (np.log(spread) + gaps**2 / spread).mean())
+
+    def _line(self, features: FloatArray, weights: FloatArray) -> Line:
+        return fitted_line(features, self.totals, self.ratings, self.squares, weights)
+
+
+def along(features: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the height of every line at every case, (n_cases, n_lines): the same bits whatever the other cases.
+
+    >>> along(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[11., 2.]])
+    """
+    return np.asarray((features[:, None, :] * coefficients).sum(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A regression of means of cases: coefficients, and the variances within cases and between them and the line."""
+
+    coefficients: FloatArray
+    within: float
+    between: float
+
+    @property
+    def row(self) -> FloatArray:
+        """The coefficients, and how many ratings the line is worth."""
+        return np.append(self.coefficients, self.within / self.between)
+
+
+def fitted_line(
+    features: FloatArray, totals: FloatArray, means: FloatArray, squares: FloatArray, weights: FloatArray
+) -> Line:
+    """Fit a line to the means of cases, which lie around it with a variance beyond the noise of their ratings.
+
+    Parameters
+    ----------
+    features : (n_cases, n_coefficients)
+        One, and numbers of models in standard units.
+    totals, means, squares : (n_cases,)
+        Number, mean and sum of squares of the ratings of each case.
+    weights : (n_cases,)
+        How much each case counts.
+
+    Examples
+    --------
+    >>> features = np.column_stack([np.ones(4), [-1.0, 1.0, -1.0, 1.0]])
+    >>> line = fitted_line(features, np.full(4, 9.0), np.array([2.1, 4.0, 1.9, 4.0]), np.ones(4), np.ones(4))
+    >>> line.coefficients.round(1)
+    array([3. , 0.8])
+    """
+    several = totals > 1
+    within = float((weights * squares)[several].sum() / (weights * (totals - 1))[several].sum())
+    ridge = RIDGE * np.diag(np.append(0.0, np.ones(features.shape[1] - 1)))
+    noise, between = within / totals, within
+    for _ in range(ROUNDS):
+        own = weights / (between + noise)
+        inverse = np.linalg.inv((features.T * own) @ features + ridge * own.mean())
+        coefficients = inverse @ (features.T @ (own * means))
+        between = _between(features, own, inverse, noise, means - features @ coefficients)
+    return Line(coefficients, within, max(between, within / LARGEST_SHAPE))
+
+
+def _between(features: FloatArray, own: FloatArray, inverse: FloatArray, noise: FloatArray, gaps: FloatArray) -> float:
+    """Return the variance around the line beyond noise: by moments, less what coefficients take up, never negative.
+
+    It is the mean of a normal distribution around the moment estimate of which the negative part is cut off, so that
+    a line on which all cases seem to lie still leaves them some room.
+    """
+    taken = own**2 * np.einsum("ij,jk,ik->i", features, inverse, features)
+    freedom = (own - taken).sum()
+    found = float(((own * gaps**2).sum() - ((own - taken) * noise).sum()) / freedom)
+    error = math.sqrt(2.0 * len(own)) / float(own.sum())
+    beyond = max(found / error, -8.0)
+    density = math.exp(-0.5 * beyond**2) / math.sqrt(2 * math.pi)
+    return error * (beyond + density / (0.5 * math.erfc(-beyond / math.sqrt(2))))
+
+
+def variances_of(rated: Moments) -> tuple[float, float]:
+    """Return the mean variance within cases, and the shape of the inverse gamma distribution of variances."""
+    several = rated.totals > 1
+    freedom, squares = rated.totals[several] - 1, rated.squares[several]
+    if not several.any() or not squares.any():
+        raise DissensusError(
+            "the prior cannot be estimated",
+            expected="at least one case whose ratings differ",
+            got="one rating per case, or ratings that always agree",
+            advice="give it: NormalInverseGamma(prior=NormalInverseGammaPrior(mu, kappa, a, b))",
+        )
+    within = squares.sum() / freedom.sum()
+    variances = squares / freedom
+    fourth = (freedom * variances**2 / (1 + 2 / freedom)).sum() / freedom.sum()
+    excess = fourth - within**2
+    a = min(2 + within**2 / excess, LARGEST_SHAPE) if excess > 0 else LARGEST_SHAPE
+    return within, a
+
+
+@checked
+def rating_prior(
+    study: Study,
+    predictions: Mapping[str, ArrayLike | Predictions],
+    *,
+    shifts: bool = False,
+    left_out: Mapping[str, str] | None = None,
+) -> RatingPrior:
+    """Fit a prior of every case to the numbers that models give it, so that the ratings are foretold best.
+
+    No truth is needed, and none is used: a model that says nothing about ratings gets a coefficient near zero. A model
+    that has seen the answers is left out with a warning: one that repeats an annotator with a name, or is nearer to the
+    mean ratings than the truth could be.
+
+    Parameters
+    ----------
+    study
+        Ratings.
+    predictions
+        Model name to one number per case, or :class:`Predictions` of the kind ``"numbers"``.
+    shifts
+        Whether shifts of annotators are taken away from the ratings first (:func:`annotator_shifts`).
+    left_out
+        Models that are known to have seen the answers, and why; by default this is found out.
+
+    Returns
+    -------
+    RatingPrior
+        For ``NormalInverseGamma(prior=...)``. :func:`evaluate` fits one by itself.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+    >>> prior = rating_prior(study.ratings, study.predictions)
+    >>> bool(np.corrcoef(prior.means, study.truth)[0, 1] > 0.8)
+    True
+    """
+    rated = Ratings.checked(study, "the prior of ratings").opinions
+    models = aligned_models(predictions, study.case_names, study.conditions)
+    numbers = {name: model.select(list(rated.case_names)).numbers for name, model in models.items()}
+    own = without_shifts(rated, estimated_shifts(rated).values) if shifts else rated
+    leaks = leaking_numbers(rated, numbers) if left_out is None else left_out
+    found = _fitted(own, {name: told for name, told in numbers.items() if name not in leaks}, leaks, shifts=shifts)
+    for problem in found.warnings if left_out is None else ():
+        warnings.warn(problem, DissensusWarning, stacklevel=3)
+    return found
+
+
+def _fitted(
+    rated: Moments, numbers: Mapping[str, FloatArray], leaks: Mapping[str, str], *, shifts: bool
+) -> RatingPrior:
+    within, a = variances_of(rated)
+    said = np.array(list(numbers.values())).reshape(len(numbers), rated.n_cases).T
+    scales = said.std(axis=0)
+    scales = np.where(scales > 0, scales, 1.0)
+    features = np.column_stack([np.ones(rated.n_cases), (said - said.mean(axis=0)) / scales])
+    of_cases = (rated.totals, rated.means, rated.squares)
+    line = fitted_line(features, *of_cases, np.ones(rated.n_cases))
+    strength = (float(line.row[-1]), float(a), float(within * (a - 1)))
+    names = (tuple(numbers), rated.case_names)
+    return RatingPrior(*names, features, scales, line.coefficients, *strength, *of_cases, shifts, dict(leaks))
+
+
+def leaking_numbers(rated: Moments, numbers: Mapping[str, FloatArray]) -> dict[str, str]:
+    """Find models that have seen the ratings, and say by what that is known.
+
+    >>> from dissensus import simulate_ratings
+    >>> rated = simulate_ratings(n_cases=120, seed=1).ratings.opinions
+    >>> list(leaking_numbers(rated, {"copy": rated.means, "none": 0 * rated.means}))
+    ['copy']
+    """
+    found = {name: _seen(rated, told) for name, told in numbers.items()}
+    return {name: why for name, why in found.items() if why}
+
+
+def _seen(rated: Moments, told: FloatArray) -> str:
+    """Say what a model has seen; nothing if it has not.
+
+    The truth itself is as far from ratings as these are from each other, and a model is no nearer to them.
+    """
+    several = rated.totals > 1
+    variances = np.divide(rated.squares, rated.totals - 1, out=np.zeros(rated.n_cases), where=several)
+    if _too_near((rated.totals * (told - rated.means) ** 2 - variances)[several]):
+        return SEEN
+    apart = (told[rated.cases] - rated.scores) ** 2 - variances[rated.cases]
+    named = (rated.annotators != ANONYMOUS) & several[rated.cases]
+    for annotator in np.unique(rated.annotators[named]):
+        if _too_near(apart[named & (rated.annotators == annotator)]):
+            return f"it repeats annotator {rated.annotator_names[annotator]!r}"
+    return ""
+
+
+def _too_near(gaps: FloatArray) -> bool:
+    if len(gaps) < LEAST_READ:
+        return False
+    return bool(gaps.mean() < -TOO_NEAR * max(gaps.std(ddof=1) / math.sqrt(len(gaps)), 1e-300))

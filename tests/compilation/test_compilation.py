@@ -50,7 +50,7 @@ def test_every_exercise_has_one_worker_and_no_worker_is_idle(n_workers: int) -> 
 
 def test_one_of_two_workers_aggregates_and_the_other_evaluates() -> None:
     assert ahead.shared_out(2) == [
-        ["certainty", "evaluation", "dawid-skene"],
+        ["certainty", "evaluation", "dawid-skene", "ordered probit"],
         ["maximum likelihood", "plackett-luce", "counts", "summaries", "held out"],
     ]
 

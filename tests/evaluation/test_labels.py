@@ -44,7 +44,8 @@ def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study:
 
 def test_a_single_draw_keeps_its_ties() -> None:
     labels = labels_of(Drawn(batch_of(MajorityVote(), SAID), 1), "top", seed=0)
-    np.testing.assert_allclose(labels.block(range(1))[0].T, [[1, 0, 0], [0, 0.5, 0.5], [1 / 3] * 3, [0, 0, 1]])
+    shares = np.array([[1, 0, 0], [0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
+    np.testing.assert_allclose(labels.block(range(1))[0].T, shares)
 
 
 def test_ties_of_several_draws_are_broken_at_random_and_the_same_for_the_same_seed() -> None:
@@ -100,7 +101,7 @@ def test_labels_within_some_conditions_have_no_mass_elsewhere() -> None:
     whole = labels.block(range(40))
     whole[:, 1] = 0
     np.testing.assert_array_equal(inside.block(range(40)), whole)
-    np.testing.assert_allclose(inside.means, labels.means * [1, 0, 1])
+    np.testing.assert_allclose(inside.means, labels.means * np.array([1.0, 0.0, 1.0]))
 
 
 def test_votes_are_shares_of_first_choices() -> None:
@@ -111,12 +112,12 @@ def test_votes_are_shares_of_first_choices() -> None:
         weights=[[2.0, 1.0, 1.0], [1.0, 1.0], []],
     )
     votes = vote_labels(said, ["y", "x"])
-    np.testing.assert_allclose(votes.means, [[0, 0, 1], [2 / 4, 1.5 / 4, 0.5 / 4]])
+    np.testing.assert_allclose(votes.means, np.array([[0, 0, 1], [2 / 4, 1.5 / 4, 0.5 / 4]]))
 
 
 def test_votes_of_ratings_are_means_of_scores_and_squares() -> None:
     votes = vote_labels(Ratings.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
-    np.testing.assert_allclose(votes.means, [[1, 2, 5], [1, 5, 25]])
+    np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))
     np.testing.assert_allclose(votes.block(range(1))[0].T, votes.means)
 
 

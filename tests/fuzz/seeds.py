@@ -181,6 +181,7 @@ def _predictions() -> list[Seed]:
         _one("predictions", "long", "scores.csv", long, **STUDY),
         _one("predictions", "long", "ranks.tsv", ranks.replace(",", "\t"), cases=STUDY["cases"]),
         _one("predictions", "binary", "chances.csv", b"case,prob\nc1,0.25\nc2,1\n", **TWO),
+        _one("predictions", "numbers", "numbers.csv", b"case,prediction\nc1,0.25\nc2,-1.5\n", kind="numbers"),
         _one("predictions", "jsonl", "ranked.jsonl", _lines(PREDICTED_LINES), **STUDY),
         _one("predictions", "jsonl", "sets.jsonl", _lines(PREDICTED_SETS), **STUDY),
         _one("predictions", "jsonl", "scores.jsonl", _lines(PREDICTED_SCORES), cases=STUDY["cases"]),

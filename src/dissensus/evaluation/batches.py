@@ -273,6 +273,13 @@ class Job:
         }
 
 
+def _spread_out(part: npt.NDArray[Item], is_told: npt.NDArray[np.bool_]) -> npt.NDArray[Item]:
+    """Put zeros where there is no column."""
+    full = np.zeros((*part.shape[:-1], len(is_told)), dtype=part.dtype)
+    full[..., is_told] = part
+    return full
+
+
 def added_by_key(one: Mapping[Key, Addend], other: Mapping[Key, Addend]) -> dict[Key, Addend]:
     """Add what both have, and keep what one has.
 
@@ -466,12 +473,14 @@ class Adder:
         from dissensus.kernels.tallies import add_orders
 
         weights = np.repeat(self.weights, np.diff(self.values.drawn.orders.offsets)) * shares
-        worth = Exact.of(weights[:, None] * np.column_stack([self.table, np.ones(len(self.table))]))
+        is_told = np.append(self.table.any(axis=0), True)  # what is zero throughout needs no sum
+        worth = Exact.of(weights[:, None] * np.column_stack([self.table, np.ones(len(self.table))])[:, is_told])
         room = (n_groups, self.of_draw.shape[1], worth.high.shape[1])
         high, low = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
         for part, units in ((high, worth.high), (low, worth.low)):
             add_orders(plain(self.of_draw), plain(units), plain(groups), part)
         total = carried(high, low, self._beyond(worth.beyond, groups, room))
+        total = total.arranged(lambda part: _spread_out(part, is_told))
         shape = (*self.values.of_orders.shape[:2], self.of_draw.shape[1])
         return [
             ExactTally(

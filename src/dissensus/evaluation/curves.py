@@ -32,7 +32,7 @@ KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 EVERYBODY = "treat all"
 """What a decision curve calls the decision that every case is positive."""
 
-RESAMPLES = 200
+RESAMPLES = 100
 """How often cases are resampled, and how many draws are looked at."""
 
 MOST_STEPS = 512

@@ -355,7 +355,7 @@ def plan_of(
         wanted = chosen_metrics(metrics, grouping)
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-    points = tuple(points_for(study.kind, aggregations, numeric=numeric)) if models else ()
+    points = tuple(points_for(study, aggregations, numeric=numeric)) if models else ()
     depth = depth_of(measured, models, tops)
     return Plan(aggregations, points, measured, tops, depth, grouping, draws, seed, refits, unit)
 
@@ -719,11 +719,13 @@ def _labels_of(
     return found
 
 
-def points_for(kind: str, aggregations: Sequence[Aggregation], *, numeric: bool = False) -> list[Aggregation]:
+def points_for(study: Study, aggregations: Sequence[Aggregation], *, numeric: bool = False) -> list[Aggregation]:
     """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study.
 
-    Where models give numbers, means and medians of ratings are usual.
+    Where annotators answer yes or no, or give a grade, nobody ranks anything, and all practices are the majority vote;
+    where models give numbers, means and medians of ratings are usual.
     """
     numbers: tuple[Aggregation, ...] = (MeanRating(), MedianRating()) if numeric else ()
-    wanted = [*POINTS, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
-    return list(dict.fromkeys(spec for spec in wanted if spec.needs == kind))
+    usual = POINTS if getattr(study, "question", "conditions") == "conditions" else POINTS[:1]
+    wanted = [*usual, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
+    return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

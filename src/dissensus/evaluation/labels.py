@@ -104,10 +104,10 @@ class Labels(Value):
         first = draws.start // 8
         some = self.data[:, first : -(-draws.stop // 8)]
         bits = np.unpackbits(some, axis=1, bitorder="little")[:, draws.start - 8 * first : draws.stop - 8 * first]
-        masses = np.empty((len(draws), 2, self.n_cases))
-        masses[:, 1] = bits[:, :: draws.step].T
-        np.subtract(1.0, masses[:, 1], out=masses[:, 0])
-        return masses
+        masses = np.empty((2, len(draws), self.n_cases))
+        masses[1] = bits[:, :: draws.step].T
+        np.subtract(1.0, masses[1], out=masses[0])
+        return masses.transpose(1, 0, 2)  # so that those of one condition are a plain array
 
     def within(self, codes: IntArray) -> Labels:
         """Keep the masses of some conditions only: what a draw says where its label is another one does not count."""

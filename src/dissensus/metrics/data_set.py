@@ -68,6 +68,21 @@ class Said:
         """Number of conditions, K."""
         return int(self.scores.shape[1])
 
+    @cached_property
+    def _is_weighted(self) -> bool:
+        return bool((self.weights != 1.0).any())
+
+    def weighted(self, masses: FloatArray, rows: IntArray) -> FloatArray:
+        """Multiply masses (..., m) by the weights of their cases; where all weigh one, masses are as they are.
+
+        Examples
+        --------
+        >>> said = Said.of_scores(np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([1.0, 3.0]))
+        >>> said.weighted(np.array([0.5]), np.array([1]))
+        array([1.5])
+        """
+        return np.asarray(masses * self.weights[rows]) if self._is_weighted else masses
+
     def select(self, rows: IntArray) -> Said:
         """Keep some rows.
 
@@ -276,12 +291,11 @@ class BinaryMetric(DataSetMetric):
     def _question(self, said: Said, question: Question, labels: FloatArray, totals: FloatArray | None) -> _Asked:
         rows, k = question.rows, question.condition
         whole = len(rows) == said.n_cases
-        weights = said.weights if whole else said.weights[rows]
         own = labels[:, k] if whole else np.take(labels[:, k], rows, axis=1)
-        positive = own * weights
+        positive = said.weighted(own, rows)
         if totals is None:
             other = labels[:, 1 - k] if whole else np.take(labels[:, 1 - k], rows, axis=1)
-            negative = other * weights
+            negative = said.weighted(other, rows)
         else:
             negative = (totals if whole else np.take(totals, rows, axis=1)) - positive
         return _Asked(self.stated(said, question), positive, negative, (question,))

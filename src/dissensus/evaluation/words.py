@@ -62,12 +62,15 @@ def small_probability(value: float) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Write a number, or a dash where there is none.
+    """Write a number, or a dash where there is none; one more digit where rounding would make it 1 or -1.
 
-    >>> number(0.5), number(None) == NOTHING
-    ('0.500', True)
+    >>> number(0.5), number(0.998, 2), number(1.0, 2), number(None) == NOTHING
+    ('0.500', '0.998', '1.00', True)
     """
-    return NOTHING if value is None or math.isnan(value) else f"{value:.{digits}f}".replace("-", MINUS)
+    if value is None or math.isnan(value):
+        return NOTHING
+    nearly = abs(value) < 1 <= round(abs(value), digits)
+    return f"{value:.{digits + nearly}f}".replace("-", MINUS)
 
 
 def value(found: float | None, digits: int = 3) -> str:

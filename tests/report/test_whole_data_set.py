@@ -69,7 +69,7 @@ def test_methods_say_how_such_metrics_were_found() -> None:
     text = methods_paragraph(checklists())
     assert "pseudo-value" in text
     assert "3 findings" in text
-    assert "200 resamples" in text
+    assert "100 resamples" in text
 
 
 def test_the_section_is_left_out_without_such_metrics() -> None:

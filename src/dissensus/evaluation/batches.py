@@ -41,13 +41,13 @@ GROUP_DRAWS = 250
 """Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval."""
 
 
-def step_of(n_draws: int) -> int:
-    """Return how many draws further the next one is that groups of cases see.
+def step_of(n_draws: int, most: int = GROUP_DRAWS) -> int:
+    """Return how many draws further the next one is that is used, if at most so many are; by default for groups.
 
     >>> step_of(250), step_of(1000)
     (1, 4)
     """
-    return -(-n_draws // GROUP_DRAWS)
+    return -(-n_draws // most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ class Job:
         means, deviations, shares = values.moments()
         refitted = None
         if self.refits is not None:
-            refitted = self.refits.weights(drawn_from, -(-drawn_from.n_draws // REFIT_DRAWS))
+            refitted = self.refits.weights(drawn_from, step_of(drawn_from.n_draws, REFIT_DRAWS))
         totals = Totals(
             tally=whole.tallies()[0],
             strata=self._by_stratum(thinned, batch),
@@ -228,7 +228,7 @@ class Job:
     def _labels(self, drawn: Drawn, drawn_from: Batch, weights: list[FloatArray] | None) -> LabelsByTruth:
         """Keep the labels of draws; plausibilities are those before unmentioned conditions were told apart."""
         whole = replace(drawn, batch=drawn_from)
-        step = -(-drawn_from.n_draws // REFIT_DRAWS)
+        step = step_of(drawn_from.n_draws, REFIT_DRAWS)
         return {
             truth: labels_of(drawn if truth == "top" else whole, truth, seed=self.seed, weights=weights, step=step)
             for truth in self.truths
@@ -236,7 +236,7 @@ class Job:
 
     def _refitted(self, weights: list[FloatArray], batch: Batch, values: Values, cases: IntArray) -> ExactFit:
         """Sum the means of cases over resamples of the cases, with the prior as it is and refitted."""
-        n_refits, step = len(weights[0]), -(-batch.n_draws // REFIT_DRAWS)
+        n_refits, step = len(weights[0]), step_of(batch.n_draws, REFIT_DRAWS)
         bootstrap = self.weights.bootstrap(cases, n_refits) * self.weights.weights[cases][:, None]
         found = np.empty((batch.n_cases, 3, n_refits, len(self.models), len(self.metrics)))
         for case, of_case in enumerate(weights):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.aggregation.base import available_threads
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.value import Value
 from dissensus.evaluation.basis import Basis
@@ -205,10 +205,10 @@ class Completion:
         """Where each case stands in that order."""
         return np.argsort(self.order, kind="stable")
 
-    def valued(self, labels: LabelsByTruth, cases: IntArray | None = None, *, step: int = 1) -> Valued:
-        """Compute the metrics on some cases, by default all, summed in the order of keys."""
-        rows = self.order if cases is None else self.order[np.isin(self.order, cases)]
-        return DataSet(self.cases.said, labels).take(rows).valued(self.metrics, step=step, threads=self.threads)
+    def valued(self, labels: LabelsByTruth, rows: IntArray | None = None, *, step: int = 1) -> Valued:
+        """Compute the metrics on the cases at some positions, in the order of keys; by default on all."""
+        own = DataSet(self.cases.said, labels).take(self.order if rows is None else rows)
+        return own.valued(self.metrics, step=step, threads=self.threads)
 
     def run(self, labels: LabelsByTruth, place: int, *, grouped: bool = True) -> RunColumns:
         """Compute the metrics of one run on all cases, and on groups of them."""
@@ -241,7 +241,7 @@ class Completion:
 
     def _strata(self, labels: LabelsByTruth, step: int) -> dict[tuple[str, str], _Part]:
         return {
-            (column, label): self._part(labels, np.flatnonzero(names == label), step)
+            (column, label): self._part(labels, names == label, step)
             for column, names in self.cases.strata.items()
             for label in np.unique(names).tolist()
         }
@@ -250,7 +250,7 @@ class Completion:
         if not self.cases.bins:
             return {}
         return {
-            number: self._part(labels, np.flatnonzero(self.cases.bins[place] == number), step)
+            number: self._part(labels, self.cases.bins[place] == number, step)
             for number in np.unique(self.cases.bins[place]).tolist()
         }
 
@@ -261,9 +261,10 @@ class Completion:
         weights = chosen_weights(self.cases.weights, rows)
         return replace(bases_of(valued, weights, n_resamples=n_resamples, pairs=pairs), reaches=valued.reaches)
 
-    def _part(self, labels: LabelsByTruth, cases: IntArray, step: int) -> _Part:
-        """Compute the metrics on some cases, and what their intervals are found from."""
-        valued, rows = self.valued(labels, cases, step=step), self.order[np.isin(self.order, cases)]
+    def _part(self, labels: LabelsByTruth, is_own: BoolArray, step: int) -> _Part:
+        """Compute the metrics on some cases (n_cases,), and what their intervals are found from."""
+        rows = self.order[is_own[self.order]]
+        valued = self.valued(labels, rows, step=step)
         return _Part(valued, self._basis(valued, rows, n_resamples=GROUP_RESAMPLES, pairs=False))
 
     def _category_codes(self) -> list[tuple[str, IntArray]]:

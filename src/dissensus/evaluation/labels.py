@@ -29,9 +29,6 @@ Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
 MOST_SOFT = 64
 """How many conditions may share a label by their plausibilities: all of them are kept for every draw."""
 
-MOMENTS = 3
-"""Numbers have three rows of masses: 1, the number, and its square."""
-
 LabelsByTruth: TypeAlias = "Mapping[Truth, Labels]"
 
 TIES = np.uint64(0xD1B54A32D192ED03)

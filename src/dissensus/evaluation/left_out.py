@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -142,10 +143,14 @@ class LeftOut:
     # Metrics of a whole data set --------------------------------------------------------------------------
 
     def _positions(self, cases: Sequence[str]) -> IntArray:
-        place = {name: i for i, name in enumerate(self._annotated)}
-        return np.array([place[name] for name in cases], dtype=np.int64)
+        return np.array([self._place[name] for name in cases], dtype=np.int64)
 
-    @property
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        """Where each annotated case of the design stands, by name."""
+        return {name: i for i, name in enumerate(self._annotated)}
+
+    @cached_property
     def _annotated(self) -> tuple[str, ...]:
         """The cases of the design on which somebody said something, in its order."""
         counts = self.design.study.panel.votes_per_case
@@ -157,13 +162,12 @@ class LeftOut:
             return None
         study, labels = self.design.study, []
         for piece in self.pieces:
-            own = self._own(piece, study)
-            names = [name for name in self._annotated if name in set(piece.case_names)]
+            own, wanted = self._own(piece, study), set(piece.case_names)
+            names = [name for name in self._annotated if name in wanted]
             found = self._run(self._job(piece, own), piece.plan.aggregations[run], own, names)
             assert found is not None  # as draws are not given
             labels.append((names, found[1]))
-        order = {name: place for place, name in enumerate(self._annotated)}
-        rows = np.argsort([order[name] for names, _ in labels for name in names], kind="stable")
+        rows = np.argsort(self._positions([name for names, _ in labels for name in names]), kind="stable")
         joined = {
             truth: type(one).joined([of_piece[truth] for _, of_piece in labels]).take(rows)
             for truth, one in labels[0][1].items()

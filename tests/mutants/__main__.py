@@ -1,6 +1,6 @@
 """Break the code in small ways, one at a time, in a copy, and see whether the tests notice: ``make mutants``.
 
-Every mutant is an entry of ``mutants.toml``: the mistake it stands for, a file, a piece of it, what takes its place,
+Every mutant is an entry of the file of its package (``PACKAGE.toml``): the mistake it stands for, a file, a piece of it, what takes its place,
 and the tests that should fail. They have to pass on the code as it is, so that a broken test kills nobody. Survivors
 are printed, and those whose tests did not end; the exit code is their number. Words choose the mutants in which one of
 them occurs::
@@ -51,8 +51,9 @@ class Mutant:
 
 
 def mutants() -> list[Mutant]:
-    """Read the list."""
-    rows = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    """Read the lists of all packages."""
+    files = sorted(Path(__file__).parent.glob("*.toml"))
+    rows = [row for file in files for row in tomllib.loads(file.read_text(encoding="utf-8"))["mutant"]]
     return [Mutant(row["mistake"], row["file"], row["old"], row["new"], tuple(row["tests"])) for row in rows]
 
 

@@ -38,7 +38,7 @@ def test_compilation_of_all_kernels(compiled: dict[str, Any], tmp_path: Path, be
     benchmark.extra_info.update(
         what=f"compile all {compiled['kernels']} kernels, once, as the first command does",
         value=taken,
-        limit=30.0,
+        limit=25.0,
         unit="s",
     )
     benchmark.pedantic(SCRIPT.stat, rounds=1)

@@ -20,11 +20,7 @@ Array = npt.NDArray[np.float64]
 
 def from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function that only kernels call a way in from Python."""
-
-    def called(*arguments: Any) -> Any:
-        return kernel(*arguments)
-
-    return cast(Callable[..., Any], numba.njit(**RULES)(called))
+    return cast(Callable[..., Any], numba.njit(**RULES)(cast(Any, kernel).py_func))
 
 
 def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

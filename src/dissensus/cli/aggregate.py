@@ -80,7 +80,7 @@ def _run(
     from dissensus.cli.terminal import say
     from dissensus.core.errors import listing
 
-    compile_on_first_use()
+    compile_on_first_use(aggregations=[aggregation])
     began = time.perf_counter()
     plausibilities = aggregation.sample(annotations, **wanted)
     with progress_of_cases("aggregating", plausibilities.n_cases) as advance:

@@ -120,7 +120,7 @@ def calibrated(
     from dissensus.evaluation.calibration import calibration_steps
 
     steps = calibration_steps(study, aggregations, models, max_pairs=max_pairs)
-    compile_on_first_use()
+    compile_on_first_use("calibration")
     with progress_of_cases("holding annotators out", steps) as advance:
         return judged(study, aggregations, models, max_pairs=max_pairs, advance=advance, **how)
 

@@ -119,7 +119,7 @@ def _run(
 
     groups = options.categories_from(categories, plausibilities.conditions)
     tops = _tops(top, plausibilities.n_conditions) if rank is None else rank
-    compile_on_first_use()
+    compile_on_first_use("certainty")
     profile = _profile(plausibilities, tops, unmentioned)  # type: ignore[arg-type]  # checked
     table = _side_by_side(profile)
     by_category = None

@@ -25,14 +25,14 @@ def compile_now(
       NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
     """
     from dissensus.cli.progress import compile_with_progress
-    from dissensus.compilation import is_compiled
+    from dissensus.compilation import EXERCISES, needed
     from dissensus.core.checks import check_count
 
     if workers is not None:
         check_count(workers=workers)
-    if is_compiled() and not force:
+    if not needed() and not force:
         typer.echo("all kernels are compiled already")
         return
     begin = time.perf_counter()
-    compile_with_progress(workers, force=force)
+    compile_with_progress(EXERCISES, workers, force=force)
     typer.echo(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")

@@ -53,6 +53,7 @@ def demo(
     from dissensus.cli.validate import show_diagnosis
     from dissensus.core.output import checked_directory_target
     from dissensus.datasets.simulation import simulate_study
+    from dissensus.evaluation.evaluator import default_aggregations
     from dissensus.evaluation.store import not_results
     from dissensus.study.diagnosis import diagnose
 
@@ -60,7 +61,7 @@ def demo(
     checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
     show_diagnosis(f"a {ORIGIN} of differential diagnoses", diagnose(study.annotations))
-    compile_on_first_use()
+    compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite)
     show_results(result, out)

@@ -232,7 +232,7 @@ def evaluate(
     beside = {path: open_source(path) for path in (categories, strata) if path is not None}
     known = None if categories is None else Categories.from_source(beside[categories], study.conditions)
     columns = {} if strata is None else read_strata(beside[strata], study.case_names)
-    compile_on_first_use()
+    compile_on_first_use("certainty", "evaluation", aggregations=chosen)
     predicted = {name: model.predictions for name, model in models.items()}
     how: dict[str, Any] = {"seed": seed, "threads": threads, "allow_missing": allow_missing}
     trust = calibrated(study, judged_beside(study, chosen), predicted, **how) if calibrate else None

@@ -76,7 +76,7 @@ def evaluate_shards(
         "kinds": {name: kinds.get(name, kinds.get("")) for name in places if name in kinds or "" in kinds},
         "allow_missing": allow_missing,
     }
-    compile_on_first_use()
+    compile_on_first_use("certainty", "evaluation", aggregations=chosen)
     asked["shard_size"] = asked["shard_size"] or SHARD_CASES
     strata = asked.pop("strata")
     watch = Watch(progress_of, lambda line: say(line, stderr=True), tell_receipts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
+
+    from dissensus.aggregation.base import Aggregation
 
 
 def progress_of_cases(what: str, n_cases: int) -> AbstractContextManager[Callable[[int], None]]:
@@ -50,29 +52,31 @@ def _speed_column(unit: str) -> type:
     return Speed
 
 
-def compile_on_first_use() -> None:
-    """Compile all kernels if this was not done yet, and say so."""
+def compile_on_first_use(*purposes: str, aggregations: Iterable[Aggregation] = ()) -> None:
+    """Compile the kernels that a command needs, as far as this was not done yet, and say so.
+
+    Parameters
+    ----------
+    purposes, aggregations
+        Exercises of :mod:`dissensus.compilation`, and aggregations that are to be drawn from. A kernel that neither of
+        them calls is compiled when it is called.
+    """
     from dissensus.cli.terminal import say
-    from dissensus.compilation import can_be_kept, is_compiled
+    from dissensus.compilation import needed
     from dissensus.core.errors import DissensusError
 
-    if is_compiled():
+    names = needed([*purposes, *(str(aggregation.id) for aggregation in aggregations)])
+    if not names:
         return
-    if not can_be_kept():
-        say(
-            "compiling kernels, every time: there is no folder to keep them in (set NUMBA_CACHE_DIR to one)",
-            stderr=True,
-        )
-        return
-    say("compiling the kernels for first use: once, some 20 seconds, then cached on disk", stderr=True)
+    say("compiling kernels for first use: once, some seconds, then kept on disk", stderr=True)
     try:
-        compile_with_progress()
+        compile_with_progress(names)
     except DissensusError as error:
         say(f"{error}\nso they are compiled one after another, when they are needed", stderr=True)
 
 
-def compile_with_progress(workers: int | None = None, *, force: bool = False) -> None:
-    """Compile all kernels, and show how far it is."""
+def compile_with_progress(names: Collection[str], workers: int | None = None, *, force: bool = False) -> None:
+    """Compile the kernels of some exercises, and show how far it is."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -81,5 +85,5 @@ def compile_with_progress(workers: int | None = None, *, force: bool = False) ->
     console = Console(stderr=True)
     bar = Progress(console=console, transient=True)
     with bar if console.is_terminal else nullcontext():
-        task = bar.add_task("compiling", total=1.0)
-        compile_kernels(workers=workers, force=force, done=lambda share: bar.advance(task, share))
+        task = bar.add_task("compiling", total=len(names))
+        compile_kernels(names, workers=workers, force=force, done=lambda _: bar.advance(task))

@@ -59,7 +59,7 @@ def reproduce(
     from dissensus.reproduction import reproduce as reproduced
 
     _check_targets(as_json, out, data, overwrite=overwrite)
-    compile_on_first_use()
+    compile_on_first_use("certainty", "evaluation")
     with _progress() as watch:
         result = reproduced(data, draws=draws, sweep_draws=sweep_draws, seed=seed, threads=threads, watch=watch)
     written = _write(result, as_json, out, overwrite=overwrite)

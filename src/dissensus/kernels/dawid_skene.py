@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, fill, inlined, inner
+from dissensus.kernels.jit import compiled, copied, fill, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
 SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
@@ -247,7 +247,7 @@ def fill_table(table: FloatArray, value: float) -> None:
             table[i, k] = value
 
 
-@inner
+@copied
 def most(row: FloatArray) -> int:
     """Return the place of the greatest number of a row, the first if there are several."""
     best = 0
@@ -257,7 +257,7 @@ def most(row: FloatArray) -> int:
     return best
 
 
-@inner
+@copied
 def softplus(x: float) -> float:
     """Return log(1 + exp(x)) for any x."""
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
@@ -269,7 +269,7 @@ def minus_log_beta(stream: Stream, a: float, b: float) -> float:
     return softplus(log_gamma(stream, b) - log_gamma(stream, a))
 
 
-@inner
+@copied
 def augmented(stream: Stream, shape: float, votes: float) -> tuple[float, float]:
     """Draw what stands for Gamma(shape + votes) / Gamma(shape): what it adds to the shape of s, and to its rate."""
     whole = math.floor(votes + WHOLE)
@@ -299,7 +299,7 @@ def add_case(votes: Votes, tallied: Tallied, case: int, sign: float, alpha: floa
             rows[row, truth] = max(rows[row, truth] + power, 0.0)
 
 
-@inner
+@copied
 def count_votes(votes: Votes, tallied: Tallied, alpha: float) -> None:
     """Count the cases of each true condition, and the votes of each column and annotator on them."""
     fill_table(tallied.counts, 0.0)
@@ -310,7 +310,7 @@ def count_votes(votes: Votes, tallied: Tallied, alpha: float) -> None:
         add_case(votes, tallied, case, 1.0, alpha)
 
 
-@inner
+@copied
 def add_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, annotator: int) -> None:
     """Add what the rows of one annotator, integrated out, say about s."""
     for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
@@ -325,7 +325,7 @@ def add_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, annotat
             pool.common[k] += minus_log_beta(stream, pool.totals[k], tallied.rows[annotator, k])
 
 
-@inner
+@copied
 def add_anonymous_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
     """Add what anonymous votes, which follow the pooled rows, say about s."""
     fill(work, 0.0)
@@ -337,7 +337,7 @@ def add_anonymous_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallie
         pool.common[k] += gamma(stream, work[k]) / pool.totals[k]
 
 
-@inner
+@copied
 def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
     """Draw s given z, then b given s; ``totals`` are those of the new s."""
     for label in range(len(pool.wins)):
@@ -359,7 +359,7 @@ def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work
         pool.scales[k] = gamma(stream, work[k]) / (SCALE_RATE + pool.totals[k])
 
 
-@inner
+@copied
 def draw_rows(
     stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, annotator: int
 ) -> None:
@@ -387,14 +387,14 @@ def draw_rows(
             log_theta[column, k] -= work[k]
 
 
-@inner
+@copied
 def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
     """Draw the rows of all named annotators."""
     for annotator in range(len(tallied.rows)):
         draw_rows(stream, votes, pool, tallied, log_theta, room, annotator)
 
 
-@inner
+@copied
 def fill_pooled(votes: Votes, pool: Pool, log_theta: FloatArray) -> None:
     """Give anonymous annotators the pooled rows."""
     for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
@@ -402,7 +402,7 @@ def fill_pooled(votes: Votes, pool: Pool, log_theta: FloatArray) -> None:
             log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])
 
 
-@inner
+@copied
 def draw_pi(stream: Stream, tallied: Tallied, alpha: float) -> None:
     """Draw the logarithms of pi given z."""
     greatest, total = -np.inf, 0.0
@@ -449,7 +449,7 @@ def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArra
     return size if is_small else 0.0
 
 
-@inner
+@copied
 def fill_predictive(votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, case: int) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
@@ -517,7 +517,7 @@ def draw_truth(stream: Stream, work: FloatArray, total: float) -> int:
     return most(work)
 
 
-@inner
+@copied
 def keep_plausibilities(work: FloatArray, record: Record, case: int, row: int, total: float) -> None:
     """Write ``work``, divided by its sum, down as one draw of a case: its support, and the sum of all others."""
     first, last = record.support_offsets[case], record.support_offsets[case + 1]
@@ -532,7 +532,7 @@ def keep_plausibilities(work: FloatArray, record: Record, case: int, row: int, t
     record.values[at + last - first] = rest / total
 
 
-@inner
+@copied
 def draw_truths(
     stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, alpha: float
 ) -> None:
@@ -545,7 +545,7 @@ def draw_truths(
         add_case(votes, tallied, case, 1.0, alpha)
 
 
-@inner
+@copied
 def fill_crowd(votes: Votes, pool: Pool, tallied: Tallied, crowd: FloatArray) -> None:
     """Average the rows of all annotators, given z and s, each as often as they vote."""
     rows, counts, common = tallied.rows, tallied.counts, pool.common
@@ -581,7 +581,7 @@ def log_density(truths: IntArray, crowd: FloatArray, record: Record, c: float) -
     return found
 
 
-@inner
+@copied
 def move_concentration(
     stream: Stream, truths: IntArray, crowd: FloatArray, concentration: FloatArray, record: Record
 ) -> None:
@@ -596,7 +596,7 @@ def move_concentration(
     concentration[0] = old
 
 
-@inner
+@copied
 def keep_votes(
     stream: Stream, crowd: FloatArray, c: float, record: Record, case: int, row: int, truth: int, reliability: float
 ) -> None:
@@ -619,7 +619,7 @@ def keep_votes(
         values[place] /= total
 
 
-@inner
+@copied
 def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
     """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``."""
     for case in range(len(state.tallied.truths)):
@@ -632,7 +632,7 @@ def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: 
             keep_plausibilities(state.room.work, record, case, row, total)
 
 
-@inner
+@copied
 def keep_annotators(
     stream: Stream, votes: Votes, tallied: Tallied, log_theta: FloatArray, record: Record, row: int
 ) -> None:

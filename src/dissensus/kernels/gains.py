@@ -13,7 +13,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.orders import Orders
 from dissensus.kernels.standings import Standings
 
@@ -137,7 +137,7 @@ def log_chance_of_part(extra: int, in_group: int, above: int, tied: int, k: int)
     return log_binomial(tied - in_group, places - extra) - log_binomial(tied, places)
 
 
-@inner
+@copied
 def chance_of_same(
     required: int, free: int, ours: tuple[int, int, int, int], theirs: tuple[int, int, int, int], n_rest: int, k: int
 ) -> float:
@@ -245,7 +245,7 @@ def contained_sets(
     return chances
 
 
-@inner
+@copied
 def chance_of_contained(
     cut: int,
     n_rest: int,
@@ -423,7 +423,7 @@ def pair_distance(before: float, after: float, other_before: float, other_after:
     return before * other_after + after * other_before + 0.5 * (tied + other_tied) - tied * other_tied
 
 
-@inner
+@copied
 def orders_of(
     above: IntArray,
     tied: IntArray,

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, plain
 from dissensus.kernels.randomness import Keys, Stream, Streams, gamma, new_streams, raw_normal, start
 
 
-@inner
+@copied
 def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: FloatArray) -> None:
     """Fill theta with the probabilities of the intervals between thresholds under N(mu, sigma^2).
 
@@ -28,7 +28,7 @@ def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: Float
             theta[k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
 
 
-@inner
+@copied
 def draw_moments(stream: Stream, posterior: FloatArray) -> tuple[float, float]:
     """Draw a mean and a standard deviation given (mu, kappa, a, b)."""
     variance = posterior[3] / max(gamma(stream, posterior[2]), 1e-300)

@@ -1,27 +1,90 @@
-"""How every kernel is compiled: one decorator, so that all of them obey the same rules."""
+"""How every kernel is compiled, and where it is kept: one decorator, so that all of them obey the same rules.
+
+Numba keeps what it compiles in a folder and notices there when the file of a kernel or the processor changes, but not
+when a function that the kernel includes does. So the folder is named by a hash of the sources of all kernels and of the
+versions that machine code depends on: when any of them changes, another folder is used. Numba reads its files with
+pickle, which runs what it reads; therefore the folder belongs to the user, and nobody else may write to it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import platform
+import shutil
+import stat
+import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from functools import update_wrapper
+from collections.abc import Callable, Iterator
+from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
+import llvmlite
 import numba
 import numpy as np
 import numpy.typing as npt
-
-from dissensus.kernels import cache
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 Item = TypeVar("Item", bound=np.generic)
 
+KERNELS = Path(__file__).parent
+
 RULES: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 """No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed."""
+
+_declaring = threading.Lock()
+
+# Where kernels are kept -------------------------------------------------------------------------------------
+
+
+def folder_name() -> str:
+    """Name the folder by the package, of whose folders only one is of use, and by what machine code depends on."""
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+    sources = (path.read_bytes() for path in sorted(KERNELS.glob("*.py")))
+    code = hashlib.sha256(b"\0".join([repr(versions).encode(), *sources])).hexdigest()
+    return f"dissensus-{hashlib.sha256(os.fsencode(KERNELS)).hexdigest()[:12]}-{code[:20]}"
+
+
+@cache
+def folder() -> Path | None:
+    """Return the folder of all kernels, ready to be used, or None when there is nowhere to keep them."""
+    name = folder_name()
+    return next((place / name for place in places() if is_ready(place / name)), None)
+
+
+def places() -> Iterator[Path]:
+    """List where kernels may be kept: where the user told Numba, in the package, or in the user's cache."""
+    if numba.config.CACHE_DIR:
+        yield Path(numba.config.CACHE_DIR).absolute()
+    yield KERNELS / "__pycache__"
+    user = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    yield (Path(user) if os.path.isabs(user) else Path(os.path.expanduser("~"), ".cache")) / "dissensus"
+
+
+def is_ready(candidate: Path) -> bool:
+    """Tell whether a folder can be written, by nobody but the user; make it if need be."""
+    try:
+        candidate.parent.mkdir(parents=True, exist_ok=True)
+        candidate.mkdir(mode=0o700, exist_ok=True)
+        status = candidate.lstat()
+        is_own = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        tempfile.TemporaryFile(dir=candidate).close()
+    except OSError:  # then the next place is tried
+        return False
+    return is_own and stat.S_ISDIR(status.st_mode)
+
+
+def remove_older(current: Path) -> None:
+    """Remove the folders of this package that another one has replaced."""
+    package, _, _ = current.name.rpartition("-")
+    for older in set(current.parent.glob(f"{package}-*")) - {current}:
+        shutil.rmtree(older, ignore_errors=True)  # another process may be removing it too
+
+
+# Kernels ----------------------------------------------------------------------------------------------------
 
 
 class Kernel(Generic[Parameters, Result]):
@@ -29,63 +92,45 @@ class Kernel(Generic[Parameters, Result]):
 
     Attributes
     ----------
-    name
-        Module and function, which is also the name of its folder.
     dispatcher
-        What Numba made of the function; None before the first call.
+        What Numba made of the function.
     """
 
     def __init__(self, function: Callable[Parameters, Result]) -> None:
         update_wrapper(self, function)
         self.function = function
-        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        self.dispatcher: Any = None
-        self._folder: Path | None = None
-        self._n_sealed = 0
-        self._lock = threading.Lock()
+        self.dispatcher = kept_in(folder(), function)
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Call the compiled function."""
-        dispatcher = self._declared() if self.dispatcher is None else self.dispatcher
+        """Call the compiled function.
+
+        Kernels raise nothing. So what is raised comes from Numba, before the call: files are damaged, the disk is full,
+        the folder is gone. Then all that is kept is removed, and the kernel compiled without keeping it.
+        """
         try:
-            result = dispatcher(*args, **kwargs)
-        except OSError:  # kernels open no files, so it was Numba, before the call: the disk is full, or the folder gone
-            self._folder, self.dispatcher = None, self._uncached()
             return cast(Result, self.dispatcher(*args, **kwargs))
-        if self._folder is not None and len(dispatcher.overloads) != self._n_sealed:
-            self._seal()
-        return cast(Result, result)
+        except Exception:
+            where = folder()
+            if where is not None:
+                shutil.rmtree(where, ignore_errors=True)
+                is_ready(where)
+            self.dispatcher = kept_in(None, self.function)
+            return cast(Result, self.dispatcher(*args, **kwargs))
 
-    def _declared(self) -> Any:
-        """Declare the function to Numba, once the files of its folder are known to be intact."""
-        with self._lock:
-            if self.dispatcher is None:
-                whole = cache.folder()
-                self._folder = whole / self.name if whole else None
-                self.dispatcher = self._cached() or self._uncached()
-        return self.dispatcher
 
-    def _cached(self) -> Any:
-        """Let Numba keep the function in its folder; return None where this is not possible."""
-        if self._folder is None or not (cache.is_intact(self._folder) or cache.discard(self._folder)):
-            return None
-        try:
-            with cache.kept_in(self._folder):
-                return numba.njit(cache=True, **RULES)(self.function)
-        except RuntimeError:  # what Numba raises when a folder cannot be used
-            return None
-
-    def _uncached(self) -> Any:
-        self._folder = None
-        return numba.njit(**RULES)(self.function)
-
-    def _seal(self) -> None:
-        """Seal what is on disk, if Numba compiled anything; it has written all before it called the function."""
-        with self._lock:
-            self._n_sealed = len(self.dispatcher.overloads)
-            if self._folder is not None and not cache.is_intact(self._folder):
-                with suppress(OSError):  # without a seal the next process compiles anew, which is no reason to fail
-                    cache.seal(self._folder)
+def kept_in(where: Path | None, function: Callable[..., object]) -> Any:
+    """Declare a kernel that is kept in a folder, if there is any; what Numba was told about other code stays."""
+    if where is not None:
+        with _declaring:
+            before = numba.config.CACHE_DIR
+            try:
+                numba.config.CACHE_DIR = str(where)
+                return numba.njit(cache=True, **RULES)(function)
+            except RuntimeError:  # what Numba raises when a folder cannot be used
+                pass
+            finally:
+                numba.config.CACHE_DIR = before
+    return numba.njit(**RULES)(function)
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -98,17 +143,26 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
     that it passes on, so inner loops pass on few.
     """
-    return function if cache.numba_setting("DISABLE_JIT") else Kernel(function)
+    return function if numba.config.DISABLE_JIT else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that only kernels call: it becomes part of each, and is not kept by itself."""
+    """Compile a function that kernels call in several places: it becomes part of each, and is not kept by itself.
+
+    Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
+    in one place is written there, or :func:`copied`.
+    """
     return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a small function and copy it into its callers, so that numbers stay in registers."""
+    """Compile a small function and copy its machine code into its callers, so that numbers stay in registers."""
     return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
+
+
+def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Copy the source of a function into the one place that calls it, before that is compiled."""
+    return cast(Callable[Parameters, Result], numba.njit(inline="always", **RULES)(function))
 
 
 @inner

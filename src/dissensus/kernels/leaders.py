@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, plain
 from dissensus.kernels.orders import find_leaders, integers
 from dissensus.kernels.rest import Atoms, Weights, largest_unequal, new_atoms
 
@@ -79,7 +79,7 @@ def find_others(layout: Layout, case: int, values: FloatArray, room: LeaderRoom,
     return case, n
 
 
-@inner
+@copied
 def find_of_case(layout: Layout, case: int, values: FloatArray, room: LeaderRoom, found: Leaders, n: int) -> int:
     """Write down those of one case behind the first ``n``; return how many there are then."""
     first, depth = layout.support_offsets[case], len(room.best)

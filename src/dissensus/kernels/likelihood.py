@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 
 LATTICE_MOST = 9
 """Largest tied block whose probability is computed on the lattice by default: measured."""
@@ -110,7 +110,7 @@ def mode(lam: FloatArray, z: float) -> tuple[float, float]:
     return x, 1.0 / math.sqrt(curvature)
 
 
-@inner
+@copied
 def log_quadrature(lam: FloatArray, z: float) -> float:
     """Integrate exp(h) and return the logarithm: the probability of a block in O(size)."""
     centre, width = mode(lam, z)
@@ -154,7 +154,7 @@ def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: F
     return log_quadrature(lam, z)
 
 
-@inner
+@copied
 def unmentioned_mass(row: FloatArray, codes: IntArray, mentioned: BoolArray) -> float:
     """Sum the weights of all other conditions; ``mentioned`` is False before and after."""
     for j in range(len(codes)):

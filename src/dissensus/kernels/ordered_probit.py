@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inner
+from dissensus.kernels.jit import compiled, copied, inner
 from dissensus.kernels.randomness import Stream, Streams, exponential, new_streams, raw_normal, start, uniform
 
 LIMIT_SD = 2.0
@@ -161,7 +161,7 @@ class Record(NamedTuple):
 # Probabilities of opinions ------------------------------------------------------------------------------------
 
 
-@inner
+@copied
 def log_tail(low: float, high: float) -> float:
     """Return the logarithm of the probability of an interval of a normal variate far above zero."""
     length = high - low
@@ -211,7 +211,7 @@ def of_anonymous(given: Given, state: State, d: float, s: float) -> float:
     return of_annotator(given, state, len(state.shifts) - 1, 0.0, math.sqrt(d * d + s * s))
 
 
-@inner
+@copied
 def of_limit(given: Given, state: State, limit: int, value: float) -> float:
     """Return the logarithm of the probability of all opinions on either side of a limit, given where it is."""
     found = 0.0
@@ -272,7 +272,7 @@ def squared_log_ratios(state: State, s: float) -> float:
     return total
 
 
-@inner
+@copied
 def density_of_one(given: Given, state: State, kind: int, index: int, x: float) -> float:
     """Return the logarithm of the density of one number, given all others."""
     d, s, w = float(state.pooled[D]), float(state.pooled[S]), float(state.pooled[W])
@@ -288,7 +288,7 @@ def density_of_one(given: Given, state: State, kind: int, index: int, x: float) 
     return of_annotator(given, state, index, state.shifts[index], spread) - 0.5 * ((x - math.log(s)) / w) ** 2
 
 
-@inner
+@copied
 def density_of_pooled(given: Given, state: State, kind: int, x: float) -> float:
     """Return the logarithm of the density of the logarithm of something pooled, given all others."""
     d, s, w = float(state.pooled[D]), float(state.pooled[S]), float(state.pooled[W])
@@ -303,7 +303,7 @@ def density_of_pooled(given: Given, state: State, kind: int, x: float) -> float:
     return own + log_half_normal(x, SPREAD_SCALE)
 
 
-@inner
+@copied
 def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
     """Return the logarithm of the density along an orbit, where exp(x) is the common factor."""
     d, s, w, factor = state.pooled[D], state.pooled[S], state.pooled[W], math.exp(x)
@@ -322,7 +322,7 @@ def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
     return own + log_half_normal(log_d, SHIFT_SCALE) + log_pool_spread(log_s)
 
 
-@inner
+@copied
 def density(given: Given, state: State, kind: int, index: int, x: float) -> float:
     """Return the logarithm of the density of what a slice moves, up to a constant."""
     if kind <= OWN_SPREAD or kind == JUDGED:
@@ -375,7 +375,7 @@ def multiply(values: FloatArray, first: int, last: int, factor: float) -> None:
         values[k] *= factor
 
 
-@inner
+@copied
 def put_many(state: State, kind: int, factor: float) -> None:
     """Multiply the numbers that move together by their common factor."""
     n_people, s = len(state.shifts) - 1, state.pooled[S]
@@ -395,7 +395,7 @@ def put_many(state: State, kind: int, factor: float) -> None:
             state.spreads[who] = s * (state.spreads[who] / s) ** factor
 
 
-@inner
+@copied
 def put(state: State, kind: int, index: int, x: float) -> None:
     """Put the number there that a slice has moved."""
     if kind == SEVERITY:
@@ -415,7 +415,7 @@ def put(state: State, kind: int, index: int, x: float) -> None:
     state.spreads[-1] = math.sqrt(state.pooled[D] ** 2 + state.pooled[S] ** 2)
 
 
-@inner
+@copied
 def sliced(stream: Stream, given: Given, state: State, kind: int, index: int, width: float) -> float:
     """Move a number within a slice of its density: step out to both sides, then shrink.
 
@@ -479,7 +479,7 @@ def translate(
         others[k] += amount
 
 
-@inner
+@copied
 def sweep(stream: Stream, given: Given, state: State, learns: bool, is_full: bool) -> None:
     """Draw everything once; slices become as long as moves are, while that is learned."""
     n_cases, n_people, place = len(state.severities), len(state.shifts) - 1, 0
@@ -500,7 +500,7 @@ def sweep(stream: Stream, given: Given, state: State, learns: bool, is_full: boo
 # Chains -------------------------------------------------------------------------------------------------------
 
 
-@inner
+@copied
 def keep(state: State, record: Record, row: int) -> None:
     """Write one draw down: the probabilities of the grades that another annotator would give, and what is learned."""
     n_draws, n_people, n_grades = len(record.limits), len(state.shifts) - 1, len(state.limits) - 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, inlined, plain
 from dissensus.kernels.rest import (
     Atoms,
     Branches,
@@ -91,7 +91,7 @@ def find_leaders(values: FloatArray, start: int, size: int, best: FloatArray, me
     return found, may_tie
 
 
-@inner
+@copied
 def write_row(
     values: FloatArray,
     source: int,
@@ -166,7 +166,7 @@ class OrderRow(NamedTuple):
     has_rest: int
 
 
-@inlined
+@copied
 def hash_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray) -> int:
     """Mix the numbers of a row, or the members that lead it."""
     code = row.has_rest
@@ -181,7 +181,7 @@ def hash_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray) 
     return code
 
 
-@inlined
+@copied
 def pack_leaders(row: OrderRow, members: IntArray) -> int:
     """Write up to fifteen leaders out of sixteen members into one number, never negative."""
     code = row.has_rest
@@ -190,7 +190,7 @@ def pack_leaders(row: OrderRow, members: IntArray) -> int:
     return code
 
 
-@inlined
+@copied
 def write_plain_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray, depth: int) -> None:
     """Write out a row that is known by its leaders."""
     for k in range(row.end, row.end + row.size):
@@ -242,7 +242,7 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
     return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_atoms(layout.n_conditions))
 
 
-@inner
+@copied
 def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
     """Tell whether the row of a draw is that of an order."""
     start, same = order * row.size, bool(room.has_rest[order] == row.has_rest)
@@ -257,7 +257,7 @@ def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
     return same
 
 
-@inner
+@copied
 def known_others(layout: Layout, row: int, last: float, others: FloatArray) -> int:
     """Copy the masses of conditions outside the support that reach the last place of a draw; return their number."""
     found = 0
@@ -268,7 +268,7 @@ def known_others(layout: Layout, row: int, last: float, others: FloatArray) -> i
     return found
 
 
-@inner
+@copied
 def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, of_draw: IntArray) -> int:
     """Find the different orders of the draws of one case; return how many there are."""
     n_draws, first, depth = layout.n_draws, layout.support_offsets[case], len(room.best)

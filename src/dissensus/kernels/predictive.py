@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
 from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
 
@@ -86,7 +86,7 @@ def log_predictive(
     return rankings, firsts
 
 
-@inner
+@copied
 def split_shares(
     left_out: LeftOut, case: int, n_unbiased: int, has_others: int, stream: Stream, lam: FloatArray
 ) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def split_shares(
     return math.exp(others - highest) / scale, log_ratio
 
 
-@inner
+@copied
 def log_probability(left_out: LeftOut, case: int, behind: float, is_contested: int, room: Room) -> float:
     """Return the log-probability of the ranking of a case, given the masses of its conditions and of what is behind."""
     first, last = left_out.block_offsets[case], left_out.block_offsets[case + 1]
@@ -139,7 +139,7 @@ def log_probability(left_out: LeftOut, case: int, behind: float, is_contested: i
     return log_p
 
 
-@inner
+@copied
 def fill_masses(
     values: FloatArray, flat: int, size: int, left_out: LeftOut, bounds: tuple[int, int, int], total: float, room: Room
 ) -> float:
@@ -157,7 +157,7 @@ def fill_masses(
     return in_first
 
 
-@inner
+@copied
 def mass_behind(values: FloatArray, flat: int, size: int, share: float, is_mentioned: IntArray) -> float:
     """Sum the masses of what a ranking does not mention; ``share`` is that of the rest."""
     behind = float(values[flat + size]) * share

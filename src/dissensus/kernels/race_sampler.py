@@ -24,7 +24,7 @@ import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope
 from dissensus.kernels.races import Races
 from dissensus.kernels.randomness import (
@@ -202,7 +202,7 @@ def largest(sizes: IntArray) -> int:
 # Tied blocks ------------------------------------------------------------------------------------------
 
 
-@inlined
+@copied
 def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -> float:
     """Send the repeats of a tied block through the lattice of its subsets, all at once.
 
@@ -241,7 +241,7 @@ def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -
     return behind
 
 
-@inlined
+@copied
 def choose_child(stream: Stream, lam: FloatArray, table: FloatArray, subset: int, flow: float) -> int:
     """Choose which member of a subset arrives first."""
     left = uniform(stream) * flow
@@ -255,7 +255,7 @@ def choose_child(stream: Stream, lam: FloatArray, table: FloatArray, subset: int
     return chosen
 
 
-@inner
+@copied
 def race_block(stream: Stream, lam: FloatArray, z: float, repeats: int, tau: FloatArray) -> float:
     """Race a tied block against what is behind it, repeat by repeat.
 
@@ -351,7 +351,7 @@ def draw_theta(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: Flo
         theta[k] = max(theta[k], TINY) if shapes[k] > 0.0 else 0.0
 
 
-@inlined
+@copied
 def log_tilt(
     fractions: FloatArray,
     successors: IntArray,

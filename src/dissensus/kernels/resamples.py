@@ -6,7 +6,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, plain
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
@@ -96,7 +96,7 @@ def add_counts(
                 count_annotators(stream, ends, asked, counts[row : row + len(ends)])
 
 
-@inner
+@copied
 def count_annotators(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
     """Choose annotators one at a time; those before ``ends[r]`` and not before the end before it gave ranking r."""
     n_annotators = ends[-1]
@@ -105,7 +105,7 @@ def count_annotators(stream: Stream, ends: IntArray, asked: int, counts: FloatAr
         counts[ranking_of(ends, annotator)] += 1.0
 
 
-@inner
+@copied
 def ranking_of(ends: IntArray, annotator: int) -> int:
     """Return the first ranking that ends after an annotator."""
     low, high = 0, len(ends) - 1
@@ -118,7 +118,7 @@ def ranking_of(ends: IntArray, annotator: int) -> int:
     return low
 
 
-@inner
+@copied
 def count_rankings(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
     """Choose how many annotators give each ranking, from the last to the first: one binomial number each."""
     for ranking in range(len(ends) - 1, 0, -1):

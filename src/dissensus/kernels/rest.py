@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import inner
+from dissensus.kernels.jit import copied, inner
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
@@ -60,7 +60,7 @@ def split_node(
     return mass / (1.0 + math.exp(-log_odds)), mass / (1.0 + math.exp(log_odds))
 
 
-@inner
+@copied
 def split_rest(
     mass: float, n: int, shape: float, key: np.uint64, draw: int, out: FloatArray, branches: Branches
 ) -> None:
@@ -102,7 +102,7 @@ def split_rest(
         waiting += 1
 
 
-@inner
+@copied
 def largest_unmentioned(
     mass: float,
     n: int,
@@ -233,7 +233,7 @@ def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_exclud
     return first, place
 
 
-@inner
+@copied
 def write_others(left: float, weights: Weights, n_excluded: int, n: int, stream: Stream, atoms: Atoms) -> int:
     """Write out all conditions that have not come yet, by code; return how many there are then."""
     sums, shape = weights.sums, weights.shape

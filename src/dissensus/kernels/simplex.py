@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
@@ -24,7 +24,7 @@ SMALL_SHAPE = 0.1
 """Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float."""
 
 
-@inner
+@copied
 def has_small_shape(shapes: FloatArray) -> bool:
     """Tell whether any condition has a positive shape that calls for logarithms."""
     found = False

@@ -14,7 +14,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
 from dissensus.kernels.rest import Weights, next_condition
 
@@ -83,7 +83,7 @@ def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> Float
     return chances / layout.n_draws
 
 
-@inner
+@copied
 def name_other(
     sums: FloatArray, mentioned: IntArray, shape: float, total: float, n_urn: int, stream: Stream, urn: IntArray
 ) -> int:
@@ -104,7 +104,7 @@ def place_of_other(code: int, n_others: int, others: IntArray) -> int:
     return -1
 
 
-@inner
+@copied
 def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
     """Choose a condition of the support that is not named yet, or the rest, in proportion to their masses."""
     size = len(masses) - 1
@@ -121,7 +121,7 @@ def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
     return size
 
 
-@inner
+@copied
 def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom) -> int:
     """Let a panel vote; return how many conditions outside the support it names."""
     size, n_others, n_urn = len(masses) - 1, 0, 0
@@ -148,7 +148,7 @@ def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, st
     return n_others
 
 
-@inner
+@copied
 def most_votes(votes: FloatArray, others: FloatArray) -> tuple[float, int]:
     """Return the largest number of votes, and how many conditions have it."""
     best, n_best = 0.0, 0
@@ -163,7 +163,7 @@ def most_votes(votes: FloatArray, others: FloatArray) -> tuple[float, int]:
     return best, n_best
 
 
-@inner
+@copied
 def votes_of(code: int, mentioned: IntArray, n_others: int, room: VoteRoom) -> float:
     """Return the votes of a condition."""
     for j in range(len(mentioned)):

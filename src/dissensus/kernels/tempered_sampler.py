@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, fill, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, fill, inlined, plain
 from dissensus.kernels.likelihood import log_block_probability
 from dissensus.kernels.race_sampler import (
     LATTICE_MOST,
@@ -121,7 +121,7 @@ def tempered_posterior(
 # One weight -------------------------------------------------------------------------------------------
 
 
-@inlined
+@copied
 def peak(shape: float, power: float, log_exposure: float) -> float:
     """Find the maximum of shape x - e^x - e^(power x + log_exposure).
 
@@ -147,7 +147,7 @@ def peak(shape: float, power: float, log_exposure: float) -> float:
     return x
 
 
-@inner
+@copied
 def log_weight(stream: Stream, shape: float, power: float, log_exposure: float) -> float:
     """Draw x whose log-density is shape x - e^x - e^(power x + log_exposure), exactly.
 
@@ -197,7 +197,7 @@ def fill_rates(x: FloatArray, shapes: FloatArray, power: float, rates: FloatArra
     return highest
 
 
-@inlined
+@copied
 def move(x: FloatArray, direction: int, step: float) -> bool:
     """Move the logarithm of one weight, or of it and all larger ones; tell whether the same step leads back."""
     k = direction % len(x)
@@ -213,7 +213,7 @@ def move(x: FloatArray, direction: int, step: float) -> bool:
     return is_same
 
 
-@inner
+@copied
 def jump(
     stream: Stream,
     turn: int,
@@ -276,7 +276,7 @@ def jump(
 # One sweep --------------------------------------------------------------------------------------------
 
 
-@inner
+@copied
 def expose(
     stream: Stream,
     steps: tuple[IntArray, IntArray, IntArray],
@@ -321,7 +321,7 @@ def expose(
     pending[len(successors)] = 0.0
 
 
-@inlined
+@copied
 def rescale(x: FloatArray, shapes: FloatArray, log_total: float, highest: float) -> float:
     """Give the weights another total, keeping their ratios; return the logarithm of the largest."""
     total = 0.0
@@ -334,7 +334,7 @@ def rescale(x: FloatArray, shapes: FloatArray, log_total: float, highest: float)
     return highest + rise
 
 
-@inlined
+@copied
 def write_plausibilities(x: FloatArray, shapes: FloatArray, highest: float, out: FloatArray) -> None:
     """Write the weights down so that they sum to one."""
     total = 0.0

@@ -18,7 +18,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.chains import effective_size
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 from dissensus.kernels.orders import Orders
 
 BITS = 64
@@ -117,7 +117,7 @@ def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int
     return n_found + 1
 
 
-@inner
+@copied
 def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the sets of sure members as outcomes, see :func:`count_outcomes`; none if any draw has ties."""
     words, rows = row_words(size), outcomes.rows
@@ -138,7 +138,7 @@ def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcome
     return n_found
 
 
-@inner
+@copied
 def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
     words, rows = row_words(size), outcomes.rows
@@ -214,7 +214,7 @@ def tie_chance(n_tied: int, n_others: int, places: int, others: int) -> float:
     return result
 
 
-@inner
+@copied
 def chance(row: IntArray, size: int, question: Question) -> float:
     """Return the probability of a set given an outcome that it fits; ``size`` of its members are mentioned ones."""
     words, others = question.n_words, question.top - size
@@ -227,7 +227,7 @@ def chance(row: IntArray, size: int, question: Question) -> float:
     return result * tie_chance(n_tied, other_tied, places, others - other_sure)
 
 
-@inner
+@copied
 def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
     """Find the most probable outcome when none has ties; the first one of several."""
     best, winner = -1.0, 0
@@ -253,7 +253,7 @@ def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, nex
     return set_size(next_low, words, words) <= size <= set_size(next_high, words, words)
 
 
-@inner
+@copied
 def weightiest_first(
     outcomes: Outcomes, n_found: int, question: Question, size: int, weights: FloatArray, order: IntArray
 ) -> int:
@@ -274,7 +274,7 @@ def weightiest_first(
     return n_kept
 
 
-@inner
+@copied
 def search_size(rows: IntArray, n: int, size: int, best: float, words: int, search: Search) -> float:
     """Find the most probable set with ``size`` mentioned members, if it is better than the best one so far.
 
@@ -316,7 +316,7 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
     return best
 
 
-@inner
+@copied
 def search_set(outcomes: Outcomes, n_found: int, question: Question, search: Search) -> None:
     """Find the most probable set when outcomes have ties, one number of mentioned members after the other."""
     best = -1.0
@@ -325,7 +325,7 @@ def search_set(outcomes: Outcomes, n_found: int, question: Question, search: Sea
         best = search_size(outcomes.rows, n_kept, size, best, question.n_words, search)
 
 
-@inner
+@copied
 def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> None:
     """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
     words = len(low)

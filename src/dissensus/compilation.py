@@ -1,0 +1,238 @@
+"""Compile kernels before they are needed, in several processes at once; they are found on disk from then on.
+
+A kernel is compiled when it is first called, and Numba compiles one after another within a process. An *exercise* calls
+kernels that are needed together, through the functions that users call, on a study of two cases. When it is done, a
+file in the folder of the kernels says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import dissensus as ds
+from dissensus.aggregation.base import Aggregation
+from dissensus.core.errors import DissensusError
+from dissensus.core.spec import as_specs
+from dissensus.kernels import jit
+
+CONDITIONS = ("a", "b", "c", "d", "e", "f")
+RANKINGS = [[[["a", "b", "c"], ["d"]], [["b"], ["c", "a"]]], [[["e"], ["a"]], [["a", "e"]]]]
+SCORES = [[0.3, 0.3, 0.1, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.1, 0.1, 0.1]]
+
+MOST_WORKERS = 3
+"""More would wait for the longest exercise."""
+
+# Exercises --------------------------------------------------------------------------------------------------
+
+
+def draws_of(spec: str, *, question: str = "") -> ds.Plausibilities:
+    """Draw from an aggregation."""
+    (aggregation,), said = as_specs(Aggregation.family, [spec]), ds.Annotations.from_rankings(RANKINGS, CONDITIONS)
+    return aggregation.sample(said.asked(question) if question else said, draws=20)
+
+
+def draw(*specs: str, question: str = "") -> None:
+    """Draw from aggregations."""
+    for spec in specs:
+        for _ in draws_of(spec, question=question):
+            pass
+
+
+def split_rests() -> None:
+    """Draw from Dirichlet distributions, and ask for conditions that nobody mentioned, alike or not."""
+    draw("probabilistic-inverse-rank:10")
+    for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
+        for batch in draws_of(spec):
+            batch.dense()
+            batch.plausibility_of(0, 5, np.arange(3))
+        ds.annotation_certainty(draws_of(spec))
+
+
+def estimate() -> None:
+    """Ask for the likelihood and for what maximises it."""
+    ds.plackett_luce_log_likelihood(ds.Annotations.from_rankings(RANKINGS, CONDITIONS), np.arange(1.0, 7.0))
+    draw("plackett-luce-ml")
+
+
+def rate() -> None:
+    """Draw from what ratings say, and diagnose the draws."""
+    drawn = ds.NormalInverseGamma().sample(ds.Ratings.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]]), draws=40)
+    drawn.summary()
+    drawn.dense()
+
+
+def ask_for_certainty() -> None:
+    """Ask how certain draws without ties are, summarise and diagnose them."""
+    drawn = draws_of("dirichlet")
+    drawn.summary()
+    ds.annotation_certainty(drawn, top=2)
+    ds.sampling_diagnostics(drawn)
+
+
+def ask_for_ties() -> None:
+    """Ask how certain draws with ties are, also by category and of one condition."""
+    drawn = draws_of("inverse-rank")
+    ds.annotation_certainty(drawn, top=2)
+    categories = ds.Categories.from_labels(["rare", "rare", "common"] * 2, CONDITIONS)
+    ds.annotation_certainty(drawn, categories=categories)
+    ds.certainty_of(drawn, "a", unranked="pool")
+
+
+def judge(*metrics: str, models: object = SCORES, aggregation: str = "majority-vote") -> None:
+    """Evaluate a model; without metrics, by those of the first figure."""
+    said, categories = ds.Annotations.from_rankings(RANKINGS, CONDITIONS), ["x", "x", "x", "y", "y", "y"]
+    known = ds.Categories.from_labels(categories, CONDITIONS)
+    wanted = {"metrics": metrics} if metrics else {"categories": known}
+    ds.evaluate(said, {"model": models}, aggregations=[aggregation], draws=8, **wanted).to_frame()  # type: ignore[arg-type]
+
+
+def judge_otherwise() -> None:
+    """Evaluate models by all other metrics: of scores, of sets and of whole data sets."""
+    judge("top-k-accuracy:2:2", "overlap:2", "rank-biased-overlap:0.9:3", "kendall-tau:3", "spearman-footrule:3")
+    judge("expected-accuracy", "log-score", "brier-score", "auroc", "average-precision", "partial-auroc")
+    judge("sensitivity", "cohen-kappa", "calibration-error")
+    sets = ds.Predictions.from_sets([["a", "f"], ["b"]], CONDITIONS)
+    judge("coverage", "expected-coverage", "set-size", models=sets)
+
+
+def hold_out() -> None:
+    """Leave annotators out and cut panels in two."""
+    ds.calibrate(ds.Annotations.from_rankings(RANKINGS, CONDITIONS), ["dirichlet"], draws=20)
+
+
+EXERCISES: dict[str, Callable[[], None]] = {
+    "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
+    "certainty": ask_for_certainty,
+    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
+    "ordered-probit": partial(draw, "ordered-probit:warmup=1", question="grades"),
+    "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
+    "plackett-luce-ml": estimate,
+    "ties": ask_for_ties,
+    "evaluation": judge,
+    "metrics": judge_otherwise,
+    "dirichlet": split_rests,
+    "calibration": hold_out,
+    "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
+    "normal-inverse-gamma": rate,
+}
+"""What is compiled together, the longest first; what aggregations need has their names."""
+
+
+# Processes --------------------------------------------------------------------------------------------------
+
+
+def needed(names: Iterable[str] = tuple(EXERCISES)) -> list[str]:
+    """Return the exercises, among those named, that were not done yet; none when ``NUMBA_DISABLE_JIT`` is set."""
+    where = jit.folder()
+    if jit.numba.config.DISABLE_JIT:
+        return []
+    return [name for name in EXERCISES if name in set(names) and not (where and _note(where, name).exists())]
+
+
+def _note(where: Path, name: str) -> Path:
+    """Return the file that says that an exercise was done."""
+    return where / f"{name}.done"
+
+
+def compile_kernels(
+    names: Iterable[str] = tuple(EXERCISES),
+    *,
+    workers: int | None = None,
+    force: bool = False,
+    done: Callable[[str], object] | None = None,
+) -> None:
+    """Do the exercises that were not done yet, and so compile what they need.
+
+    Parameters
+    ----------
+    names
+        Exercises; other names are left out.
+    workers
+        Number of processes; by default that of the processors, at most 3.
+    force
+        Remove all kernels before.
+    done
+        Receives the name of every exercise that was just done.
+
+    Raises
+    ------
+    DissensusError
+        When there is nowhere to keep kernels, or a process fails.
+    """
+    where = jit.folder()
+    if where is None:
+        raise DissensusError(
+            "there is no folder in which compiled kernels can be kept",
+            advice="set the environment variable NUMBA_CACHE_DIR to one that can be written",
+        )
+    if force:
+        shutil.rmtree(where, ignore_errors=True)
+        jit.is_ready(where)
+    jit.remove_older(where)
+    waiting = deque(needed(names))
+    n_workers = min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(waiting))
+    with ThreadPoolExecutor(max(n_workers, 1)) as pool:
+        running = [pool.submit(_work, where, waiting, done) for _ in range(n_workers)]
+    for each in running:
+        each.result()
+
+
+def compile_missing() -> None:
+    """Compile all kernels if there is a folder for them, as workers of a cluster do."""
+    if jit.folder() is not None:
+        compile_kernels()
+
+
+def _work(where: Path, waiting: deque[str], done: Callable[[str], object] | None) -> None:
+    """Let a process do one waiting exercise after the other; it ends when this one closes its input, or ends."""
+    path = os.pathsep.join(filter(None, (str(Path(ds.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(where.parent), "PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while waiting:
+            name = waiting.popleft()
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
+            if not process.stdout.readline():
+                waiting.clear()
+                said = process.stderr.read().strip().split("\n")[-1]
+                raise DissensusError("a process that compiles kernels failed", got=said or name)
+            if done:
+                done(name)
+
+
+def main() -> None:
+    """Do the exercises that are named line by line, and print the name of each when it is done."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever started this process says that it was interrupted
+    gc.disable()  # compiling makes many objects that stay, and looking through them takes an eighth of the time
+    for line in sys.stdin:
+        name = line.strip()
+        EXERCISES[name]()
+        if where := jit.folder():
+            _note(where, name).touch()
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -211,8 +211,7 @@ class Batch:
 
     def _split_rest(self, case: int, masses: FloatArray, draws: IntArray, wanted: int = -1) -> FloatArray:
         """Split the rest masses (n_draws,) of a case among its conditions in some draws, shape (len(draws), K)."""
-        from dissensus.kernels.compact import split_every_rest, split_every_unequal_rest
-        from dissensus.kernels.rest import Weights
+        from dissensus.kernels.compact import Weights, split_every_rest, split_every_unequal_rest
 
         codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
         if self.rest_sums is not None:
@@ -302,7 +301,7 @@ class Batch:
         """
         if self.rest_sums is None or self.is_mentioned is not None:
             return self
-        from dissensus.kernels.leaders import unmentioned_leaders
+        from dissensus.kernels.orders import unmentioned_leaders
 
         leaders = unmentioned_leaders(self.layout(), self.values, min(depth, self.n_conditions))
         keys = leaders.cases * self.n_conditions + leaders.codes

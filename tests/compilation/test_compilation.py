@@ -25,8 +25,8 @@ for exercise in compilation.EXERCISES.values():
     exercise()
 modules = [import_module(f"dissensus.kernels.{module.name}") for module in iter_modules(kernels.__path__)]
 found = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Kernel)}
-stats = [kernel.dispatcher.stats for kernel in found]
-hits, misses = (sum(sum(part.values()) for part in parts) for parts in zip(*((s.cache_hits, s.cache_misses) for s in stats)))
+hits = sum(sum(kernel.dispatcher.stats.cache_hits.values()) for kernel in found)
+misses = sum(sum(kernel.dispatcher.stats.cache_misses.values()) for kernel in found)
 print(len(found), hits, misses)
 """
 

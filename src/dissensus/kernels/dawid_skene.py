@@ -233,54 +233,10 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
 
 
 @inner
-def copy(row: FloatArray, other: FloatArray) -> None:
-    """Copy a row."""
-    for k in range(len(row)):
-        row[k] = other[k]
-
-
-@inner
-def fill_table(table: FloatArray, value: float) -> None:
-    """Set all numbers of a table."""
-    for i in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            table[i, k] = value
-
-
-@copied
-def most(row: FloatArray) -> int:
-    """Return the place of the greatest number of a row, the first if there are several."""
-    best = 0
-    for k in range(1, len(row)):
-        if row[k] > row[best]:
-            best = k
-    return best
-
-
-@copied
-def softplus(x: float) -> float:
-    """Return log(1 + exp(x)) for any x."""
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
-
-
-@inner
 def minus_log_beta(stream: Stream, a: float, b: float) -> float:
-    """Draw -log(q) of a Beta(a, b) variate q."""
-    return softplus(log_gamma(stream, b) - log_gamma(stream, a))
-
-
-@copied
-def augmented(stream: Stream, shape: float, votes: float) -> tuple[float, float]:
-    """Draw what stands for Gamma(shape + votes) / Gamma(shape): what it adds to the shape of s, and to its rate."""
-    whole = math.floor(votes + WHOLE)
-    part = votes - whole if votes - whole > WHOLE else 0.0
-    wins, rate = 0.0, 0.0
-    for t in range(int(whole)):
-        wins += uniform(stream) * (shape + part + t) < shape
-    if part > 0.0:
-        wins += 1.0
-        rate = minus_log_beta(stream, shape + part, 1.0 - part)
-    return wins, rate
+    """Draw -log(q) of a Beta(a, b) variate q, which is log(1 + exp(x)), x being its log-odds with the sign changed."""
+    x = log_gamma(stream, b) - log_gamma(stream, a)
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
 
 
 @inner
@@ -300,134 +256,84 @@ def add_case(votes: Votes, tallied: Tallied, case: int, sign: float, alpha: floa
 
 
 @copied
-def count_votes(votes: Votes, tallied: Tallied, alpha: float) -> None:
-    """Count the cases of each true condition, and the votes of each column and annotator on them."""
-    fill_table(tallied.counts, 0.0)
-    fill_table(tallied.rows, 0.0)
-    fill(tallied.sizes, 0.0)
-    fill(tallied.log_pi, math.log(alpha))
-    for case in range(len(tallied.truths)):
-        add_case(votes, tallied, case, 1.0, alpha)
+def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:  # noqa: C901
+    """Draw s given z, then b given s; ``totals`` are those of the new s.
 
-
-@copied
-def add_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, annotator: int) -> None:
-    """Add what the rows of one annotator, integrated out, say about s."""
-    for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
-        label = votes.labels[column]
-        for k in range(len(pool.totals)):
-            if tallied.counts[column, k] > 0.0:
-                wins, rate = augmented(stream, pool.shapes[label, k], tallied.counts[column, k])
-                pool.wins[label, k] += wins
-                pool.rates[label, k] += rate
-    for k in range(len(pool.totals)):
-        if tallied.rows[annotator, k] > 0.0:
-            pool.common[k] += minus_log_beta(stream, pool.totals[k], tallied.rows[annotator, k])
-
-
-@copied
-def add_anonymous_rows(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
-    """Add what anonymous votes, which follow the pooled rows, say about s."""
+    The rows of named annotators are integrated out, column by column; anonymous votes follow the pooled rows.
+    """
+    column_offsets, labels, counts, rows = votes.column_offsets, votes.labels, tallied.counts, tallied.rows
+    shapes, priors, wins, rates, scales, totals, common = pool
+    (n_labels, n_conditions), (n_annotators, _) = shapes.shape, rows.shape
+    for k in range(n_conditions):
+        common[k] = scales[k]
+        for label in range(n_labels):
+            wins[label, k], rates[label, k] = priors[label, k], 0.0
+    for annotator in range(n_annotators):
+        for column in range(column_offsets[annotator], column_offsets[annotator + 1]):
+            label = labels[column]
+            for k in range(n_conditions):
+                n_votes, shape = counts[column, k], shapes[label, k]
+                if n_votes > 0.0:
+                    whole, n_won, rate = math.floor(n_votes + WHOLE), 0.0, 0.0
+                    part = n_votes - whole if n_votes - whole > WHOLE else 0.0
+                    for t in range(int(whole)):
+                        n_won += uniform(stream) * (shape + part + t) < shape
+                    if part > 0.0:
+                        n_won += 1.0
+                        rate = minus_log_beta(stream, shape + part, 1.0 - part)
+                    wins[label, k] += n_won
+                    rates[label, k] += rate
+        for k in range(n_conditions):
+            if rows[annotator, k] > 0.0:
+                common[k] += minus_log_beta(stream, totals[k], rows[annotator, k])
     fill(work, 0.0)
-    for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
-        for k in range(len(work)):
-            pool.wins[votes.labels[column], k] += tallied.counts[column, k]
-            work[k] += tallied.counts[column, k]
-    for k in range(len(work)):
-        pool.common[k] += gamma(stream, work[k]) / pool.totals[k]
-
-
-@copied
-def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:
-    """Draw s given z, then b given s; ``totals`` are those of the new s."""
-    for label in range(len(pool.wins)):
-        copy(pool.wins[label], pool.priors[label])
-    fill_table(pool.rates, 0.0)
-    copy(pool.common, pool.scales)
-    for annotator in range(len(tallied.rows)):
-        add_rows(stream, votes, pool, tallied, annotator)
-    add_anonymous_rows(stream, votes, pool, tallied, work)
-    fill(pool.totals, 0.0)
-    fill(work, SCALE_SHAPE)
-    for label in range(len(pool.shapes)):
-        for k in range(len(pool.totals)):
-            drawn = gamma(stream, pool.wins[label, k]) / (pool.common[k] + pool.rates[label, k])
-            pool.shapes[label, k] = max(drawn, FLOOR)
-            pool.totals[k] += pool.shapes[label, k]
-            work[k] += pool.priors[label, k]
-    for k in range(len(pool.totals)):
-        pool.scales[k] = gamma(stream, work[k]) / (SCALE_RATE + pool.totals[k])
-
-
-@copied
-def draw_rows(
-    stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, annotator: int
-) -> None:
-    """Draw the rows of one annotator given s and z, as logarithms; ``other`` holds their greatest before division."""
-    work, other = room
-    first, last = votes.column_offsets[annotator], votes.column_offsets[annotator + 1] - 1
-    fill(other, -np.inf)
-    copy(work, pool.totals)
-    for column in range(first, last + 1):
-        label = votes.labels[column]
-        for k in range(len(work)):
-            shape = pool.shapes[label, k] if column < last else max(work[k], pool.shapes[label, k])
-            work[k] -= pool.shapes[label, k]
-            drawn = log_gamma(stream, shape + tallied.counts[column, k])
-            log_theta[column, k] = drawn
-            other[k] = max(other[k], drawn)
-    fill(work, 0.0)
-    for column in range(first, last + 1):
-        for k in range(len(work)):
-            work[k] += math.exp(log_theta[column, k] - other[k])
-    for k in range(len(work)):
-        work[k] = math.log(work[k]) + other[k]
-    for column in range(first, last + 1):
-        for k in range(len(work)):
-            log_theta[column, k] -= work[k]
+    for column in range(column_offsets[n_annotators], column_offsets[n_annotators + 1]):
+        for k in range(n_conditions):
+            wins[labels[column], k] += counts[column, k]
+            work[k] += counts[column, k]
+    for k in range(n_conditions):
+        common[k] += gamma(stream, work[k]) / totals[k]
+        totals[k], work[k] = 0.0, SCALE_SHAPE
+    for label in range(n_labels):
+        for k in range(n_conditions):
+            shapes[label, k] = max(gamma(stream, wins[label, k]) / (common[k] + rates[label, k]), FLOOR)
+            totals[k] += shapes[label, k]
+            work[k] += priors[label, k]
+    for k in range(n_conditions):
+        scales[k] = gamma(stream, work[k]) / (SCALE_RATE + totals[k])
 
 
 @copied
 def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
-    """Draw the rows of all named annotators."""
+    """Draw the rows of all named annotators given s and z, as logarithms."""
+    (work, other), (shapes, totals), counts = room, (pool.shapes, pool.totals), tallied.counts
     for annotator in range(len(tallied.rows)):
-        draw_rows(stream, votes, pool, tallied, log_theta, room, annotator)
-
-
-@copied
-def fill_pooled(votes: Votes, pool: Pool, log_theta: FloatArray) -> None:
-    """Give anonymous annotators the pooled rows."""
-    for column in range(votes.column_offsets[-2], votes.column_offsets[-1]):
-        for k in range(len(pool.totals)):
-            log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])
-
-
-@copied
-def draw_pi(stream: Stream, tallied: Tallied, alpha: float) -> None:
-    """Draw the logarithms of pi given z."""
-    greatest, total = -np.inf, 0.0
-    for k in range(len(tallied.sizes)):
-        tallied.log_pi[k] = log_gamma(stream, alpha + tallied.sizes[k])
-        greatest = max(greatest, tallied.log_pi[k])
-    for k in range(len(tallied.sizes)):
-        total += math.exp(tallied.log_pi[k] - greatest)
-    for k in range(len(tallied.sizes)):
-        tallied.log_pi[k] -= greatest + math.log(total)
+        first, last = votes.column_offsets[annotator], votes.column_offsets[annotator + 1] - 1
+        for k in range(len(work)):
+            work[k], other[k] = totals[k], -np.inf
+        for column in range(first, last + 1):
+            label = votes.labels[column]
+            for k in range(len(work)):
+                shape = shapes[label, k] if column < last else max(work[k], shapes[label, k])
+                work[k] -= shapes[label, k]
+                drawn = log_gamma(stream, shape + counts[column, k])
+                log_theta[column, k] = drawn
+                other[k] = max(other[k], drawn)
+        fill(work, 0.0)
+        for column in range(first, last + 1):
+            for k in range(len(work)):
+                work[k] += math.exp(log_theta[column, k] - other[k])
+        for k in range(len(work)):
+            work[k] = math.log(work[k]) + other[k]
+        for column in range(first, last + 1):
+            for k in range(len(work)):
+                log_theta[column, k] -= work[k]
 
 
 @inner
 def log_rise(x: float, power: float) -> float:
     """Return log(Gamma(x + power) / Gamma(x))."""
     return math.lgamma(x + power) - math.lgamma(x)
-
-
-@inlined
-def risen(x: float, power: float) -> float:
-    """Return Gamma(x + power) / Gamma(x) for a small whole power."""
-    product = x
-    for t in range(1, int(power)):
-        product *= x + t
-    return product
 
 
 @inlined
@@ -442,10 +348,11 @@ def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArra
         x = bases[k] + counts[k]
         if not is_small:
             log[k] += log_rise(x, size) if power > 0.0 else -log_rise(x, size)
-        elif power > 0.0:
-            product[k] *= risen(x, size)
-        else:
-            product[k] /= risen(x, size)
+            continue
+        risen = x
+        for t in range(1, int(size)):
+            risen *= x + t
+        product[k] = product[k] * risen if power > 0.0 else product[k] / risen
     return size if is_small else 0.0
 
 
@@ -508,128 +415,102 @@ def fill_plausibilities(log_pi: FloatArray, room: Room, power: float, known: int
 
 @inner
 def draw_truth(stream: Stream, work: FloatArray, total: float) -> int:
-    """Draw a condition in proportion to ``work``."""
-    left = uniform(stream) * total
+    """Draw a condition in proportion to ``work``; the most probable, if rounding leaves none."""
+    left, best = uniform(stream) * total, 0
     for k in range(len(work)):
         left -= work[k]
         if left < 0.0:
             return k
-    return most(work)
-
-
-@copied
-def keep_plausibilities(work: FloatArray, record: Record, case: int, row: int, total: float) -> None:
-    """Write ``work``, divided by its sum, down as one draw of a case: its support, and the sum of all others."""
-    first, last = record.support_offsets[case], record.support_offsets[case + 1]
-    at = len(record.accuracies) * (first + case) + row * (last - first + 1)
-    rest = 0.0
-    for member in range(first, last):
-        code = record.support[member]
-        record.values[at + member - first] = work[code] / total
-        work[code] = 0.0
-    for k in range(len(work)):
-        rest += work[k]
-    record.values[at + last - first] = rest / total
-
-
-@copied
-def draw_truths(
-    stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, alpha: float
-) -> None:
-    """Draw z case by case, given that of all others."""
-    for case in range(len(tallied.truths)):
-        add_case(votes, tallied, case, -1.0, alpha)
-        fill_predictive(votes, pool, tallied, log_theta, room, case)
-        total = fill_plausibilities(tallied.log_pi, room, 1.0, votes.known[case])
-        tallied.truths[case] = draw_truth(stream, room.work, total)
-        add_case(votes, tallied, case, 1.0, alpha)
+        if work[k] > work[best]:
+            best = k
+    return best
 
 
 @copied
 def fill_crowd(votes: Votes, pool: Pool, tallied: Tallied, crowd: FloatArray) -> None:
     """Average the rows of all annotators, given z and s, each as often as they vote."""
-    rows, counts, common = tallied.rows, tallied.counts, pool.common
+    rows, counts, common, totals = tallied.rows, tallied.counts, pool.common, pool.totals
+    (n_annotators, n_conditions), all_votes, anonymous = rows.shape, 0.0, 0.0
     fill(common, 0.0)  # of each condition, the part of the average that is in proportion to s
-    fill_table(crowd, 0.0)
-    for annotator in range(len(rows)):
-        n_votes = rows[annotator].sum()
-        for k in range(len(common)):
-            common[k] += n_votes / (pool.totals[k] + rows[annotator, k])
-        for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
-            for k in range(len(common)):
-                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (pool.totals[k] + rows[annotator, k])
-    anonymous = counts[votes.column_offsets[-2] :].sum()
-    n_votes = rows.sum() + anonymous
     for label in range(len(crowd)):
-        for k in range(len(common)):
-            of_pool = common[k] + anonymous / pool.totals[k]
-            crowd[label, k] = (crowd[label, k] + of_pool * pool.shapes[label, k]) / n_votes
-
-
-@inner
-def log_density(truths: IntArray, crowd: FloatArray, record: Record, c: float) -> float:
-    """Return the logarithm of the density of log(c), up to a constant, given z, s and the votes on all cases."""
-    found = -0.5 * (math.log(c / CONCENTRATION) / CONCENTRATION_SD) ** 2
-    labels, votes = record.labels, record.votes
-    for case in range(len(truths)):
-        truth, n_votes = truths[case], 0.0
-        for member in range(record.support_offsets[case], record.support_offsets[case + 1]):
-            if votes[member] > 0.0:
-                found += log_rise(c * crowd[labels[member], truth], votes[member])
-                n_votes += votes[member]
-        found -= log_rise(c, n_votes)
-    return found
+        for k in range(n_conditions):
+            crowd[label, k] = 0.0
+    for annotator in range(n_annotators):
+        n_votes = 0.0
+        for k in range(n_conditions):
+            n_votes += rows[annotator, k]
+            all_votes += rows[annotator, k]
+        for k in range(n_conditions):
+            common[k] += n_votes / (totals[k] + rows[annotator, k])
+        for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
+            for k in range(n_conditions):
+                crowd[votes.labels[column], k] += n_votes * counts[column, k] / (totals[k] + rows[annotator, k])
+    for column in range(votes.column_offsets[n_annotators], len(counts)):
+        for k in range(n_conditions):
+            anonymous += counts[column, k]
+    for label in range(len(crowd)):
+        for k in range(n_conditions):
+            of_pool = common[k] + anonymous / totals[k]
+            crowd[label, k] = (crowd[label, k] + of_pool * pool.shapes[label, k]) / (all_votes + anonymous)
 
 
 @copied
 def move_concentration(
     stream: Stream, truths: IntArray, crowd: FloatArray, concentration: FloatArray, record: Record
 ) -> None:
-    """Take a few Metropolis steps with c."""
-    old = concentration[0]
-    density = log_density(truths, crowd, record, old)
-    for _ in range(STEPS):
-        new = old * math.exp(STEP * raw_normal(stream))
-        proposed = log_density(truths, crowd, record, new)
-        if math.log(uniform(stream)) < proposed - density:
-            old, density = new, proposed
+    """Take a few Metropolis steps with c, on the density of log(c) given z, s and the votes on all cases."""
+    labels, votes = record.labels, record.votes
+    old, density = concentration[0], 0.0
+    for step in range(STEPS + 1):
+        new = old * math.exp(STEP * raw_normal(stream)) if step > 0 else old
+        found = -0.5 * (math.log(new / CONCENTRATION) / CONCENTRATION_SD) ** 2
+        for case in range(len(truths)):
+            truth, n_votes = truths[case], 0.0
+            for member in range(record.support_offsets[case], record.support_offsets[case + 1]):
+                if votes[member] > 0.0:
+                    found += log_rise(new * crowd[labels[member], truth], votes[member])
+                    n_votes += votes[member]
+            found -= log_rise(new, n_votes)
+        if step == 0 or math.log(uniform(stream)) < found - density:
+            old, density = new, found
     concentration[0] = old
 
 
 @copied
-def keep_votes(
-    stream: Stream, crowd: FloatArray, c: float, record: Record, case: int, row: int, truth: int, reliability: float
-) -> None:
-    """Draw the votes of a large panel on a case of a true condition, and write them down."""
-    first, last = record.support_offsets[case], record.support_offsets[case + 1]
-    at = len(record.accuracies) * (first + case) + row * (last - first + 1)
-    rest, values = 1.0, record.values
-    greatest, total = -np.inf, 0.0
-    for member in range(first, last):
-        share = crowd[record.labels[member], truth]
-        values[at + member - first] = log_gamma(stream, c * share + reliability * record.votes[member])
-        greatest = max(greatest, values[at + member - first])
-        rest -= share
-    values[at + last - first] = -np.inf if last - first == crowd.shape[1] else log_gamma(stream, c * max(rest, FLOOR))
-    greatest = max(greatest, values[at + last - first])
-    for place in range(at, at + last - first + 1):
-        values[place] = math.exp(values[place] - greatest)
-        total += values[place]
-    for place in range(at, at + last - first + 1):
-        values[place] /= total
-
-
-@copied
 def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
-    """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``."""
+    """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``.
+
+    It is the probabilities of the truth; or, if votes are wanted, those of a large panel given a truth that is drawn.
+    """
+    values, work, crowd, c = record.values, state.room.work, state.crowd, state.concentration[0]
     for case in range(len(state.tallied.truths)):
         fill_likelihood(votes, state.log_theta, state.room.other, case)
         total = fill_plausibilities(state.tallied.log_pi, state.room, reliability, votes.known[case])
-        if len(record.votes):
-            truth, c = draw_truth(stream, state.room.work, total), state.concentration[0]
-            keep_votes(stream, state.crowd, c, record, case, row, truth, reliability)
-        else:
-            keep_plausibilities(state.room.work, record, case, row, total)
+        first, size = record.support_offsets[case], record.support_offsets[case + 1] - record.support_offsets[case]
+        at = len(record.accuracies) * (first + case) + row * (size + 1)
+        if len(record.votes) == 0:
+            rest = 0.0
+            for i in range(size):
+                code = record.support[first + i]
+                values[at + i] = work[code] / total
+                work[code] = 0.0
+            for k in range(len(work)):
+                rest += work[k]
+            values[at + size] = rest / total
+            continue
+        truth, left, greatest, total = draw_truth(stream, work, total), 1.0, -np.inf, 0.0
+        for i in range(size):
+            share = crowd[record.labels[first + i], truth]
+            values[at + i] = log_gamma(stream, c * share + reliability * record.votes[first + i])
+            greatest = max(greatest, values[at + i])
+            left -= share
+        values[at + size] = -np.inf if size == crowd.shape[1] else log_gamma(stream, c * max(left, FLOOR))
+        greatest = max(greatest, values[at + size])
+        for place in range(at, at + size + 1):
+            values[place] = math.exp(values[place] - greatest)
+            total += values[place]
+        for place in range(at, at + size + 1):
+            values[place] /= total
 
 
 @copied
@@ -637,22 +518,22 @@ def keep_annotators(
     stream: Stream, votes: Votes, tallied: Tallied, log_theta: FloatArray, record: Record, row: int
 ) -> None:
     """Add up pi and Theta, and draw the accuracies of annotators, given z, from Beta(right + 1/2, wrong + 1/2)."""
-    for k in range(len(tallied.log_pi)):
+    counts, (n_people, n_conditions) = tallied.counts, (record.accuracies.shape[1], len(tallied.log_pi))
+    for k in range(n_conditions):
         record.frequencies[k] += math.exp(tallied.log_pi[k])
-    for column in range(len(record.confusions)):
-        for k in range(len(tallied.log_pi)):
+        for column in range(len(record.confusions)):
             record.confusions[column, k] += math.exp(log_theta[column, k])
-    for annotator in range(record.accuracies.shape[1]):
+    for annotator in range(n_people):
         first, right, wrong = votes.column_offsets[annotator], 0.5, 0.5
-        for k in range(len(tallied.log_pi)):
-            right += tallied.counts[first + k, k]
-            wrong += max(tallied.rows[annotator, k] - tallied.counts[first + k, k], 0.0)
+        for k in range(n_conditions):
+            right += counts[first + k, k]
+            wrong += max(tallied.rows[annotator, k] - counts[first + k, k], 0.0)
         odds = log_gamma(stream, wrong) - log_gamma(stream, right)
         record.accuracies[row, annotator] = 1.0 / (1.0 + math.exp(min(odds, 700.0)))
 
 
 @compiled
-def sweep_chain(
+def sweep_chain(  # noqa: C901 - what is called once is written here, which compiles faster
     votes: Votes,
     state: State,
     record: Record,
@@ -665,25 +546,48 @@ def sweep_chain(
     reliability: float,
 ) -> None:
     """Run one chain from its beginning; see :func:`run_chain`."""
-    stream, pool, tallied = streams[0], state.pool, state.tallied
+    stream, pool, tallied, log_theta, room = streams[0], state.pool, state.tallied, state.log_theta, state.room
+    truths, log_pi, sizes, counts, rows = tallied
+    n_cases, n_conditions, n_annotators = len(truths), len(sizes), len(rows)
     start(stream, key)
-    for case in range(len(tallied.truths)):
-        fill_likelihood(votes, state.log_theta, state.room.other, case)
-        total = fill_plausibilities(tallied.log_pi, state.room, 1.0, votes.known[case])
-        tallied.truths[case] = draw_truth(stream, state.room.work, total)
+    for case in range(n_cases):
+        fill_likelihood(votes, log_theta, room.other, case)
+        total = fill_plausibilities(log_pi, room, 1.0, votes.known[case])
+        truths[case] = draw_truth(stream, room.work, total)
     for sweep in range(-warmup, last - first):
-        count_votes(votes, tallied, alpha)
+        for k in range(n_conditions):
+            sizes[k], log_pi[k] = 0.0, math.log(alpha)
+            for column in range(len(counts)):
+                counts[column, k] = 0.0
+            for annotator in range(n_annotators):
+                rows[annotator, k] = 0.0
+        for case in range(n_cases):
+            add_case(votes, tallied, case, 1.0, alpha)
         if not votes.are_alike:
-            draw_shapes(stream, votes, pool, tallied, state.room.work)
-        fill_pooled(votes, pool, state.log_theta)
-        draw_truths(stream, votes, pool, tallied, state.log_theta, state.room, alpha)
+            draw_shapes(stream, votes, pool, tallied, room.work)
+        for column in range(votes.column_offsets[n_annotators], votes.column_offsets[n_annotators + 1]):
+            for k in range(n_conditions):  # anonymous annotators have the pooled rows
+                log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])
+        for case in range(n_cases):
+            add_case(votes, tallied, case, -1.0, alpha)
+            fill_predictive(votes, pool, tallied, log_theta, room, case)
+            total = fill_plausibilities(log_pi, room, 1.0, votes.known[case])
+            truths[case] = draw_truth(stream, room.work, total)
+            add_case(votes, tallied, case, 1.0, alpha)
         if len(record.votes):
             fill_crowd(votes, pool, tallied, state.crowd)
-            move_concentration(stream, tallied.truths, state.crowd, state.concentration, record)
+            move_concentration(stream, truths, state.crowd, state.concentration, record)
         if sweep >= 0:
-            draw_pi(stream, tallied, alpha)
-            draw_theta(stream, votes, pool, tallied, state.log_theta, state.room)
-            keep_annotators(stream, votes, tallied, state.log_theta, record, first + sweep)
+            greatest, total = -np.inf, 0.0
+            for k in range(n_conditions):
+                log_pi[k] = log_gamma(stream, alpha + sizes[k])
+                greatest = max(greatest, log_pi[k])
+            for k in range(n_conditions):
+                total += math.exp(log_pi[k] - greatest)
+            for k in range(n_conditions):
+                log_pi[k] -= greatest + math.log(total)
+            draw_theta(stream, votes, pool, tallied, log_theta, room)
+            keep_annotators(stream, votes, tallied, log_theta, record, first + sweep)
             if len(record.values):
                 keep_cases(stream, votes, state, record, first + sweep, reliability)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array

@@ -13,7 +13,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, inner, plain
+from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.orders import Orders
 from dissensus.kernels.standings import Standings
 
@@ -137,31 +137,6 @@ def log_chance_of_part(extra: int, in_group: int, above: int, tied: int, k: int)
     return log_binomial(tied - in_group, places - extra) - log_binomial(tied, places)
 
 
-@copied
-def chance_of_same(
-    required: int, free: int, ours: tuple[int, int, int, int], theirs: tuple[int, int, int, int], n_rest: int, k: int
-) -> float:
-    """Return the probability that two top-k sets are the same.
-
-    Both hold the ``required`` mentioned conditions and any of the ``free`` ones, which are in the ties across place k
-    on both sides; ``ours`` and ``theirs`` are the number of mentioned conditions that are surely in the set, the number
-    in the tie, and the standing of the tie.
-    """
-    sure, group, above, tied = ours
-    sure_d, group_d, above_d, tied_d = theirs
-    total = 0.0
-    for chosen in range(min(free, k - required) + 1):
-        size = required + chosen
-        if k - size <= n_rest:
-            total += math.exp(
-                log_binomial(free, chosen)
-                + log_chance_of_part(size - sure, group, above, tied, k)
-                + log_chance_of_part(size - sure_d, group_d, above_d, tied_d, k)
-                - log_binomial(n_rest, k - size)
-            )
-    return total
-
-
 def same_sets(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray) -> FloatArray:
     """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
 
@@ -178,7 +153,9 @@ def same_sets(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArr
 
 
 @compiled
-def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray, chances: FloatArray) -> None:
+def fill_chances(  # noqa: C901 - what is called once is written here, which compiles faster
+    layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray, chances: FloatArray
+) -> None:
     """Do what :func:`same_sets` says; zero before."""
     start = 0
     for case in range(len(sizes)):
@@ -216,9 +193,15 @@ def fill_chances(layout: Layout, drawn: Orders, predicted: Standings, sizes: Int
             start += end - first
             if not possible:
                 continue
-            ours = sure, group, above, tied
-            theirs = sure_d, group_d, above_d, tied_d
-            chances[order] = chance_of_same(required, free, ours, theirs, n_rest, k)
+            for chosen in range(min(free, k - required) + 1):  # of those that are in the ties across place k of both
+                size = required + chosen
+                if k - size <= n_rest:
+                    chances[order] += math.exp(
+                        log_binomial(free, chosen)
+                        + log_chance_of_part(size - sure, group, above, tied, k)
+                        + log_chance_of_part(size - sure_d, group_d, above_d, tied_d, k)
+                        - log_binomial(n_rest, k - size)
+                    )
 
 
 def contained_sets(
@@ -245,48 +228,8 @@ def contained_sets(
     return chances
 
 
-@copied
-def chance_of_contained(
-    cut: int,
-    n_rest: int,
-    drawn_tie: tuple[int, int, int, int],
-    named_rest: tuple[int, int, int],
-    named_tie: tuple[int, int],
-    n_places: int,
-    k: int,
-) -> float:
-    """Return the probability that the top j of an order, none of which the model surely lacks, are in its top k.
-
-    Of the conditions that are surely in the top j, ``cut`` mentioned ones are in the model's tie ``named_tie`` (above,
-    tied) and ``n_rest`` are unmentioned. The tie across place j gives ``n_places`` more: ``drawn_tie`` is how many
-    conditions it has, how many of them are unmentioned, surely named by the model, and in the model's tie.
-    ``named_rest`` is how many unmentioned conditions there are outside the model's tie in its top k, in its tie, and
-    in all.
-    """
-    tied, tied_rest, free_sure, free_cut = drawn_tie
-    rest_sure, rest_cut, all_rest = named_rest
-    above_k, tied_k = named_tie
-    total = 0.0
-    for sure in range(min(free_sure, n_places) + 1):
-        for more in range(min(free_cut, n_places - sure) + 1):
-            others = n_places - sure - more
-            if others <= tied_rest:
-                unmentioned = n_rest + others
-                ways = log_binomial(free_sure, sure) + log_binomial(free_cut, more) + log_binomial(tied_rest, others)
-                ways -= log_binomial(tied, n_places) + log_binomial(all_rest, unmentioned)
-                for w in range(min(rest_cut, unmentioned) + 1):
-                    in_tie = cut + more + w
-                    total += math.exp(
-                        ways
-                        + log_binomial(rest_sure, unmentioned - w)
-                        + log_binomial(rest_cut, w)
-                        + log_chance_of_part(in_tie, in_tie, above_k, tied_k, k)
-                    )
-    return total
-
-
 @compiled
-def fill_contained(
+def fill_contained(  # noqa: C901 - what is called once is written here, which compiles faster
     layout: Layout,
     drawn: Orders,
     predicted: Standings,
@@ -295,7 +238,12 @@ def fill_contained(
     k: int,
     chances: FloatArray,
 ) -> None:
-    """Do what :func:`contained_sets` says, for plain arrays; zero before."""
+    """Do what :func:`contained_sets` says, for plain arrays; zero before.
+
+    Of the conditions that are surely in the top j of an order, ``cut`` mentioned ones are in the model's tie and some
+    are unmentioned. The tie across place j gives ``n_places`` more; ``free_sure`` mentioned ones of it are surely named
+    by the model, ``free_cut`` are in the model's tie.
+    """
     start, none = 0, k - k
     aboves, sizes = cuts
     for case in range(len(aboves)):
@@ -306,7 +254,7 @@ def fill_contained(
                 rest_sure -= 1
             elif predicted.above[member] < k:
                 rest_cut -= 1
-        named_rest = rest_sure, rest_cut, layout.n_conditions - (end - first)
+        all_rest = layout.n_conditions - (end - first)
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             in_top, cut, above, tied, group, free_sure, free_cut = none, none, none + j, none, none, none, none
             possible = True
@@ -326,11 +274,24 @@ def fill_contained(
                 if not possible:
                     break
             start += end - first
-            if possible:
-                drawn_tie = tied, tied - group, free_sure, free_cut
-                chances[order] = chance_of_contained(
-                    cut, above - in_top, drawn_tie, named_rest, (aboves[case], sizes[case]), j - above, k
-                )
+            if not possible:
+                continue
+            n_places, tied_rest = j - above, tied - group
+            for sure in range(min(free_sure, n_places) + 1):
+                for more in range(min(free_cut, n_places - sure) + 1):
+                    others = n_places - sure - more
+                    if others > tied_rest:
+                        continue
+                    unmentioned = above - in_top + others
+                    ways = log_binomial(free_sure, sure) + log_binomial(free_cut, more)
+                    ways += log_binomial(tied_rest, others)
+                    ways -= log_binomial(tied, n_places) + log_binomial(all_rest, unmentioned)
+                    for w in range(min(rest_cut, unmentioned) + 1):
+                        in_tie = cut + more + w
+                        log_p = ways + log_binomial(rest_sure, unmentioned - w) + log_binomial(rest_cut, w)
+                        chances[order] += math.exp(
+                            log_p + log_chance_of_part(in_tie, in_tie, aboves[case], sizes[case], k)
+                        )
 
 
 # Lists of the first k ------------------------------------------------------------------------------------
@@ -423,30 +384,6 @@ def pair_distance(before: float, after: float, other_before: float, other_after:
     return before * other_after + after * other_before + 0.5 * (tied + other_tied) - tied * other_tied
 
 
-@copied
-def orders_of(
-    above: IntArray,
-    tied: IntArray,
-    sizes: IntArray,
-    counts: IntArray,
-    n_rest: int,
-    ahead: FloatArray,
-    beside: FloatArray,
-) -> float:
-    """Write down how a list orders the conditions of a case; return the share of tied pairs of unmentioned ones.
-
-    ``ahead[i, j]`` receives the probability that mentioned condition i is before j, ``beside[i]`` the share of the
-    unmentioned conditions after i, and before it.
-    """
-    k = len(sizes)
-    for i in range(len(above)):
-        for j in range(len(above)):
-            ahead[i, j] = chance_before(above[i], tied[i], above[j], k)
-        after, before = beside_rest(above[i], tied[i], sizes, counts, n_rest)
-        beside[i, 0], beside[i, 1] = after / n_rest, before / n_rest
-    return tied_share(sizes, counts, n_rest)
-
-
 class ListRoom(NamedTuple):
     """Hold the arrays that two lists are compared in.
 
@@ -510,15 +447,14 @@ def fill_kendall(
     for case in range(n_cases):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         size, n_rest = end - first, layout.n_conditions - (end - first)
-        tied_rest = orders_of(
-            predicted.above[first:end],
-            predicted.tied[first:end],
-            predicted_sizes[case],
-            predicted_counts[case],
-            n_rest,
-            ahead,
-            beside,
-        )
+        sizes_p, counts_p = predicted_sizes[case], predicted_counts[case]
+        for i in range(size):
+            above_p, tied_p = predicted.above[first + i], predicted.tied[first + i]
+            for j in range(size):
+                ahead[i, j] = chance_before(above_p, tied_p, predicted.above[first + j], k)
+            after, before = beside_rest(above_p, tied_p, sizes_p, counts_p, n_rest)
+            beside[i, 0], beside[i, 1] = after / n_rest, before / n_rest
+        tied_rest = tied_share(sizes_p, counts_p, n_rest)
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             above, tied = drawn.above[start : start + size], drawn.tied[start : start + size]
             drawn_blocks(above, tied, drawn.has_rest[order], n_rest, sizes, counts)

@@ -7,32 +7,8 @@ import math
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.kernels.jit import compiled, copied, plain
-from dissensus.kernels.randomness import Keys, Stream, Streams, gamma, new_streams, raw_normal, start
-
-
-@copied
-def fill_intervals(mu: float, sigma: float, thresholds: FloatArray, theta: FloatArray) -> None:
-    """Fill theta with the probabilities of the intervals between thresholds under N(mu, sigma^2).
-
-    Each is the difference of the two tails on the side where they are small, so that nothing cancels.
-    """
-    last = len(thresholds)
-    scale = 1.0 / (sigma * math.sqrt(2.0))
-    for k in range(last + 1):
-        low = -np.inf if k == 0 else (thresholds[k - 1] - mu) * scale
-        high = np.inf if k == last else (thresholds[k] - mu) * scale
-        if low > 0.0:
-            theta[k] = 0.5 * (math.erfc(low) - math.erfc(high))
-        else:
-            theta[k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
-
-
-@copied
-def draw_moments(stream: Stream, posterior: FloatArray) -> tuple[float, float]:
-    """Draw a mean and a standard deviation given (mu, kappa, a, b)."""
-    variance = posterior[3] / max(gamma(stream, posterior[2]), 1e-300)
-    return posterior[0] + raw_normal(stream) * math.sqrt(variance / posterior[1]), math.sqrt(variance)
+from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.randomness import Keys, Streams, gamma, new_streams, raw_normal, start
 
 
 def sample_intervals(
@@ -70,12 +46,23 @@ def fill_cases(
     numbers: FloatArray,
     streams: Streams,
 ) -> None:
-    """Do what :func:`sample_intervals` says, for plain arrays."""
-    stream, (n_cases, draws, _) = streams[0], theta.shape
+    """Do what :func:`sample_intervals` says, for plain arrays.
+
+    Each probability is the difference of the two tails on the side where they are small, so that nothing cancels.
+    """
+    stream, (n_cases, draws, _), last = streams[0], theta.shape, len(thresholds)
     for case in range(n_cases):
+        posterior = posteriors[case]
         start(stream, keys[case])
         for draw in range(draws):
-            mu, sigma = draw_moments(stream, posteriors[case])
-            fill_intervals(mu, sigma, thresholds, theta[case, draw])
-            numbers[case, draw, 0] = mu
-            numbers[case, draw, 1] = sigma
+            variance = posterior[3] / max(gamma(stream, posterior[2]), 1e-300)
+            mu, sigma = posterior[0] + raw_normal(stream) * math.sqrt(variance / posterior[1]), math.sqrt(variance)
+            scale = 1.0 / (sigma * math.sqrt(2.0))
+            for k in range(last + 1):
+                low = -np.inf if k == 0 else (thresholds[k - 1] - mu) * scale
+                high = np.inf if k == last else (thresholds[k] - mu) * scale
+                if low > 0.0:
+                    theta[case, draw, k] = 0.5 * (math.erfc(low) - math.erfc(high))
+                else:
+                    theta[case, draw, k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
+            numbers[case, draw, 0], numbers[case, draw, 1] = mu, sigma

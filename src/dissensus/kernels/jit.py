@@ -16,6 +16,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -60,8 +61,9 @@ def places() -> Iterator[Path]:
     if numba.config.CACHE_DIR:
         yield Path(numba.config.CACHE_DIR).absolute()
     yield KERNELS / "__pycache__"
-    user = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
-    yield (Path(user) if os.path.isabs(user) else Path(os.path.expanduser("~"), ".cache")) / "dissensus"
+    user = Path(os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", ""))
+    with suppress(RuntimeError):  # a user without a home
+        yield (user if user.is_absolute() else Path.home() / ".cache") / "dissensus"
 
 
 def is_ready(candidate: Path) -> bool:
@@ -109,7 +111,7 @@ class Kernel(Generic[Parameters, Result]):
         """
         try:
             return cast(Result, self.dispatcher(*args, **kwargs))
-        except Exception:
+        except Exception:  # noqa: BLE001 - reading a damaged file may raise anything
             where = folder()
             if where is not None:
                 shutil.rmtree(where, ignore_errors=True)

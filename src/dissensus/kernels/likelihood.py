@@ -154,20 +154,6 @@ def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: F
     return log_quadrature(lam, z)
 
 
-@copied
-def unmentioned_mass(row: FloatArray, codes: IntArray, mentioned: BoolArray) -> float:
-    """Sum the weights of all other conditions; ``mentioned`` is False before and after."""
-    for j in range(len(codes)):
-        mentioned[codes[j]] = True
-    total = 0.0
-    for k in range(len(row)):
-        if not mentioned[k]:
-            total += row[k]
-    for j in range(len(codes)):
-        mentioned[codes[j]] = False
-    return total
-
-
 class BlockRoom(NamedTuple):
     """Hold the arrays that rankings are worked out in: two per condition and two per subset of a block."""
 
@@ -197,9 +183,15 @@ def add_log_likelihoods(
             if multiplicities[r] <= 0.0 or block_offsets[r] == block_offsets[r + 1]:
                 continue
             first, last = block_offsets[r], block_offsets[r + 1]
-            mentions = codes[code_offsets[first] : code_offsets[last]]
-            behind = unmentioned_mass(row, mentions, mentioned) if below else 0.0
-            log_p = 0.0
+            behind, log_p = 0.0, 0.0
+            if below:  # all other conditions are behind
+                for j in range(code_offsets[first], code_offsets[last]):
+                    mentioned[codes[j]] = True
+                for k in range(len(row)):
+                    if not mentioned[k]:
+                        behind += row[k]
+                for j in range(code_offsets[first], code_offsets[last]):
+                    mentioned[codes[j]] = False
             for b in range(last - 1, first - 1, -1):
                 lam = weights_of_block[: code_offsets[b + 1] - code_offsets[b]]
                 for k in range(len(lam)):

@@ -346,18 +346,6 @@ def normalise(labels: IntArray, theta: FloatArray, totals: FloatArray) -> None:
 
 
 @copied
-def improve(wins: FloatArray, room: Expected, labels: IntArray, theta: FloatArray, better: FloatArray) -> float:
-    """Take one EM step, each component normalised, and return the largest relative gradient before it."""
-    exposure, gradient, n_wins = room.exposure, 0.0, 0.0
-    for k in range(len(theta)):
-        gradient = max(gradient, abs(wins[k] - theta[k] * exposure[k]))
-        n_wins += wins[k]
-        better[k] = wins[k] / exposure[k] if wins[k] > 0.0 else theta[k]
-    normalise(labels, better, room.totals)
-    return gradient / max(n_wins, 1e-300)
-
-
-@copied
 def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray, totals: FloatArray) -> None:
     """Extrapolate three successive iterates, the first rows of x, in logarithms; squared, steplength S3."""
     r_norm, v_norm = 0.0, 0.0
@@ -389,7 +377,7 @@ def maximise(
     make of it, the extrapolation of the three, and what an EM step makes of that.
     """
     tolerance, most = limits
-    x, totals = room.iterates, room.totals
+    x, totals, exposure = room.iterates, room.totals, room.exposure
     for i in range(len(races.race_offsets) - 1):
         begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
         wins_here, labels_here, theta = wins[begin:end], labels[begin:end], estimate.values[begin:end]
@@ -400,10 +388,15 @@ def maximise(
         row, steps, gradient, height = 0, 0, np.inf, -np.inf
         while row > 0 or steps < most:
             before, height = height, expect_exposure(races, i, x[row][:n], room)
-            change = improve(wins_here, room, labels_here, x[row][:n], x[row + 1][:n])
+            change, n_wins = 0.0, 0.0
+            for k in range(n):
+                change = max(change, abs(wins_here[k] - x[row, k] * exposure[k]))
+                n_wins += wins_here[k]
+                x[row + 1, k] = wins_here[k] / exposure[k] if wins_here[k] > 0.0 else x[row, k]
+            normalise(labels_here, x[row + 1][:n], totals)
             steps += 1
             if row == 0:
-                row, gradient = 1, change
+                row, gradient = 1, change / max(n_wins, 1e-300)
                 if gradient < tolerance:
                     break
             elif row == 1:

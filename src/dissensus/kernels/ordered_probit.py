@@ -161,14 +161,6 @@ class Record(NamedTuple):
 # Probabilities of opinions ------------------------------------------------------------------------------------
 
 
-@copied
-def log_tail(low: float, high: float) -> float:
-    """Return the logarithm of the probability of an interval of a normal variate far above zero."""
-    length = high - low
-    inside = -math.expm1(-low * length - 0.5 * length * length)
-    return math.log(inside) - 0.5 * low * low - math.log(low) - HALF_LOG_TWO_PI
-
-
 @inner
 def log_chance(low: float, high: float) -> float:
     """Return the logarithm of the probability that a standard normal variate is in an interval."""
@@ -178,7 +170,11 @@ def log_chance(low: float, high: float) -> float:
         middle = 0.5 * (low + high)
         return math.log(max(high - low, 0.0)) - 0.5 * middle * middle - HALF_LOG_TWO_PI
     chance = 0.5 * (math.erfc(low * ROOT_HALF) - math.erfc(high * ROOT_HALF))
-    return math.log(chance) if chance > FAR else log_tail(low, high)
+    if chance > FAR:
+        return math.log(chance)
+    length = high - low
+    inside = -math.expm1(-low * length - 0.5 * length * length)
+    return math.log(inside) - 0.5 * low * low - math.log(low) - HALF_LOG_TWO_PI
 
 
 @inner
@@ -254,10 +250,10 @@ def log_pool_spread(x: float) -> float:
 
 
 @inner
-def squares(values: FloatArray, first: int, last: int) -> float:
-    """Add up squares of some numbers."""
+def squares(values: FloatArray) -> float:
+    """Add up squares."""
     total = 0.0
-    for k in range(first, last):
+    for k in range(len(values)):
         total += values[k] * values[k]
     return total
 
@@ -294,7 +290,7 @@ def density_of_pooled(given: Given, state: State, kind: int, x: float) -> float:
     d, s, w = float(state.pooled[D]), float(state.pooled[S]), float(state.pooled[W])
     size, n_people = math.exp(x), len(state.shifts) - 1
     if kind == SHIFT_POOL:
-        own = -n_people * x - 0.5 * squares(state.shifts, 0, n_people) / (size * size)
+        own = -n_people * x - 0.5 * squares(state.shifts[:n_people]) / (size * size)
         return own + log_half_normal(x, SHIFT_SCALE) + of_anonymous(given, state, size, s)
     if kind == SPREAD_POOL:
         own = -0.5 * squared_log_ratios(state, size) / (w * w)
@@ -317,27 +313,17 @@ def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
     if kind == ALL_DEVIATIONS:
         return of_named(given, state, 1.0, s, factor) + log_half_normal(math.log(w) + x, SPREAD_SCALE)
     n_cases, n_limits = len(state.severities), len(state.limits) - 2
-    spread_out = squares(state.severities, 0, n_cases) + squares(state.limits, 1, n_limits + 1) / LIMIT_SD**2
+    spread_out = squares(state.severities) + squares(state.limits[1 : n_limits + 1]) / LIMIT_SD**2
     own = (n_cases + n_limits) * x - 0.5 * factor * factor * spread_out
     return own + log_half_normal(log_d, SHIFT_SCALE) + log_pool_spread(log_s)
-
-
-@copied
-def density(given: Given, state: State, kind: int, index: int, x: float) -> float:
-    """Return the logarithm of the density of what a slice moves, up to a constant."""
-    if kind <= OWN_SPREAD or kind == JUDGED:
-        return density_of_one(given, state, kind, index, x)
-    if kind <= SPREAD_POOL_SD:
-        return density_of_pooled(given, state, kind, x)
-    return density_of_many(given, state, kind, x)
 
 
 # Slices -------------------------------------------------------------------------------------------------------
 
 
-@inner
-def n_moves(state: State, kind: int, is_full: bool) -> int:
-    """Count the numbers of a kind that a sweep moves; what moves all annotators together is moved in full sweeps."""
+@copied
+def n_moves(state: State, kind: int) -> int:
+    """Count the numbers of a kind that a full sweep moves."""
     n_people = len(state.shifts) - 1
     if kind == SEVERITY:
         return len(state.severities)
@@ -349,7 +335,7 @@ def n_moves(state: State, kind: int, is_full: bool) -> int:
         return n_people
     if kind in (SHIFT_POOL, SPREAD_POOL, EVERYTHING):
         return 1
-    return 1 if n_people and (is_full or kind == SPREAD_POOL_SD) else 0
+    return 1 if n_people else 0
 
 
 @inner
@@ -369,35 +355,16 @@ def present(state: State, kind: int, index: int) -> float:
 
 
 @inner
-def multiply(values: FloatArray, first: int, last: int, factor: float) -> None:
-    """Multiply some numbers by a factor."""
-    for k in range(first, last):
+def multiply(values: FloatArray, factor: float) -> None:
+    """Multiply numbers by a factor."""
+    for k in range(len(values)):
         values[k] *= factor
 
 
 @copied
-def put_many(state: State, kind: int, factor: float) -> None:
-    """Multiply the numbers that move together by their common factor."""
-    n_people, s = len(state.shifts) - 1, state.pooled[S]
-    if kind in (EVERYTHING, ALL_SHIFTS):
-        multiply(state.shifts, 0, n_people, factor)
-        state.pooled[D] *= factor
-    if kind in (EVERYTHING, ALL_SPREADS):
-        multiply(state.spreads, 0, n_people, factor)
-        state.pooled[S] *= factor
-    if kind == EVERYTHING:
-        multiply(state.severities, 0, len(state.severities), factor)
-        multiply(state.judged, 0, len(state.judged), factor)
-        multiply(state.limits, 1, len(state.limits) - 1, factor)
-    if kind == ALL_DEVIATIONS:
-        state.pooled[W] *= factor
-        for who in range(n_people):
-            state.spreads[who] = s * (state.spreads[who] / s) ** factor
-
-
-@copied
 def put(state: State, kind: int, index: int, x: float) -> None:
-    """Put the number there that a slice has moved."""
+    """Put the number there that a slice has moved, or multiply those that move together by their common factor."""
+    n_people, s, factor = len(state.shifts) - 1, state.pooled[S], math.exp(x)
     if kind == SEVERITY:
         state.severities[index] = x
     elif kind == JUDGED:
@@ -407,16 +374,30 @@ def put(state: State, kind: int, index: int, x: float) -> None:
     elif kind == SHIFT:
         state.shifts[index] = x
     elif kind == OWN_SPREAD:
-        state.spreads[index] = math.exp(x)
+        state.spreads[index] = factor
     elif kind <= SPREAD_POOL_SD:
-        state.pooled[kind - SHIFT_POOL] = math.exp(x)
-    else:
-        put_many(state, kind, math.exp(x))
+        state.pooled[kind - SHIFT_POOL] = factor
+    if kind in (EVERYTHING, ALL_SHIFTS):
+        multiply(state.shifts[:n_people], factor)
+        state.pooled[D] *= factor
+    if kind in (EVERYTHING, ALL_SPREADS):
+        multiply(state.spreads[:n_people], factor)
+        state.pooled[S] *= factor
+    if kind == EVERYTHING:
+        multiply(state.severities, factor)
+        multiply(state.judged, factor)
+        multiply(state.limits[1 : len(state.limits) - 1], factor)
+    if kind == ALL_DEVIATIONS:
+        state.pooled[W] *= factor
+        for who in range(n_people):
+            state.spreads[who] = s * (state.spreads[who] / s) ** factor
     state.spreads[-1] = math.sqrt(state.pooled[D] ** 2 + state.pooled[S] ** 2)
 
 
 @copied
-def sliced(stream: Stream, given: Given, state: State, kind: int, index: int, width: float) -> float:
+def sliced(  # noqa: C901 - what is called once is written here, which compiles faster
+    stream: Stream, given: Given, state: State, kind: int, index: int, width: float
+) -> float:
     """Move a number within a slice of its density: step out to both sides, then shrink.
 
     All densities are asked for in one place, which compiles much faster: first that of the number itself, then those of
@@ -431,7 +412,12 @@ def sliced(stream: Stream, given: Given, state: State, kind: int, index: int, wi
     to_right = STEPS_OUT - 1 - to_left
     asked, level, phase = x, 0.0, ITSELF
     while True:
-        found = density(given, state, kind, index, asked)
+        if kind <= OWN_SPREAD or kind == JUDGED:
+            found = density_of_one(given, state, kind, index, asked)
+        elif kind <= SPREAD_POOL_SD:
+            found = density_of_pooled(given, state, kind, asked)
+        else:
+            found = density_of_many(given, state, kind, asked)
         if phase == ITSELF:
             level, phase = found - exponential(stream), LEFT_END
         elif phase == LEFT_END:
@@ -479,24 +465,6 @@ def translate(
         others[k] += amount
 
 
-@copied
-def sweep(stream: Stream, given: Given, state: State, learns: bool, is_full: bool) -> None:
-    """Draw everything once; slices become as long as moves are, while that is learned."""
-    n_cases, n_people, place = len(state.severities), len(state.shifts) - 1, 0
-    translate(stream, state.severities, n_cases, 1.0, state.limits, state.judged)
-    if n_people and given.annotator_offsets[n_people + 1] == given.annotator_offsets[n_people]:
-        translate(stream, state.shifts, n_people, state.pooled[D] ** 2, state.limits, state.judged[:0])
-    for kind in range(N_KINDS):
-        for move in range(n_moves(state, kind, is_full)):
-            index = move % n_cases if kind == JUDGED else move
-            width, old = state.widths[place + index], present(state, kind, index)
-            new = sliced(stream, given, state, kind, index, width)
-            put(state, kind, index, new)
-            if learns:
-                state.widths[place + index] = max(width + RATE * (LENGTH * abs(new - old) - width), SHORTEST)
-        place += max(n_moves(state, kind, True), 1)
-
-
 # Chains -------------------------------------------------------------------------------------------------------
 
 
@@ -537,10 +505,23 @@ def sweep_chain(
     last: int,
 ) -> None:
     """Run one chain from its beginning; see :func:`run_chain`."""
-    stream = streams[0]
+    stream, n_cases, n_people = streams[0], len(state.severities), len(state.shifts) - 1
     start(stream, key)
     for number in range(-warmup, last - first):
-        sweep(stream, given, state, number < 0, number % FULL == 0)
+        place = 0
+        translate(stream, state.severities, n_cases, 1.0, state.limits, state.judged)
+        if n_people and given.annotator_offsets[n_people + 1] == given.annotator_offsets[n_people]:
+            translate(stream, state.shifts, n_people, state.pooled[D] ** 2, state.limits, state.judged[:0])
+        for kind in range(N_KINDS):
+            n, is_common = n_moves(state, kind), ALL_SHIFTS <= kind <= ALL_DEVIATIONS
+            for move in range(0 if is_common and number % FULL else n):
+                index = move % n_cases if kind == JUDGED else move
+                width, old = state.widths[place + index], present(state, kind, index)
+                new = sliced(stream, given, state, kind, index, width)
+                put(state, kind, index, new)
+                if number < 0:  # slices become as long as moves are
+                    state.widths[place + index] = max(width + RATE * (LENGTH * abs(new - old) - width), SHORTEST)
+            place += max(n, 1)
         if number >= 0:
             keep(state, record, first + number)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array

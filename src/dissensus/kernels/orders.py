@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, inlined, plain
-from dissensus.kernels.rest import (
+from dissensus.kernels.compact import (
     Atoms,
     Branches,
+    Layout,
     Weights,
     largest_unequal,
     largest_unmentioned,
     new_atoms,
     new_branches,
 )
+from dissensus.kernels.jit import compiled, copied, inlined, plain
 
 MIXER = 0x2545F4914F6CDD1D
 """Multiplier of the hashes."""
@@ -33,6 +33,9 @@ HASHED = -(2**63)
 
 NOTHING = 1e-12
 """Shares below this are rounding."""
+
+ROOM = 1 << 17
+"""For how many unmentioned conditions among the first there is room at a time, at least."""
 
 
 class Orders(NamedTuple):
@@ -146,59 +149,6 @@ def integers(size: int) -> IntArray:
     return np.empty(size, dtype=np.int64)
 
 
-class OrderRow(NamedTuple):
-    """Point to the row of a draw behind all orders found so far.
-
-    Attributes
-    ----------
-    end, size, n_leaders
-        Where the row stands in ``above`` and ``tied``, its length, and how many conditions lead it.
-    is_special
-        Whether ties or unmentioned conditions matter: then the row is written out; otherwise its leaders say it all.
-    has_rest
-        One if unmentioned conditions have any mass, otherwise zero.
-    """
-
-    end: int
-    size: int
-    n_leaders: int
-    is_special: bool
-    has_rest: int
-
-
-@copied
-def hash_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray) -> int:
-    """Mix the numbers of a row, or the members that lead it."""
-    code = row.has_rest
-    if row.is_special:
-        for k in range(row.end, row.end + row.size):
-            code = (code ^ (above[k] << 32 ^ tied[k])) * MIXER
-            code ^= code >> 29
-    else:
-        for place in range(row.n_leaders):
-            code = (code ^ members[place]) * MIXER
-            code ^= code >> 29
-    return code
-
-
-@copied
-def pack_leaders(row: OrderRow, members: IntArray) -> int:
-    """Write up to fifteen leaders out of sixteen members into one number, never negative."""
-    code = row.has_rest
-    for place in range(row.n_leaders):
-        code = code << 4 | members[place]
-    return code
-
-
-@copied
-def write_plain_row(row: OrderRow, above: IntArray, tied: IntArray, members: IntArray, depth: int) -> None:
-    """Write out a row that is known by its leaders."""
-    for k in range(row.end, row.end + row.size):
-        above[k], tied[k] = depth, 1
-    for place in range(row.n_leaders):
-        above[row.end + members[place]] = place
-
-
 class OrderRoom(NamedTuple):
     """Hold room for the orders of any single case, and for finding them.
 
@@ -242,102 +192,97 @@ def new_room(layout: Layout, depth: int) -> OrderRoom:
     return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_atoms(layout.n_conditions))
 
 
-@copied
-def is_same_row(row: OrderRow, order: int, room: OrderRoom) -> bool:
-    """Tell whether the row of a draw is that of an order."""
-    start, same = order * row.size, bool(room.has_rest[order] == row.has_rest)
-    if row.is_special:
-        for k in range(row.size):
-            same &= room.above[start + k] == room.above[row.end + k]
-            same &= room.tied[start + k] == room.tied[row.end + k]
-    else:
-        for place in range(row.n_leaders):
-            member = start + room.members[place]
-            same &= (room.above[member] == place) & (room.tied[member] == 1)
-    return same
-
-
-@copied
-def known_others(layout: Layout, row: int, last: float, others: FloatArray) -> int:
-    """Copy the masses of conditions outside the support that reach the last place of a draw; return their number."""
-    found = 0
-    for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
-        if layout.other_masses[i] >= last and found < len(others):
-            others[found] = layout.other_masses[i]
-            found += 1
-    return found
-
-
-@copied
-def order_draws(layout: Layout, case: int, values: FloatArray, room: OrderRoom, of_draw: IntArray) -> int:
-    """Find the different orders of the draws of one case; return how many there are."""
-    n_draws, first, depth = layout.n_draws, layout.support_offsets[case], len(room.best)
-    size = layout.support_offsets[case + 1] - first
-    n_rest, shape, key = layout.n_conditions - size, layout.rest_shapes[case], layout.rest_keys[case]
-    above, tied, slots, best, members = room.above, room.tied, room.slots, room.best, room.members
-    mask, source, found, end = len(slots) - 1, n_draws * (first + case), 0, 0
-    is_packed = size <= 16 and depth <= 15
-    for slot in range(len(slots)):
-        slots[slot] = -1
-    for draw in range(n_draws):
-        filled, is_special = find_leaders(values, source, size, best, members)
-        last, rest = best[filled - 1], values[source + size]
-        if is_special or last == 0.0 or rest >= last:
-            n_others = 0
-            if rest > 0.0 and rest >= last:
-                below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                if len(layout.other_offsets) > 0:
-                    n_others = known_others(layout, case * n_draws + draw, last, room.others)
-                elif len(layout.rest_sums) > 0:
-                    weights = Weights(layout.rest_sums, layout.support[first : first + size], shape)
-                    n_others = largest_unequal(
-                        rest, weights, key, draw, below, room.others, room.other_codes, room.atoms
-                    )
-                else:
-                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, room.others, room.branches)
-            row_above, row_tied = above[end : end + size], tied[end : end + size]
-            is_special = write_row(
-                values, source, best[:filled], room.others[:n_others], n_rest, depth, row_above, row_tied
-            )
-        row = OrderRow(end, size, filled, is_special, int(rest > 0.0))
-        if is_special or not is_packed:
-            code = hash_row(row, above, tied, members) | HASHED
-        else:
-            code = pack_leaders(row, members)
-        slot, order = (code * MIXER) >> 32 & mask, -1
-        while order < 0 and slots[slot] >= 0:
-            order = slots[slot]
-            if room.codes[order] != code or (code < 0 and not is_same_row(row, order, room)):
-                slot, order = (slot + 1) & mask, -1
-        if order < 0:
-            order = found
-            slots[slot], room.codes[order], room.has_rest[order], room.counts[order] = order, code, row.has_rest, 0
-            if not is_special:
-                write_plain_row(row, above, tied, members, depth)
-            found += 1
-            end += size
-        room.counts[order] += 1
-        of_draw[draw] = order
-        source += size + 1
-    return found
-
-
 @compiled
-def order_cases(layout: Layout, values: FloatArray, room: OrderRoom, orders: Orders, first: int) -> int:
+def order_cases(  # noqa: C901 - what is called once is written here, which compiles faster
+    layout: Layout, values: FloatArray, room: OrderRoom, orders: Orders, first: int
+) -> int:
     """Write down the orders of the cases from a first one on, as far as there is room; return the next case."""
-    n_cases, n_draws = len(layout.rest_shapes), layout.n_draws
-    offsets, starts = orders.offsets, orders.starts
+    n_cases, n_draws, depth = len(layout.rest_shapes), layout.n_draws, len(room.best)
+    above, tied, slots, codes, has_rest = room.above, room.tied, room.slots, room.codes, room.has_rest
+    best, members, others, counts, mask = room.best, room.members, room.others, room.counts, len(room.slots) - 1
     for case in range(first, n_cases):
-        of_draw, start, end = orders.of_draw[case], offsets[case], starts[case]
-        n_orders = order_draws(layout, case, values, room, of_draw)
-        size = n_orders * (layout.support_offsets[case + 1] - layout.support_offsets[case])
-        if start + n_orders > len(orders.counts) or end + size > len(orders.above):
+        support, of_draw = layout.support_offsets[case], orders.of_draw[case]
+        size = layout.support_offsets[case + 1] - support
+        n_rest, shape, key = layout.n_conditions - size, layout.rest_shapes[case], layout.rest_keys[case]
+        source, found, end = n_draws * (support + case), 0, 0
+        is_packed = size <= 16 and depth <= 15
+        for slot in range(len(slots)):
+            slots[slot] = -1
+        for draw in range(n_draws):
+            filled, is_special = find_leaders(values, source, size, best, members)
+            last, rest, n_others = best[filled - 1], values[source + size], 0
+            if is_special or last == 0.0 or rest >= last:
+                if rest > 0.0 and rest >= last:
+                    below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
+                    if len(layout.other_offsets) > 0:
+                        row = case * n_draws + draw
+                        for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
+                            if layout.other_masses[i] >= last and n_others < depth:
+                                others[n_others] = layout.other_masses[i]
+                                n_others += 1
+                    elif len(layout.rest_sums) > 0:
+                        weights = Weights(layout.rest_sums, layout.support[support : support + size], shape)
+                        n_others = largest_unequal(
+                            rest, weights, key, draw, below, others, room.other_codes, room.atoms
+                        )
+                    else:
+                        n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.branches)
+                row_above, row_tied = above[end : end + size], tied[end : end + size]
+                is_special = write_row(
+                    values, source, best[:filled], others[:n_others], n_rest, depth, row_above, row_tied
+                )
+            any_rest = int(rest > 0.0)
+            code = any_rest
+            if is_special:  # ties or unmentioned conditions matter, so the row is written out and mixed
+                for k in range(end, end + size):
+                    code = (code ^ (above[k] << 32 ^ tied[k])) * MIXER
+                    code ^= code >> 29
+                code |= HASHED
+            elif is_packed:  # up to fifteen leaders out of sixteen members fit into one number, never negative
+                for place in range(filled):
+                    code = code << 4 | members[place]
+            else:
+                for place in range(filled):
+                    code = (code ^ members[place]) * MIXER
+                    code ^= code >> 29
+                code |= HASHED
+            slot, order = (code * MIXER) >> 32 & mask, -1
+            while order < 0 and slots[slot] >= 0:
+                order = slots[slot]
+                begin, is_same = order * size, codes[order] == code
+                if is_same and code < 0:
+                    is_same = has_rest[order] == any_rest
+                    if is_special:
+                        for k in range(size):
+                            is_same &= above[begin + k] == above[end + k]
+                            is_same &= tied[begin + k] == tied[end + k]
+                    else:
+                        for place in range(filled):
+                            member = begin + members[place]
+                            is_same &= (above[member] == place) & (tied[member] == 1)
+                if not is_same:
+                    slot, order = (slot + 1) & mask, -1
+            if order < 0:
+                order = found
+                slots[slot], codes[order], has_rest[order], counts[order] = order, code, any_rest, 0
+                if not is_special:
+                    for k in range(end, end + size):
+                        above[k], tied[k] = depth, 1
+                    for place in range(filled):
+                        above[end + members[place]] = place
+                found += 1
+                end += size
+            counts[order] += 1
+            of_draw[draw] = order
+            source += size + 1
+        start, place = orders.offsets[case], orders.starts[case]
+        if start + found > len(orders.counts) or place + end > len(orders.above):
             return case
-        offsets[case + 1], starts[case + 1] = start + n_orders, end + size
-        for i in range(size):
-            orders.above[end + i], orders.tied[end + i] = room.above[i], room.tied[i]
-        for i in range(n_orders):
-            orders.has_rest[start + i], orders.counts[start + i] = room.has_rest[i], room.counts[i]
+        orders.offsets[case + 1], orders.starts[case + 1] = start + found, place + end
+        for i in range(end):
+            orders.above[place + i], orders.tied[place + i] = above[i], tied[i]
+        for i in range(found):
+            orders.has_rest[start + i], orders.counts[start + i] = has_rest[i], counts[i]
         for draw in range(n_draws):
             of_draw[draw] += start
     return n_cases
@@ -430,3 +375,82 @@ def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) ->
         of_orders = shares[:, winner] if winner < sizes[case] else np.where(left > NOTHING, left, 0.0)
         marks[orders.offsets[case] : orders.offsets[case + 1]] = of_orders
     return marks[orders.of_draw]
+
+
+# Unmentioned conditions among the first ---------------------------------------------------------------------
+
+
+class LeaderRoom(NamedTuple):
+    """Hold room for the first conditions of a draw: mentioned ones, and the masses and codes of others."""
+
+    best: FloatArray
+    members: IntArray
+    others: FloatArray
+    codes: IntArray
+    atoms: Atoms
+
+
+class Leaders(NamedTuple):
+    """Hold which unmentioned conditions are among the first of which draws.
+
+    Attributes
+    ----------
+    cases, draws, codes, masses
+        Of each of them, draw after draw, descending within a draw.
+    is_first
+        One for those that are the very first of their draw, otherwise zero.
+    """
+
+    cases: IntArray
+    draws: IntArray
+    codes: IntArray
+    masses: FloatArray
+    is_first: IntArray
+
+
+def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leaders:
+    """Find all unmentioned conditions that are among the first ``depth`` conditions of a draw.
+
+    Notes
+    -----
+    A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
+    """
+    values, most = plain(values), max(layout.n_draws * depth, ROOM)
+    room = LeaderRoom(
+        np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
+    )
+    found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most))
+    case, parts = 0, []
+    while case < len(layout.rest_shapes):
+        case, n = find_others(layout, case, values, room, found)
+        parts.append([column[:n].copy() for column in found])
+    return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@compiled
+def find_others(layout: Layout, case: int, values: FloatArray, room: LeaderRoom, found: Leaders) -> tuple[int, int]:
+    """Write down the unmentioned conditions among the first ones of all draws, from one case on, while there is room.
+
+    Returns
+    -------
+    case, n
+        The case that comes next, and how many were found.
+    """
+    n, depth, best, others = 0, len(room.best), room.best, room.others
+    while case < len(layout.rest_shapes) and n + layout.n_draws * depth <= len(found.cases):
+        first, key = layout.support_offsets[case], layout.rest_keys[case]
+        size = layout.support_offsets[case + 1] - first
+        weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
+        source = layout.n_draws * (first + case)
+        for draw in range(layout.n_draws):
+            filled, _ = find_leaders(values, source, size, best, room.members)
+            last, rest = best[depth - 1] if filled == depth else 0.0, values[source + size]
+            if rest > last:
+                n_others = largest_unequal(rest, weights, key, draw, last, others, room.codes, room.atoms)
+                for i in range(n_others):
+                    found.cases[n], found.draws[n], found.codes[n] = case, draw, room.codes[i]
+                    found.masses[n], found.is_first[n] = others[i], int(i == 0 and others[i] > best[0])
+                    n += 1
+            source += size + 1
+        case += 1
+    return case, n

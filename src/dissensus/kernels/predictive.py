@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, inner, plain
+from dissensus.kernels.jit import compiled, copied, plain
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
 from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
 
@@ -61,6 +61,7 @@ class Room(NamedTuple):
     is_mentioned: IntArray
     table: FloatArray
     mass: FloatArray
+    lattice_most: int
 
 
 def log_predictive(
@@ -77,9 +78,8 @@ def log_predictive(
     rankings, firsts = np.empty(n_cases), np.empty(n_cases)
     largest = int(np.diff(left_out.mention_offsets[left_out.block_offsets]).max(initial=0))
     widest = int(np.diff(layout.support_offsets).max(initial=0))
-    room = Room(
-        new_streams(), np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
-    )
+    numbers = np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
+    room = Room(new_streams(), *numbers, LATTICE_MOST)
     blocks, mentions, places = (plain(part) for part in left_out[:3])
     own = LeftOut(blocks, mentions, places, plain(left_out.shapes), plain(left_out.totals))
     average_probabilities(layout, plain(values), own, int(below), room, rankings, firsts)
@@ -122,65 +122,8 @@ def split_shares(
     return math.exp(others - highest) / scale, log_ratio
 
 
-@copied
-def log_probability(left_out: LeftOut, case: int, behind: float, is_contested: int, room: Room) -> float:
-    """Return the log-probability of the ranking of a case, given the masses of its conditions and of what is behind."""
-    first, last = left_out.block_offsets[case], left_out.block_offsets[case + 1]
-    origin, log_p = left_out.mention_offsets[first], 0.0
-    for b in range(last - 1, first - 1, -1):
-        lam = room.lam[left_out.mention_offsets[b] - origin : left_out.mention_offsets[b + 1] - origin]
-        if is_contested or b < last - 1:
-            for k in range(len(lam)):
-                if lam[k] <= 0.0:
-                    return -np.inf
-            log_p += log_block_probability(lam, behind, LATTICE_MOST, room.table, room.mass)
-        for k in range(len(lam)):
-            behind += lam[k]
-    return log_p
-
-
-@copied
-def fill_masses(
-    values: FloatArray, flat: int, size: int, left_out: LeftOut, bounds: tuple[int, int, int], total: float, room: Room
-) -> float:
-    """Write the masses of a ranking's conditions, in place of shares for those outside; return what the first have.
-
-    ``bounds`` are where its conditions begin, where its first block ends, and where it ends itself.
-    """
-    first, end_of_first, last = bounds
-    rest, in_first = values[flat + size], 0.0
-    for i in range(first, last):
-        place = left_out.places[i]
-        room.lam[i - first] = values[flat + place] if place >= 0 else rest * room.lam[i - first]
-        if i < end_of_first:
-            in_first += values[flat + place] if place >= 0 else rest * left_out.shapes[i] / max(total, LEAST)
-    return in_first
-
-
-@copied
-def mass_behind(values: FloatArray, flat: int, size: int, share: float, is_mentioned: IntArray) -> float:
-    """Sum the masses of what a ranking does not mention; ``share`` is that of the rest."""
-    behind = float(values[flat + size]) * share
-    for j in range(size):
-        if is_mentioned[j] == 0:
-            behind += values[flat + j]
-    return behind
-
-
-@inner
-def mark_mentioned(places: IntArray, mark: int, is_mentioned: IntArray) -> int:
-    """Mark the conditions of the support that a ranking mentions; return how many others it mentions."""
-    n_new = 0
-    for place in places:
-        if place < 0:
-            n_new += 1
-        else:
-            is_mentioned[place] = mark
-    return n_new
-
-
 @compiled
-def average_probabilities(
+def average_probabilities(  # noqa: C901 - what is called once is written here, which compiles faster
     layout: Layout,
     values: FloatArray,
     left_out: LeftOut,
@@ -190,33 +133,63 @@ def average_probabilities(
     firsts: FloatArray,
 ) -> None:
     """Do what :func:`log_predictive` says, for plain arrays; ``room.is_mentioned`` is zero before and after."""
-    stream = room.streams[0]
+    stream, masses, is_mentioned = room.streams[0], room.lam, room.is_mentioned
+    mention_offsets, places, totals = left_out.mention_offsets, left_out.places, left_out.totals
     for case in range(len(rankings)):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         flat = layout.n_draws * (layout.support_offsets[case] + case)
         first_block, last_block = left_out.block_offsets[case], left_out.block_offsets[case + 1]
-        first, last = left_out.mention_offsets[first_block], left_out.mention_offsets[last_block]
-        bounds = (first, left_out.mention_offsets[first_block + 1], last)
-        n_new = mark_mentioned(left_out.places[first:last], 1, room.is_mentioned)
+        first, last = mention_offsets[first_block], mention_offsets[last_block]
+        n_new = 0
+        for i in range(first, last):
+            if places[i] < 0:
+                n_new += 1
+            else:
+                is_mentioned[places[i]] = 1
         is_contested = 1 if below and last - first < layout.n_conditions else 0
-        n_unbiased = 0 if is_contested else last - left_out.mention_offsets[last_block - 1]
+        n_unbiased = 0 if is_contested else last - mention_offsets[last_block - 1]
         has_others = 1 if size + n_new < layout.n_conditions else 0
         highest, total, in_first = -np.inf, 0.0, 0.0
         for draw in range(layout.n_draws):
             share, log_ratio = float(has_others), 0.0
-            room.lam[: last - first] = 0.0
-            if n_new > 0 and left_out.totals[case] > 0.0:
+            for i in range(last - first):
+                masses[i] = 0.0
+            if n_new > 0 and totals[case] > 0.0:
                 start(stream, subkey(subkey(layout.rest_keys[case], SPLIT), np.uint64(draw)))
-                share, log_ratio = split_shares(left_out, case, n_unbiased, has_others, stream, room.lam)
-            in_first += fill_masses(values, flat, size, left_out, bounds, left_out.totals[case], room)
-            behind = mass_behind(values, flat, size, share, room.is_mentioned) if is_contested else 0.0
-            log_p = log_probability(left_out, case, behind, is_contested, room) + log_ratio
+                share, log_ratio = split_shares(left_out, case, n_unbiased, has_others, stream, masses)
+            rest, of_first, behind, log_p = values[flat + size], 0.0, 0.0, 0.0
+            for i in range(first, last):
+                own = values[flat + places[i]] if places[i] >= 0 else rest * masses[i - first]
+                if i < mention_offsets[first_block + 1]:
+                    of_first += own if places[i] >= 0 else rest * left_out.shapes[i] / max(totals[case], LEAST)
+                masses[i - first] = own
+            in_first += of_first
+            if is_contested:
+                behind = rest * share
+                for j in range(size):
+                    if is_mentioned[j] == 0:
+                        behind += values[flat + j]
+            for b in range(last_block - 1, first_block - 1, -1):
+                lam = masses[mention_offsets[b] - first : mention_offsets[b + 1] - first]
+                if is_contested or b < last_block - 1:
+                    is_possible = True
+                    for k in range(len(lam)):
+                        is_possible &= lam[k] > 0.0
+                    if not is_possible:
+                        log_p = -np.inf
+                        break
+                    log_p += log_block_probability(lam, behind, room.lattice_most, room.table, room.mass)
+                for k in range(len(lam)):
+                    behind += lam[k]
+            log_p += log_ratio
             if log_p > highest:
                 total, highest = total * math.exp(highest - log_p) + 1.0, log_p
             elif log_p > -np.inf:
                 total += math.exp(log_p - highest)
             flat += size + 1
-        mark_mentioned(left_out.places[first:last], 0, room.is_mentioned)
+        for i in range(first, last):
+            if places[i] >= 0:
+                is_mentioned[places[i]] = 0
         rankings[case] = highest + math.log(total / layout.n_draws) if total > 0.0 else -np.inf
         firsts[case] = math.log(in_first / layout.n_draws) if in_first > 0.0 else -np.inf
     room.streams[0].gammas += NONE  # keeps the array alive while its record is used

@@ -229,7 +229,12 @@ def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -
             continue
         flow = table[subset] * mass[subset]
         if count == 1:
-            here[subset ^ (1 << choose_child(stream, lam, table, subset, flow))] += 1
+            left, chosen = uniform(stream) * flow, 0
+            for k in range(size):
+                if subset >> k & 1 and left >= 0.0:
+                    chosen = k
+                    left -= lam[k] * table[subset ^ (1 << k)]
+            here[subset ^ (1 << chosen)] += 1
             continue
         for k in range(size):
             if subset >> k & 1 and count > 0:
@@ -239,20 +244,6 @@ def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -
                 count -= share
                 flow -= weight
     return behind
-
-
-@copied
-def choose_child(stream: Stream, lam: FloatArray, table: FloatArray, subset: int, flow: float) -> int:
-    """Choose which member of a subset arrives first."""
-    left = uniform(stream) * flow
-    chosen = 0
-    for k in range(len(lam)):
-        if subset >> k & 1:
-            chosen = k
-            left -= lam[k] * table[subset ^ (1 << k)]
-            if left < 0.0:
-                break
-    return chosen
 
 
 @copied
@@ -352,26 +343,60 @@ def draw_theta(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: Flo
 
 
 @copied
-def log_tilt(
-    fractions: FloatArray,
-    successors: IntArray,
-    code_offsets: IntArray,
-    codes: IntArray,
-    theta: FloatArray,
+def hold_ties(
+    stream: Stream,
+    ties: tuple[IntArray, IntArray, IntArray, IntArray],
+    rates: FloatArray,
     masses: FloatArray,
     lattice_most: int,
-    room: tuple[FloatArray, FloatArray, FloatArray],
-) -> float:
-    """Return the log-likelihood of what the repeats leave out of the tied blocks of a case."""
-    (lam, table, mass), total = room, 0.0
-    for tie in range(len(fractions)):
-        if fractions[tie] != 0.0:
-            begin, size = code_offsets[tie], code_offsets[tie + 1] - code_offsets[tie]
+    times: tuple[FloatArray, FloatArray],
+    lam: FloatArray,
+    room: TieRoom,
+) -> None:
+    """Hold what follows the first arrival of every tied block of a case, given the rates of its conditions.
+
+    ``ties`` are their repeats, the races behind them, and where their members are; ``times`` receive how long races
+    have been waiting for, and how long conditions have run.
+    """
+    (repeats, behind_ties, tie_offsets, tie_codes), (pending, exposure) = ties, times
+    for tie in range(len(repeats)):
+        j, behind, n = tie_offsets[tie], behind_ties[tie], repeats[tie]
+        size, z = tie_offsets[tie + 1] - j, masses[behind]
+        if size == 2:
+            a, b = tie_codes[j], tie_codes[j + 1]
+            with_a, with_b = z + rates[a], z + rates[b]
+            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+            wait_a, wait_b = time_a / with_a, time_b / with_b
+            exposure[a] += wait_a
+            exposure[b] += wait_b
+            pending[behind] += wait_a + wait_b
+        elif n > 0:
             for k in range(size):
-                lam[k] = theta[codes[begin + k]]
-            log_p = log_block_probability(lam[:size], masses[successors[tie]], lattice_most, table, mass)
-            total += fractions[tie] * log_p
-    return total
+                lam[k], room.tau[k] = rates[tie_codes[j + k]], 0.0
+            pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room)
+            for k in range(size):
+                exposure[tie_codes[j + k]] += room.tau[k]
+
+
+@copied
+def run_races(
+    steps: tuple[IntArray, IntArray, IntArray],
+    drawn: FloatArray,
+    masses: FloatArray,
+    times: tuple[FloatArray, FloatArray],
+) -> None:
+    """Run all races of a case; ``drawn`` has their waiting times in units of their means from place 1.
+
+    See :func:`hold_ties`; nothing is waited for afterwards.
+    """
+    (successors, step_offsets, members), (pending, exposure) = steps, times
+    for race in range(len(successors)):
+        wait = pending[race] + drawn[1 + race] / masses[race]
+        pending[race] = 0.0
+        for j in range(step_offsets[race], step_offsets[race + 1]):
+            exposure[members[j]] += wait
+        pending[successors[race]] += wait
+    pending[len(successors)] = 0.0
 
 
 @compiled
@@ -385,40 +410,31 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     room: ChainRoom,
 ) -> None:
     """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
-    races, (warmup, draws), (first_case, last_case) = posterior.races, sweeps, cases
-    race_offsets, column_offsets, tie_code_offsets = races.race_offsets, races.column_offsets, races.tie_code_offsets
-    steps, tie_codes, tie_successors, repeats = (
-        races.steps,
-        races.tie_codes,
-        races.tie_successors,
-        posterior.tie_repeats,
+    races, (warmup, draws), lattice_most = posterior.races, sweeps, posterior.lattice_most
+    column_offsets, tie_codes, steps = races.column_offsets, races.tie_codes, races.steps
+    previous, exposure, masses, pending, drawn, lam = (
+        room.previous,
+        room.exposure,
+        room.masses,
+        room.pending,
+        room.drawn,
+        room.lam,
     )
-    previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
-    drawn, lam, tau = room.drawn, room.lam, room.tie_room.tau
-    tilt_room = lam, room.tie_room.table, room.tie_room.mass
-    lattice_most, (_, chains) = posterior.lattice_most, keys.shape
+    table, mass, times = room.tie_room.table, room.tie_room.mass, (pending, exposure)
     stream, row, tilt = streams[0], 0, 0.0
-    for case in range(first_case, last_case):
-        begin, end, first, last = (
-            race_offsets[case],
-            race_offsets[case + 1],
-            column_offsets[case],
-            column_offsets[case + 1],
-        )
-        n_races, columns, in_logs, is_tilted = (
-            end - begin,
-            last - first,
-            posterior.in_logs[case],
-            posterior.is_tilted[case],
-        )
+    for case in range(cases[0], cases[1]):
+        begin, end = races.race_offsets[case], races.race_offsets[case + 1]
+        first, last = column_offsets[case], column_offsets[case + 1]
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
-        fractions, behind_ties = posterior.tie_fractions[first_tie:last_tie], tie_successors[first_tie:last_tie]
-        ends_of_ties = tie_code_offsets[first_tie : last_tie + 1]
+        n_races, columns, is_tilted = end - begin, last - first, posterior.is_tilted[case]
+        fractions, behind = posterior.tie_fractions[first_tie:last_tie], races.tie_successors[first_tie:last_tie]
+        tie_offsets = races.tie_code_offsets[first_tie : last_tie + 1]
+        ties = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, tie_codes
         successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
         shapes, theta = posterior.shapes[first:last], room.theta[:columns]
         demand = posterior.demand[begin + first + case : end + last + case + 1]
         spreads = posterior.spreads[begin + first + case : end + last + case + 1]
-        for chain in range(chains):
+        for chain in range(keys.shape[1]):
             start(stream, keys[case, chain])
             if posterior.is_direct[case]:
                 fill_dirichlet(stream, shapes, values[row : row + draws * columns], room.dirichlet_room)
@@ -433,35 +449,14 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
             for k in range(columns):
                 exposure[k] = 0.0
             for sweep in range(-warmup, draws):
-                for tie in range(first_tie, last_tie):
-                    j, behind, n = tie_code_offsets[tie], tie_successors[tie], repeats[tie]
-                    size, z = tie_code_offsets[tie + 1] - j, masses[behind]
-                    if size == 2:
-                        a, b = tie_codes[j], tie_codes[j + 1]
-                        with_a, with_b = z + theta[a], z + theta[b]
-                        time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
-                        wait_a, wait_b = time_a / with_a, time_b / with_b
-                        exposure[a] += wait_a
-                        exposure[b] += wait_b
-                        pending[behind] += wait_a + wait_b
-                    elif n > 0:
-                        for k in range(size):
-                            lam[k], tau[k] = theta[tie_codes[j + k]], 0.0
-                        pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room.tie_room)
-                        for k in range(size):
-                            exposure[tie_codes[j + k]] += tau[k]
+                hold_ties(stream, ties, theta, masses, lattice_most, times, lam, room.tie_room)
                 fill_gammas(stream, demand, spreads, drawn)
-                for race in range(n_races):
-                    wait = pending[race] + drawn[1 + race] / masses[race]
-                    pending[race] = 0.0
-                    for j in range(step_offsets[race], step_offsets[race + 1]):
-                        exposure[steps[j]] += wait
-                    pending[successors[race]] += wait
+                run_races((successors, step_offsets, steps), drawn, masses, times)
                 if is_tilted:
                     for k in range(columns):
                         previous[k] = theta[k]
                 total = max(drawn[0], TINY)
-                if in_logs:
+                if posterior.in_logs[case]:
                     for k in range(columns):
                         exposure[k] += total
                     draw_theta(stream, shapes, exposure, theta)
@@ -477,10 +472,15 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                     for k in range(columns):
                         theta[k] *= norm
                 add_masses(successors, step_offsets, steps, theta, masses)
-                if is_tilted:
-                    proposed = log_tilt(
-                        fractions, behind_ties, ends_of_ties, tie_codes, theta, masses, lattice_most, tilt_room
-                    )
+                if is_tilted:  # by the likelihood of what the repeats leave out of tied blocks
+                    proposed = 0.0
+                    for tie in range(len(fractions)):
+                        if fractions[tie] != 0.0:
+                            size = tie_offsets[tie + 1] - tie_offsets[tie]
+                            for k in range(size):
+                                lam[k] = theta[tie_codes[tie_offsets[tie] + k]]
+                            log_p = log_block_probability(lam[:size], masses[behind[tie]], lattice_most, table, mass)
+                            proposed += fractions[tie] * log_p
                     if sweep == -warmup or exponential(stream) >= tilt - proposed:
                         tilt = proposed
                     else:

@@ -359,20 +359,6 @@ def stirling_error(k: float) -> float:
 
 
 @copied
-def binomial_by_inversion(stream: Stream, n: int, p: float) -> int:
-    """Draw from Binomial(n, p) by walking up its distribution function from zero."""
-    odds = p / (1.0 - p)
-    probability = (1.0 - p) ** n
-    left = uniform(stream)
-    k = 0
-    while left > probability and k < n:
-        left -= probability
-        k += 1
-        probability *= odds * (n - k + 1) / k
-    return k
-
-
-@copied
 def binomial_by_rejection(stream: Stream, n: int, p: float) -> int:
     """Draw from Binomial(n, p), p <= 1/2 and n p >= 10, by transformed rejection: O(1) for any n."""
     spread = math.sqrt(n * p * (1.0 - p))
@@ -411,6 +397,13 @@ def binomial(stream: Stream, n: int, p: float) -> int:
         for _ in range(n):
             successes += uniform(stream) < p
         return successes
-    q = min(p, 1.0 - p)
-    k = binomial_by_inversion(stream, n, q) if n * q < 10.0 else binomial_by_rejection(stream, n, q)
+    q, k = min(p, 1.0 - p), 0
+    if n * q < 10.0:  # walk up the distribution function from zero
+        odds, probability, left = q / (1.0 - q), (1.0 - q) ** n, uniform(stream)
+        while left > probability and k < n:
+            left -= probability
+            k += 1
+            probability *= odds * (n - k + 1) / k
+    else:
+        k = binomial_by_rejection(stream, n, q)
     return k if p <= 0.5 else n - k

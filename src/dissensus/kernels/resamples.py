@@ -6,10 +6,9 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths
-from dissensus.kernels.jit import compiled, copied, plain
+from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import (
     Keys,
-    Stream,
     Streams,
     binomial,
     exponential,
@@ -87,42 +86,23 @@ def add_counts(
     for case in range(len(keys)):
         start(stream, keys[case])
         ends = last[ranking_offsets[case] : ranking_offsets[case + 1]]
-        asked = size if size > 0 else ends[-1]
+        n_rankings, n_annotators = len(ends), ends[-1]
         for draw in range(draws):
-            row = draws * ranking_offsets[case] + draw * len(ends)
-            if asked > MANY and ends[-1] > len(ends):
-                count_rankings(stream, ends, asked, counts[row : row + len(ends)])
-            else:
-                count_annotators(stream, ends, asked, counts[row : row + len(ends)])
-
-
-@copied
-def count_annotators(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
-    """Choose annotators one at a time; those before ``ends[r]`` and not before the end before it gave ranking r."""
-    n_annotators = ends[-1]
-    for _ in range(asked):
-        annotator = min(np.int64(uniform(stream) * n_annotators), n_annotators - 1)
-        counts[ranking_of(ends, annotator)] += 1.0
-
-
-@copied
-def ranking_of(ends: IntArray, annotator: int) -> int:
-    """Return the first ranking that ends after an annotator."""
-    low, high = 0, len(ends) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if ends[middle] > annotator:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@copied
-def count_rankings(stream: Stream, ends: IntArray, asked: int, counts: FloatArray) -> None:
-    """Choose how many annotators give each ranking, from the last to the first: one binomial number each."""
-    for ranking in range(len(ends) - 1, 0, -1):
-        chosen = binomial(stream, asked, (ends[ranking] - ends[ranking - 1]) / ends[ranking])
-        counts[ranking] = chosen
-        asked -= chosen
-    counts[0] = asked
+            row, left = draws * ranking_offsets[case] + draw * n_rankings, size if size > 0 else n_annotators
+            if left > MANY and n_annotators > n_rankings:  # one binomial number for each ranking but the first
+                for ranking in range(n_rankings - 1, 0, -1):
+                    chosen = binomial(stream, left, (ends[ranking] - ends[ranking - 1]) / ends[ranking])
+                    counts[row + ranking] = chosen
+                    left -= chosen
+                counts[row] = left
+                continue
+            for _ in range(left):  # annotators one at a time, each with the first ranking that ends after them
+                annotator = min(np.int64(uniform(stream) * n_annotators), n_annotators - 1)
+                low, high = 0, n_rankings - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if ends[middle] > annotator:
+                        high = middle
+                    else:
+                        low = middle + 1
+                counts[row + low] += 1.0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inner, plain
+from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
@@ -22,15 +22,6 @@ from dissensus.kernels.randomness import (
 
 SMALL_SHAPE = 0.1
 """Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float."""
-
-
-@copied
-def has_small_shape(shapes: FloatArray) -> bool:
-    """Tell whether any condition has a positive shape that calls for logarithms."""
-    found = False
-    for k in range(len(shapes)):
-        found |= 0.0 < shapes[k] < SMALL_SHAPE
-    return found
 
 
 @inner
@@ -54,11 +45,11 @@ def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray, room: Fl
 
     ``room`` (3, at least U + 1) is worked in.
     """
-    columns = len(shapes)
+    columns, in_logs = len(shapes), False
     rates, spreads, drawn = room[0], room[1], room[2]
     for k in range(columns):
         rates[k], spreads[k] = 1.0, spread(shapes[k])
-    in_logs = has_small_shape(shapes)
+        in_logs |= 0.0 < shapes[k] < SMALL_SHAPE
     for first in range(0, len(out), columns):
         if in_logs:
             draw_small_weights(stream, shapes, rates, drawn)

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.compact import Layout
+from dissensus.kernels.compact import Layout, Weights, next_condition
 from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
-from dissensus.kernels.rest import Weights, next_condition
 
 JURY = np.uint64(0xA11)
 """Number of the random stream of panels, beside those of the draws."""
@@ -83,94 +82,62 @@ def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> Float
     return chances / layout.n_draws
 
 
-@copied
-def name_other(
-    sums: FloatArray, mentioned: IntArray, shape: float, total: float, n_urn: int, stream: Stream, urn: IntArray
-) -> int:
-    """Name a condition outside the support: one that is in the urn, or one by its shape."""
-    at = uniform(stream) * (shape * total + n_urn)
-    if at < n_urn:
-        return int(urn[int(at)])
-    code, _ = next_condition(uniform(stream) * total, sums, mentioned, len(mentioned))
-    return code
-
-
 @inner
-def place_of_other(code: int, n_others: int, others: IntArray) -> int:
-    """Find a condition among those outside the support that were named; -1 if it was not."""
-    for j in range(n_others):
-        if others[j] == code:
+def place_of(code: int, n: int, codes: IntArray) -> int:
+    """Find a condition among the first n of some; -1 if it is not there."""
+    for j in range(n):
+        if codes[j] == code:
             return j
     return -1
 
 
 @copied
-def choose(masses: FloatArray, is_named: IntArray, stream: Stream) -> int:
-    """Choose a condition of the support that is not named yet, or the rest, in proportion to their masses."""
-    size = len(masses) - 1
-    left = masses[size]
-    for j in range(size):
-        if is_named[j] == 0:
-            left += masses[j]
-    at = uniform(stream) * left
-    for j in range(size):
-        if is_named[j] == 0:
-            at -= masses[j]
-            if at < 0.0:
-                return j
-    return size
+def vote(  # noqa: C901 - what is called once is written here, which compiles faster
+    masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom
+) -> int:
+    """Let a panel vote; return how many conditions outside the support it names.
 
-
-@copied
-def vote(masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom) -> int:
-    """Let a panel vote; return how many conditions outside the support it names."""
+    Each member names conditions of the support that it has not named yet, or the rest, in proportion to their masses;
+    for the rest, one that is in the urn, or one by its shape.
+    """
     size, n_others, n_urn = len(masses) - 1, 0, 0
+    votes, is_named, urn, others = room.votes, room.is_named, room.urn, room.others
     for j in range(size):
-        room.votes[j] = 0.0
+        votes[j] = 0.0
     for seat in range(len(sizes)):
         for j in range(size):
-            room.is_named[j] = 0
+            is_named[j] = 0
         for _ in range(sizes[seat]):
-            chosen = choose(masses, room.is_named, stream)
+            left, chosen = masses[size], size
+            for j in range(size):
+                if is_named[j] == 0:
+                    left += masses[j]
+            at = uniform(stream) * left
+            for j in range(size):
+                if is_named[j] == 0:
+                    at -= masses[j]
+                    if at < 0.0:
+                        chosen = j
+                        break
             if chosen < size:
-                room.is_named[chosen] = 1
-                room.votes[chosen] += 1.0 / sizes[seat]
+                is_named[chosen] = 1
+                votes[chosen] += 1.0 / sizes[seat]
             elif masses[size] > 0.0 and total > 0.0:
-                code = name_other(outside.sums, outside.mentioned, outside.shape, total, n_urn, stream, room.urn)
-                room.urn[n_urn] = code
+                at = uniform(stream) * (outside.shape * total + n_urn)
+                if at < n_urn:
+                    code = urn[int(at)]
+                else:
+                    weight, mentioned = uniform(stream) * total, outside.mentioned
+                    code, _ = next_condition(weight, outside.sums, mentioned, len(mentioned))
+                urn[n_urn] = code
                 n_urn += 1
-                place = place_of_other(code, n_others, room.others)
+                place = place_of(code, n_others, others)
                 if place < 0:
                     place = n_others
-                    room.others[place], room.other_votes[place] = code, 0.0
+                    others[place], room.other_votes[place] = code, 0.0
                     n_others += 1
                 room.other_votes[place] += 1.0 / sizes[seat]
     return n_others
-
-
-@copied
-def most_votes(votes: FloatArray, others: FloatArray) -> tuple[float, int]:
-    """Return the largest number of votes, and how many conditions have it."""
-    best, n_best = 0.0, 0
-    for own in votes:
-        best = max(best, own)
-    for own in others:
-        best = max(best, own)
-    for own in votes:
-        n_best += int(own > best - TIED)
-    for own in others:
-        n_best += int(own > best - TIED)
-    return best, n_best
-
-
-@copied
-def votes_of(code: int, mentioned: IntArray, n_others: int, room: VoteRoom) -> float:
-    """Return the votes of a condition."""
-    for j in range(len(mentioned)):
-        if mentioned[j] == code:
-            return float(room.votes[j])
-    place = place_of_other(code, n_others, room.others)
-    return float(room.other_votes[place]) if place >= 0 else 0.0
 
 
 @compiled
@@ -190,9 +157,23 @@ def count_wins(
         for draw in range(layout.n_draws):
             start(stream, subkey(subkey(panels.keys[case], JURY), np.uint64(draw)))
             n_others = vote(values[flat : flat + size + 1], sizes, outside, total, stream, room)
-            best, n_best = most_votes(room.votes[:size], room.other_votes[:n_others])
+            best, n_best = 0.0, 0
+            for j in range(size):
+                best = max(best, room.votes[j])
+            for j in range(n_others):
+                best = max(best, room.other_votes[j])
+            for j in range(size):
+                n_best += int(room.votes[j] > best - TIED)
+            for j in range(n_others):
+                n_best += int(room.other_votes[j] > best - TIED)
             for t in range(panels.target_offsets[case], panels.target_offsets[case + 1]):
-                if best > 0.0 and votes_of(panels.targets[t], mentioned, n_others, room) > best - TIED:
+                place, own = place_of(panels.targets[t], size, mentioned), 0.0
+                if place >= 0:
+                    own = room.votes[place]
+                else:
+                    place = place_of(panels.targets[t], n_others, room.others)
+                    own = room.other_votes[place] if place >= 0 else 0.0
+                if best > 0.0 and own > best - TIED:
                     chances[t] += 1.0 / n_best
             flat += size + 1
     room.streams[0].uniforms += NONE  # keeps the array alive while its record is used

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.kernels.jit import compiled, copied, fill, inlined, plain
 from dissensus.kernels.likelihood import log_block_probability
 from dissensus.kernels.race_sampler import (
@@ -33,12 +33,11 @@ from dissensus.kernels.race_sampler import (
     TINY,
     ChainRoom,
     Posterior,
-    TieRoom,
     add_masses,
-    hold_pair,
-    hold_tie,
+    hold_ties,
     make_room,
     plackett_luce_posterior,
+    run_races,
 )
 from dissensus.kernels.races import Races
 from dissensus.kernels.randomness import (
@@ -197,156 +196,11 @@ def fill_rates(x: FloatArray, shapes: FloatArray, power: float, rates: FloatArra
     return highest
 
 
-@copied
-def move(x: FloatArray, direction: int, step: float) -> bool:
-    """Move the logarithm of one weight, or of it and all larger ones; tell whether the same step leads back."""
-    k = direction % len(x)
-    pivot, is_same = x[k], True
-    if direction < len(x):
-        x[k] += step
-        return True
-    for j in range(len(x)):
-        if x[j] >= pivot:
-            x[j] += step
-        else:
-            is_same &= x[j] < pivot + step
-    return is_same
-
-
-@copied
-def jump(
-    stream: Stream,
-    turn: int,
-    tilt: float,
-    sizes: tuple[float, float],
-    power: float,
-    shapes: FloatArray,
-    won: tuple[FloatArray, FloatArray],
-    steps: tuple[IntArray, IntArray, IntArray],
-    ties: tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray],
-    lattice_most: int,
-    room: tuple[FloatArray, FloatArray, FloatArray],
-    held: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-) -> tuple[int, float]:
-    """Accept or refuse what the exposures proposed, then try jumps in one direction after the other.
-
-    ``held`` has the logarithms of the weights, where they were before the proposal, and room for rates and masses.
-    Returned is whose turn is next, and what the repeats of tied blocks leave out of the log-likelihood.
-    """
-    (wins, counts), (successors, step_offsets, members) = won, steps
-    (tie_counts, fractions, behind_ties, tie_offsets, tie_codes), (lam, table, mass) = ties, room
-    (x, before, rates, masses), columns = held, len(shapes)
-    current, number, directions = 0.0, -1, 2 * columns
-    while number < min(ROUNDS * directions, MOST_JUMPS):
-        if number >= 0:
-            for k in range(columns):
-                before[k] = x[k]
-            place = 2.0 * uniform(stream) - 1.0
-            is_same = move(x, turn, math.copysign(sizes[0] * (sizes[1] / sizes[0]) ** abs(place), place))
-            turn = (turn + 1) % directions
-        else:
-            is_same = True
-        fill_rates(x, shapes, power, rates)
-        add_masses(successors, step_offsets, members, rates, masses)
-        found, left_out = 0.0, 0.0
-        for tie in range(len(fractions)):
-            begin, size = tie_offsets[tie], tie_offsets[tie + 1] - tie_offsets[tie]
-            for k in range(size):
-                lam[k] = rates[tie_codes[begin + k]]
-            log_p = log_block_probability(lam[:size], masses[behind_ties[tie]], lattice_most, table, mass)
-            found += tie_counts[tie] * log_p
-            left_out += fractions[tie] * log_p
-        for race in range(len(counts)):
-            found -= counts[race] * math.log(masses[race])
-        for k in range(columns):
-            if shapes[k] > 0.0:
-                found += shapes[k] * x[k] - math.exp(min(x[k], 700.0)) + wins[k] * math.log(rates[k])
-        gain = found - current if number >= 0 else left_out - tilt
-        if is_same and exponential(stream) >= -gain:
-            current, tilt = found, left_out
-        else:
-            for k in range(columns):
-                x[k] = before[k]
-            if number < 0:
-                tilt, number = -np.inf, -2
-        number += 1
-    return turn, tilt
-
-
 # One sweep --------------------------------------------------------------------------------------------
 
 
-@copied
-def expose(
-    stream: Stream,
-    steps: tuple[IntArray, IntArray, IntArray],
-    ties: tuple[IntArray, IntArray, IntArray, IntArray],
-    drawn: FloatArray,
-    rates: FloatArray,
-    masses: FloatArray,
-    pending: FloatArray,
-    exposure: FloatArray,
-    lattice_most: int,
-    lam: FloatArray,
-    room: TieRoom,
-) -> None:
-    """Add up how long each condition runs in all races of a case, given the rates.
-
-    ``drawn`` has the waiting times of the races in units of their means from place 1; ``pending`` is zero before and
-    after.
-    """
-    (successors, step_offsets, members), (repeats, behind_ties, tie_offsets, tie_codes) = steps, ties
-    for tie in range(len(repeats)):
-        j, behind, n = tie_offsets[tie], behind_ties[tie], repeats[tie]
-        size, z = tie_offsets[tie + 1] - j, masses[behind]
-        if size == 2:
-            a, b = tie_codes[j], tie_codes[j + 1]
-            with_a, with_b = z + rates[a], z + rates[b]
-            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
-            exposure[a] += time_a / with_a
-            exposure[b] += time_b / with_b
-            pending[behind] += time_a / with_a + time_b / with_b
-        elif n > 0:
-            for k in range(size):
-                lam[k], room.tau[k] = rates[tie_codes[j + k]], 0.0
-            pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room)
-            for k in range(size):
-                exposure[tie_codes[j + k]] += room.tau[k]
-    for race in range(len(successors)):
-        wait = pending[race] + drawn[1 + race] / masses[race]
-        for j in range(step_offsets[race], step_offsets[race + 1]):
-            exposure[members[j]] += wait
-        pending[successors[race]] += wait
-        pending[race] = 0.0
-    pending[len(successors)] = 0.0
-
-
-@copied
-def rescale(x: FloatArray, shapes: FloatArray, log_total: float, highest: float) -> float:
-    """Give the weights another total, keeping their ratios; return the logarithm of the largest."""
-    total = 0.0
-    for k in range(len(x)):
-        if shapes[k] > 0.0:
-            total += math.exp(x[k] - highest)
-    rise = log_total - highest - math.log(total)
-    for k in range(len(x)):
-        x[k] += rise
-    return highest + rise
-
-
-@copied
-def write_plausibilities(x: FloatArray, shapes: FloatArray, highest: float, out: FloatArray) -> None:
-    """Write the weights down so that they sum to one."""
-    total = 0.0
-    for k in range(len(x)):
-        out[k] = max(math.exp(x[k] - highest), TINY) if shapes[k] > 0.0 else 0.0
-        total += out[k]
-    for k in range(len(x)):
-        out[k] /= total
-
-
 @compiled
-def run_tempered_chains(
+def run_tempered_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     tempered: Tempered,
     keys: Keys,
     cases: tuple[int, int],
@@ -357,9 +211,9 @@ def run_tempered_chains(
     logs: FloatArray,
 ) -> None:
     """Run the chains of a range of cases, see :func:`sample_tempered`; ``logs`` (2, columns) is worked in."""
-    posterior, power, (warmup, draws) = tempered.posterior, tempered.power, sweeps
+    posterior, power, (warmup, draws), sizes = tempered.posterior, tempered.power, sweeps, tempered.steps
     races, lattice_most, lam, tie_room = posterior.races, posterior.lattice_most, room.lam, room.tie_room
-    block_room = lam, tie_room.table, tie_room.mass
+    table, mass, tie_codes, steps = tie_room.table, tie_room.mass, races.tie_codes, races.steps
     stream, row = streams[0], 0
     for case in range(cases[0], cases[1]):
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
@@ -367,22 +221,17 @@ def run_tempered_chains(
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
         n_races, columns, is_direct = end - begin, last - first, tempered.is_direct[case]
         tie_offsets, behind = races.tie_code_offsets[first_tie : last_tie + 1], races.tie_successors[first_tie:last_tie]
-        repeated = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, races.tie_codes
-        counts, fractions = races.tie_counts[first_tie:last_tie], posterior.tie_fractions[first_tie:last_tie]
-        counted = counts, fractions, behind, tie_offsets, races.tie_codes
-        steps = posterior.successors[begin:end], races.step_offsets[begin : end + 1], races.steps
-        won = races.wins[first:last], races.counts[begin:end]
-        prior, starts, shapes = (
-            tempered.prior_shapes[first:last],
-            posterior.shapes[first:last],
-            tempered.shapes[first:last],
-        )
+        ties = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, tie_codes
+        tie_counts, fractions = races.tie_counts[first_tie:last_tie], posterior.tie_fractions[first_tie:last_tie]
+        successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
+        wins, counts = races.wins[first:last], races.counts[begin:end]
+        prior, starts = tempered.prior_shapes[first:last], posterior.shapes[first:last]
+        shapes = tempered.shapes[first:last]
         demand = posterior.demand[begin + first + case : end + first + case + 1]
         spreads = posterior.spreads[begin + first + case : end + first + case + 1]
         x, before, drawn = logs[0, :columns], logs[1, :columns], room.drawn[: n_races + 1]
         rates, exposure = room.theta[:columns], room.exposure[:columns]
         masses, pending = room.masses[: n_races + 1], room.pending[: n_races + 1]
-        held = x, before, rates, masses
         fill(pending, 0.0)
         masses[n_races] = TINY
         for chain in range(keys.shape[1]):
@@ -393,11 +242,17 @@ def run_tempered_chains(
                 is_start = sweep < -warmup
                 if not (is_start or is_direct):
                     fill_gammas(stream, demand, spreads, drawn)
-                    highest = rescale(x, prior, math.log(max(drawn[0], TINY)), highest)
-                    fill(exposure, 0.0)
-                    expose(
-                        stream, steps, repeated, drawn, rates, masses, pending, exposure, lattice_most, lam, tie_room
-                    )
+                    total = 0.0  # the weights get another one, and keep their ratios
+                    for k in range(columns):
+                        if prior[k] > 0.0:
+                            total += math.exp(x[k] - highest)
+                        exposure[k] = 0.0
+                    rise = math.log(max(drawn[0], TINY)) - highest - math.log(total)
+                    for k in range(columns):
+                        x[k] += rise
+                    highest += rise
+                    hold_ties(stream, ties, rates, masses, lattice_most, (pending, exposure), lam, tie_room)
+                    run_races((successors, step_offsets, steps), drawn, masses, (pending, exposure))
                 for k in range(columns):
                     before[k] = x[k]
                     if exposure[k] > 0.0:
@@ -406,25 +261,58 @@ def run_tempered_chains(
                     else:
                         shape = starts[k] if is_start else shapes[k]
                         x[k] = log_gamma(stream, shape) if shape > 0.0 else NOBODY
-                if not is_direct:
-                    turn, tilt = jump(
-                        stream,
-                        turn,
-                        tilt,
-                        tempered.steps,
-                        power,
-                        prior,
-                        won,
-                        steps,
-                        counted,
-                        lattice_most,
-                        block_room,
-                        held,
-                    )
+                # What the exposures proposed is accepted or refused, then jumps are tried, direction by direction.
+                current, number, n_jumps = 0.0, -1, -1 if is_direct else min(ROUNDS * 2 * columns, MOST_JUMPS)
+                while number < n_jumps:
+                    is_same = True
+                    if number >= 0:
+                        for k in range(columns):
+                            before[k] = x[k]
+                        place = 2.0 * uniform(stream) - 1.0
+                        step = math.copysign(sizes[0] * (sizes[1] / sizes[0]) ** abs(place), place)
+                        pivot = x[turn % columns]
+                        if turn < columns:
+                            x[turn] += step
+                        else:  # all larger ones move too; is the step that leads back the same?
+                            for k in range(columns):
+                                if x[k] >= pivot:
+                                    x[k] += step
+                                else:
+                                    is_same &= x[k] < pivot + step
+                        turn = (turn + 1) % (2 * columns)
+                    fill_rates(x, prior, power, rates)
+                    add_masses(successors, step_offsets, steps, rates, masses)
+                    found, left_out = 0.0, 0.0  # log-likelihoods of all, and of what repeats leave out of tied blocks
+                    for tie in range(len(fractions)):
+                        size = tie_offsets[tie + 1] - tie_offsets[tie]
+                        for k in range(size):
+                            lam[k] = rates[tie_codes[tie_offsets[tie] + k]]
+                        log_p = log_block_probability(lam[:size], masses[behind[tie]], lattice_most, table, mass)
+                        found += tie_counts[tie] * log_p
+                        left_out += fractions[tie] * log_p
+                    for race in range(n_races):
+                        found -= counts[race] * math.log(masses[race])
+                    for k in range(columns):
+                        if prior[k] > 0.0:
+                            found += prior[k] * x[k] - math.exp(min(x[k], 700.0)) + wins[k] * math.log(rates[k])
+                    gain = found - current if number >= 0 else left_out - tilt
+                    if is_same and exponential(stream) >= -gain:
+                        current, tilt = found, left_out
+                    else:
+                        for k in range(columns):
+                            x[k] = before[k]
+                        if number < 0:
+                            tilt, number = -np.inf, -2
+                    number += 1
                 highest = fill_rates(x, prior, power, rates)
-                add_masses(steps[0], steps[1], steps[2], rates, masses)
+                add_masses(successors, step_offsets, steps, rates, masses)
                 if sweep >= 0:
-                    write_plausibilities(x, prior, highest, values[row : row + columns])
+                    total = 0.0
+                    for k in range(columns):
+                        values[row + k] = max(math.exp(x[k] - highest), TINY) if prior[k] > 0.0 else 0.0
+                        total += values[row + k]
+                    for k in range(columns):
+                        values[row + k] /= total
                     row += columns
 
 

@@ -227,20 +227,6 @@ def chance(row: IntArray, size: int, question: Question) -> float:
     return result * tie_chance(n_tied, other_tied, places, others - other_sure)
 
 
-@copied
-def commonest(outcomes: Outcomes, n_found: int, question: Question) -> int:
-    """Find the most probable outcome when none has ties; the first one of several."""
-    best, winner = -1.0, 0
-    for i in range(n_found):
-        value = float(outcomes.counts[i])
-        if not question.is_pooled:
-            size = set_size(outcomes.rows[i], question.n_words, question.n_words)
-            value *= one_in_choices(question.n_rest, question.top - size)
-        if value > best:
-            best, winner = value, i
-    return winner
-
-
 @inner
 def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, size: int) -> bool:
     """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any has this size."""
@@ -282,7 +268,7 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
     taken together as long as some set fits them all, the weightiest first. A branch is left when all that could still
     be taken would not make it better than the best one, or when only one set is left.
     """
-    _, weights, order, lows, highs, following, sums = search
+    members, weights, order, lows, highs, following, sums = search
     spare_low, spare_high = lows[n + 1][:words], highs[n + 1][:words]
     for i in range(words):
         lows[0, i], highs[0, i] = 0, -1
@@ -311,32 +297,15 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
             depth += 1
             following[depth], sums[depth] = found + 1, value
         if value > best:
-            best = value
-            fill_set(next_low, next_high, size, search.members)
+            best = value  # all of the smallest set, and the first few more of the largest
+            missing = size - set_size(next_low, words, words)
+            for i in range(words):
+                members[i], others = next_low[i], next_high[i] & ~next_low[i]
+                while missing > 0 and others != 0:
+                    members[i] |= others & -others
+                    others &= others - 1
+                    missing -= 1
     return best
-
-
-@copied
-def search_set(outcomes: Outcomes, n_found: int, question: Question, search: Search) -> None:
-    """Find the most probable set when outcomes have ties, one number of mentioned members after the other."""
-    best = -1.0
-    for size in range(question.top + 1):
-        n_kept = weightiest_first(outcomes, n_found, question, size, search.weights, search.order)
-        best = search_size(outcomes.rows, n_kept, size, best, question.n_words, search)
-
-
-@copied
-def fill_set(low: IntArray, high: IntArray, size: int, members: IntArray) -> None:
-    """Take all of ``low`` and the first few of ``high``, so that the set has ``size`` members."""
-    words = len(low)
-    missing = size - set_size(low, words, words)
-    for i in range(words):
-        members[i] = low[i]
-        others = high[i] & ~low[i]
-        while missing > 0 and others != 0:
-            members[i] |= others & -others
-            others &= others - 1
-            missing -= 1
 
 
 def most_words(layout: Layout) -> int:
@@ -395,9 +364,16 @@ def common_sets(
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
-            question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
+            words = row_words(size)
             n_found = count_sets(orders, case, size, tops[t], outcomes)
-            winner = commonest(outcomes, n_found, question)
+            best, winner = -1.0, 0
+            for i in range(n_found):  # the most probable one, the first of several
+                value = float(outcomes.counts[i])
+                if not is_pooled:
+                    n_sure = set_size(outcomes.rows[i], words, words)
+                    value *= one_in_choices(layout.n_conditions - size, tops[t] - n_sure)
+                if value > best:
+                    best, winner = value, i
             is_left[t, case] = n_found == 0
             for k in range(size):
                 is_member[t, first + k] = outcomes.rows[winner, k >> 6] >> (k & 63) & 1
@@ -414,7 +390,10 @@ def search_sets(
     is_left: IntArray,
     search: Search,
 ) -> None:
-    """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`."""
+    """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`.
+
+    One number of mentioned members is tried after the other.
+    """
     members = search.members
     for case in range(len(layout.rest_shapes)):
         first = layout.support_offsets[case]
@@ -423,7 +402,10 @@ def search_sets(
             if is_left[t, case]:
                 question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
                 n_found = count_outcomes(orders, case, size, tops[t], outcomes)
-                search_set(outcomes, n_found, question, search)
+                best = -1.0
+                for n_mentioned in range(tops[t] + 1):
+                    n_kept = weightiest_first(outcomes, n_found, question, n_mentioned, search.weights, search.order)
+                    best = search_size(outcomes.rows, n_kept, n_mentioned, best, question.n_words, search)
                 for k in range(size):
                     is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
 

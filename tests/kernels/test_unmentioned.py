@@ -1,4 +1,4 @@
-"""The split of the rest among conditions of unequal weight, against enumeration and NumPy's Dirichlet draws."""
+"""The split of the rest among unmentioned conditions, against enumeration and NumPy's Dirichlet draws."""
 
 from __future__ import annotations
 
@@ -6,16 +6,74 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.kernels import rest
-from dissensus.kernels.compact import split_every_unequal_rest
-from dissensus.kernels.rest import STEPS, Weights, new_atoms
+from dissensus.kernels import compact
+from dissensus.kernels.compact import (
+    STEPS,
+    Weights,
+    new_atoms,
+    new_branches,
+    split_every_rest,
+    split_every_unequal_rest,
+)
 from kernels.kernel_studies import from_python
 
-largest_unequal = from_python(rest.largest_unequal)
+largest_unmentioned = from_python(compact.largest_unmentioned)
+largest_unequal = from_python(compact.largest_unequal)
 
 KEY = np.uint64(77)
 ALARM = 1e-5  # bound on p-values; seeds are fixed
 FREQUENCIES = np.array([5.5, 0.5, 12.5, 0.5, 1.5, 40.5, 0.5, 3.5, 0.5, 2.5, 7.5])
+
+
+def dense(mass: float, n: int, shape: float, n_draws: int, key: np.uint64 = KEY) -> np.ndarray:
+    return split_every_rest(np.full(n_draws, mass), n, shape, key)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 415])
+@pytest.mark.parametrize("shape", [0.002, 1.0, 5.0])
+def test_lazy_and_dense_splits_are_the_same_numbers(n: int, shape: float) -> None:
+    for draw, unsorted in enumerate(dense(0.3, n, shape, 20)):
+        masses = np.sort(unsorted)[::-1]
+        if n:
+            assert masses.sum() == pytest.approx(0.3)
+        for threshold in (0.0, 0.001, 0.02, 0.5):
+            for most in (0, 1, 3, n + 2):
+                out = np.empty(most)
+                found = largest_unmentioned(0.3, n, shape, KEY, draw, threshold, out, new_branches())
+                expected = masses[masses > threshold][:most]
+                assert found == len(expected)
+                np.testing.assert_array_equal(out[:found], expected)
+
+
+def test_no_mass_and_no_shape_give_zeros() -> None:
+    assert dense(0.0, 5, 0.0, 1).tolist() == [[0.0] * 5]
+    assert largest_unmentioned(0.0, 5, 0.0, KEY, 1, 0.0, np.empty(3), new_branches()) == 0
+
+
+@pytest.mark.parametrize(("n", "shape"), [(2, 1.0), (5, 1.0), (6, 0.3), (9, 2.5)])
+def test_each_share_has_its_beta_marginal(n: int, shape: float) -> None:
+    shares = dense(2.0, n, shape, 4000) / 2.0
+    for k in range(n):
+        assert stats.kstest(shares[:, k], stats.beta(shape, shape * (n - 1)).cdf).pvalue > ALARM
+    pair = shares[:, 0] + shares[:, -1]
+    if n > 2:
+        assert stats.kstest(pair, stats.beta(2 * shape, shape * (n - 2)).cdf).pvalue > ALARM
+
+
+def test_draws_and_keys_differ() -> None:
+    first, second = dense(1.0, 4, 1.0, 2)
+    assert (first != second).all()
+    assert (first != dense(1.0, 4, 1.0, 1, np.uint64(78))).all()
+
+
+def test_a_hundred_thousand_conditions_are_split() -> None:
+    (masses,) = dense(1.0, 100_000, 1.0, 1)
+    out = np.empty(10)
+    assert largest_unmentioned(1.0, 100_000, 1.0, KEY, 0, 5e-5, out, new_branches()) == 10
+    np.testing.assert_array_equal(out, np.sort(masses)[::-1][:10])
+
+
+# Unequal weights ------------------------------------------------------------------------------------------
 
 
 def weights_of(frequencies: np.ndarray, mentioned: list[int], shape: float) -> Weights:
@@ -23,15 +81,15 @@ def weights_of(frequencies: np.ndarray, mentioned: list[int], shape: float) -> W
     return Weights(sums, np.array(mentioned, dtype=np.int64), shape)
 
 
-def dense(weights: Weights, n_draws: int, mass: float = 0.3) -> np.ndarray:
+def dense_unequal(weights: Weights, n_draws: int, mass: float = 0.3) -> np.ndarray:
     return split_every_unequal_rest(np.full(n_draws, mass), weights, KEY, np.arange(n_draws))
 
 
 @pytest.mark.parametrize("mentioned", [[], [0], [2, 5], [0, 1, 2, 3, 4], list(range(10)), list(range(11))])
 @pytest.mark.parametrize("shape", [0.001, 0.05, 2.0])
-def test_lazy_and_dense_splits_are_the_same_numbers(mentioned: list[int], shape: float) -> None:
+def test_lazy_and_dense_splits_by_unequal_weights_are_the_same_numbers(mentioned: list[int], shape: float) -> None:
     weights = weights_of(FREQUENCIES, mentioned, shape)
-    masses = dense(weights, 30)
+    masses = dense_unequal(weights, 30)
     np.testing.assert_array_equal(masses[:, mentioned], 0.0)
     np.testing.assert_allclose(masses.sum(axis=1), 0.3 if len(mentioned) < 11 else 0.0, rtol=1e-12)
     for draw in range(30):
@@ -48,7 +106,7 @@ def test_lazy_and_dense_splits_are_the_same_numbers(mentioned: list[int], shape:
 def test_some_draws_are_split_without_the_others() -> None:
     weights, draws = weights_of(FREQUENCIES, [2, 5], 0.1), np.array([3, 17, 39])
     np.testing.assert_array_equal(
-        split_every_unequal_rest(np.full(3, 0.3), weights, KEY, draws), dense(weights, 40)[draws]
+        split_every_unequal_rest(np.full(3, 0.3), weights, KEY, draws), dense_unequal(weights, 40)[draws]
     )
 
 
@@ -56,7 +114,7 @@ def test_one_condition_is_looked_up_without_all_the_others() -> None:
     weights, draws = weights_of(FREQUENCIES, [2, 5], 0.1), np.arange(40)
     for code in (0, 1, 4, 10):
         looked_up = split_every_unequal_rest(np.full(40, 0.3), weights, KEY, draws, code)
-        np.testing.assert_array_equal(looked_up[:, code], dense(weights, 40)[:, code])
+        np.testing.assert_array_equal(looked_up[:, code], dense_unequal(weights, 40)[:, code])
 
 
 def test_more_conditions_than_come_one_by_one_have_their_beta_marginals() -> None:
@@ -64,7 +122,7 @@ def test_more_conditions_than_come_one_by_one_have_their_beta_marginals() -> Non
     frequencies = np.tile(FREQUENCIES, 8)
     others = np.delete(np.arange(88), [0, 80])
     assert len(others) > 2 * STEPS
-    shares = dense(weights_of(frequencies, [0, 80], 0.5), 3000, 1.0)
+    shares = dense_unequal(weights_of(frequencies, [0, 80], 0.5), 3000, 1.0)
     total = 0.5 * frequencies[others].sum()
     for k in others[::4]:
         own = 0.5 * frequencies[k]
@@ -78,7 +136,7 @@ def test_shares_have_the_distribution_of_numpy_dirichlet_draws(shape: float) -> 
     mentioned = [2, 5]
     others = np.delete(np.arange(11), mentioned)
     shapes = shape * FREQUENCIES[others]
-    shares = dense(weights_of(FREQUENCIES, mentioned, shape), 4000, 1.0)[:, others]
+    shares = dense_unequal(weights_of(FREQUENCIES, mentioned, shape), 4000, 1.0)[:, others]
     for k, own in enumerate(shapes):
         assert stats.kstest(shares[:, k], stats.beta(own, shapes.sum() - own).cdf).pvalue > ALARM
     drawn = np.random.default_rng(5).dirichlet(shapes, size=4000)
@@ -90,7 +148,7 @@ def test_means_and_variances_are_exact_within_their_errors() -> None:
     # 4 standard errors on 9 means and 9 variances: a false alarm once in 800 changes of the streams
     others = np.delete(np.arange(11), [2, 5])
     shapes = 0.2 * FREQUENCIES[others]
-    shares = dense(weights_of(FREQUENCIES, [2, 5], 0.2), 20000, 1.0)[:, others]
+    shares = dense_unequal(weights_of(FREQUENCIES, [2, 5], 0.2), 20000, 1.0)[:, others]
     total = shapes.sum()
     mean = shapes / total
     variance = mean * (1 - mean) / (total + 1)
@@ -102,7 +160,7 @@ def test_means_and_variances_are_exact_within_their_errors() -> None:
 def test_a_hundred_thousand_conditions_are_searched_without_being_written_out() -> None:
     frequencies = np.random.default_rng(1).integers(0, 50, 100_000) + 0.5
     weights = weights_of(frequencies, [10, 99_999], 1e-4)
-    masses = dense(weights, 1, 1.0)[0]
+    masses = dense_unequal(weights, 1, 1.0)[0]
     out, codes = np.empty(5), np.empty(5, dtype=np.int64)
     assert largest_unequal(1.0, weights, KEY, 0, 0.0, out, codes, new_atoms(100_000)) == 5
     assert codes.tolist() == np.argsort(-masses)[:5].tolist()

@@ -94,7 +94,7 @@ class Search(NamedTuple):
     sums: FloatArray
 
 
-@inlined
+@copied
 def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int:
     """Count the row behind the outcomes so far: to one of them, or as a new one; return how many there are then."""
     rows, slots = outcomes.rows, outcomes.slots
@@ -117,28 +117,7 @@ def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int
     return n_found + 1
 
 
-@copied
-def count_sets(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
-    """Count the sets of sure members as outcomes, see :func:`count_outcomes`; none if any draw has ties."""
-    words, rows = row_words(size), outcomes.rows
-    for slot in range(len(outcomes.slots)):
-        outcomes.slots[slot] = -1
-    n_found, place = size - size, orders.starts[case]  # zero, but not a constant: see set_size
-    for order in range(orders.offsets[case], orders.offsets[case + 1]):
-        for i in range(words):
-            rows[n_found, i] = 0
-        for k in range(size):
-            above = orders.above[place + k]
-            if above < top:
-                if above + orders.tied[place + k] > top:
-                    return 0
-                rows[n_found, k >> 6] |= 1 << (k & 63)
-        n_found = add_outcome(outcomes, words, n_found, orders.counts[order])
-        place += size
-    return n_found
-
-
-@copied
+@inner
 def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
     words, rows = row_words(size), outcomes.rows
@@ -365,16 +344,18 @@ def common_sets(
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
             words = row_words(size)
-            n_found = count_sets(orders, case, size, tops[t], outcomes)
             best, winner = -1.0, 0
-            for i in range(n_found):  # the most probable one, the first of several
-                value = float(outcomes.counts[i])
+            is_left[t, case] = 0
+            for i in range(count_outcomes(orders, case, size, tops[t], outcomes)):
+                if set_size(outcomes.rows[i], 2 * words, words) > 0:
+                    is_left[t, case] = 1
+                    break
+                value = float(outcomes.counts[i])  # the most probable one wins, the first of several
                 if not is_pooled:
                     n_sure = set_size(outcomes.rows[i], words, words)
                     value *= one_in_choices(layout.n_conditions - size, tops[t] - n_sure)
                 if value > best:
                     best, winner = value, i
-            is_left[t, case] = n_found == 0
             for k in range(size):
                 is_member[t, first + k] = outcomes.rows[winner, k >> 6] >> (k & 63) & 1
 

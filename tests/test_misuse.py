@@ -17,9 +17,9 @@ import pytest
 
 import dissensus as ds
 from dissensus.core.files import open_source
-from dissensus.datasets.findings import SKILLS
-from dissensus.datasets.simulation import MODELS
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.simulate.checklist_study import SKILLS
+from dissensus.simulate.differential_study import MODELS
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""

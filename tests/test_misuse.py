@@ -70,7 +70,6 @@ RECORDS = {
         "Agreement",
         "AgreementMeasure",
         "Alpha",
-        "AnnotatorWeights",
         "Batch",
         "Calibration",
         "CasePrior",
@@ -265,7 +264,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "OrderedProbit": {"reliability": 1.0, "chains": 2, "warmup": 10},
         "OrderedProbit.sample": {"annotations": graded, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1, "level": 0.9},
-        "annotator_weights": {"annotations": said},
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
         | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
         | {"advance": None},

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from dissensus.evaluation.annotator_gradings import annotator_gradings as annotator_gradings
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
-    from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
-    from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.calibration import Calibration as Calibration
     from dissensus.evaluation.calibration import calibrate as calibrate
     from dissensus.evaluation.calibration import load_calibration as load_calibration
@@ -170,7 +168,6 @@ _HOMES = {
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
-    "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
     "AveragePrecision": "metrics.ranking",
     "BalancedAccuracy": "metrics.confusion",
@@ -252,7 +249,6 @@ _HOMES = {
     "annotator_confusion": "evaluation.annotator_quality",
     "annotator_quality": "evaluation.annotator_quality",
     "annotator_gradings": "evaluation.annotator_gradings",
-    "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",

@@ -130,8 +130,8 @@ if TYPE_CHECKING:
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.simulate.checklist_study import simulate_binary as simulate_binary
     from dissensus.simulate.checklist_study import simulate_checklists as simulate_checklists
-    from dissensus.simulate.differential_study import simulate_ratings as simulate_ratings
     from dissensus.simulate.differential_study import simulate_study as simulate_study
+    from dissensus.simulate.rating_study import simulate_ratings as simulate_ratings
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
@@ -146,7 +146,7 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
-    "simulate_ratings": "simulate.differential_study",
+    "simulate_ratings": "simulate.rating_study",
     "BlandAltman": "metrics.numbers",
     "BrierReliability": "metrics.calibration_error",
     "BrierResolution": "metrics.calibration_error",

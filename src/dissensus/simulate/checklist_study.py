@@ -14,11 +14,9 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import check_names
-from dissensus.core.ragged import offsets_from_lengths
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.simulate.differential_study import evenly_many
+from dissensus.simulate.crossing import crossed, known_models, numbered, opinion_chances
 from dissensus.study.builders import as_numbers
 from dissensus.study.checklists import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT, Checklists
 from dissensus.study.panel import Panel
@@ -199,10 +197,9 @@ def simulate_binary(
     answers = made.answers[made.reads][:, 0].astype(np.int64)
     one_each = np.arange(len(answers) + 1, dtype=np.int64)
     said = Annotations(ANSWERS, made.panel, one_each, one_each, answers, question="binary")
-    guesses = {name: np.column_stack([1 - scores, scores]) for name, scores in made.scores.items()}
     predictions = {
-        name: Predictions.from_scores(both, ANSWERS, case_names=said.case_names, name=name)
-        for name, both in guesses.items()
+        name: Predictions.from_scores(np.column_stack([1 - yes, yes]), ANSWERS, case_names=said.case_names, name=name)
+        for name, yes in made.scores.items()
     }
     return SimulatedBinary(said, made.chances[:, 0], made.strictness, predictions)
 
@@ -266,7 +263,7 @@ def _names(findings: Sequence[str] | int) -> tuple[str, ...]:
     if isinstance(findings, int | np.integer):
         check_count(findings=int(findings))
         check_most("conditions", int(findings))
-        return tuple(f"finding {number + 1}" for number in range(int(findings)))
+        return numbered("finding", int(findings))
     names = tuple(map(str, findings))
     check_count(findings=len(names))
     return names
@@ -338,37 +335,26 @@ def _made(
     check_seed(seed)
     check_count(n_cases=n_cases, n_annotators=n_annotators)
     check_most("n_cases * n_annotators * n_findings", n_cases * n_annotators * len(prevalence))
-    _check_shares(prevalence)
+    if prevalence.ndim != 1 or prevalence.dtype.kind not in "if" or not ((prevalence > 0) & (prevalence < 1)).all():
+        raise DissensusError("prevalence must be a share", expected="above 0, below 1", got=f"{prevalence!r:.60}")
     evidence = _evidence(n_cases, prevalence, people, seed)
     strictness = people.strictness * _stream(seed, STRICTNESS_STREAM).standard_normal(n_annotators)
     reads = _reads(n_cases, n_annotators, opinions, seed)
     says_yes = _sigmoid(evidence[:, None] - strictness[:, None])
     answers = _stream(seed, ANSWER_STREAM).random(says_yes.shape) < says_yes
-    chosen = SKILLS if models is None else _known(models)
+    chosen = known_models(SKILLS if models is None else models, Skill)
     scores = {
         name: _scores(skill, evidence, prevalence, people, _stream(seed, MODEL_STREAM, number))
         for number, (name, skill) in enumerate(chosen.items())
     }
+    panel = crossed(reads.sum(axis=1), np.nonzero(reads)[1], numbered("Dr", n_annotators))
     chances = _chances(evidence, people.strictness)
-    return _Made(chances, strictness, reads, np.where(answers, PRESENT, ABSENT), _panel(reads), scores)
+    return _Made(chances, strictness, reads, np.where(answers, PRESENT, ABSENT), panel, scores)
 
 
 def _stream(seed: int, *purpose: int) -> np.random.Generator:
     """Return the random numbers of one purpose: the first of them are those of the first cases, however many."""
     return np.random.default_rng((seed, *purpose))
-
-
-def _known(models: Mapping[str, Skill]) -> Mapping[str, Skill]:
-    check_names("model", tuple(models))
-    wrong = [f"{name}: {one!r:.60}" for name, one in models.items() if not isinstance(one, Skill)]
-    if wrong:
-        raise DissensusError("this is not what a model sees", expected="a Skill", got=wrong[0])
-    return models
-
-
-def _check_shares(prevalence: FloatArray) -> None:
-    if prevalence.ndim != 1 or prevalence.dtype.kind not in "if" or not ((prevalence > 0) & (prevalence < 1)).all():
-        raise DissensusError("prevalence must be a share", expected="above 0, below 1", got=f"{prevalence!r:.60}")
 
 
 def _evidence(n_cases: int, prevalence: FloatArray, people: Population, seed: int) -> FloatArray:
@@ -385,19 +371,10 @@ def _evidence(n_cases: int, prevalence: FloatArray, people: Population, seed: in
 def _reads(n_cases: int, n_annotators: int, opinions: tuple[int, int] | None, seed: int) -> BoolArray:
     if opinions is None:
         return np.ones((n_cases, n_annotators), dtype=np.bool_)
-    chances = np.cumsum(evenly_many(opinions, n_annotators))
+    chances = np.cumsum(opinion_chances(opinions, n_annotators))
     draws = _stream(seed, CHOICE_STREAM).random((n_cases, n_annotators + 1))
     counts = 1 + np.searchsorted(chances[:-1], draws[:, 0], side="right")
     return np.asarray(draws[:, 1:].argsort(axis=1).argsort(axis=1) < counts[:, None])
-
-
-def _panel(reads: BoolArray) -> Panel:
-    return Panel(
-        case_names=tuple(f"case {case + 1}" for case in range(len(reads))),
-        opinion_offsets=offsets_from_lengths(reads.sum(axis=1)),
-        annotators=np.nonzero(reads)[1],
-        annotator_names=tuple(f"Dr {number + 1}" for number in range(reads.shape[1])),
-    )
 
 
 def _sigmoid(logits: FloatArray) -> FloatArray:

@@ -11,13 +11,11 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import check_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
-from dissensus.study.panel import Panel
+from dissensus.simulate.crossing import known_models, numbered, opinion_chances
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
 NOUNS = {
@@ -220,27 +218,17 @@ def simulate_study(
             "a simulated study needs at least 1 case, 2 conditions and 10 annotators",
             got=f"{n_cases} cases, {n_conditions} conditions, {n_annotators} annotators",
         )
-    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else evenly_many(opinions, n_annotators)
+    chances = np.array(ANNOTATORS_PER_CASE) if opinions is None else opinion_chances(opinions, n_annotators)
     streams = [np.random.default_rng((seed, case)) for case in range(n_cases)]
     theta = np.stack([_truth(rng, n_conditions) for rng in streams])
     said = _annotations(streams, theta, n_annotators, chances)
     strata = _strata(seed, n_cases)
-    guessed = _predictions(seed, theta, strata["skin type"], said, _known(MODELS if models is None else models))
-    return SimulatedStudy(said, theta, _categories(said.conditions), guessed, strata)
-
-
-def _known(models: Mapping[str, Expertise]) -> Mapping[str, Expertise]:
-    """Refuse what is no model that can be simulated."""
-    check_names("model", tuple(models))
-    for name, one in models.items():
-        if not isinstance(one, Expertise):
-            raise DissensusError("this is not what a model sees", expected="an Expertise", got=f"{name}: {one!r:.60}")
-    return models
-
-
-def _categories(conditions: tuple[str, ...]) -> Categories:
+    guessed = _predictions(
+        seed, theta, strata["skin type"], said, known_models(MODELS if models is None else models, Expertise)
+    )
     risks = tuple(NOUNS.values())
-    return Categories.from_labels([risks[code % len(risks)] for code in range(len(conditions))], conditions)
+    categories = Categories.from_labels([risks[code % len(risks)] for code in range(n_conditions)], said.conditions)
+    return SimulatedStudy(said, theta, categories, guessed, strata)
 
 
 def frequencies(n_conditions: int) -> FloatArray:
@@ -262,29 +250,16 @@ def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
 # What the annotators say ------------------------------------------------------------------------------
 
 
-def evenly_many(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
-    """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
-    is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
-    if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:
-        raise DissensusError(
-            "there cannot be so many opinions on a case",
-            expected=f"two whole numbers, 1 <= least <= most <= {n_annotators}",
-            got=repr(opinions),
-        )
-    least, most = opinions
-    return np.asarray((np.arange(1, most + 1) >= least) / (most - least + 1))
-
-
 def _annotations(
     streams: list[np.random.Generator], theta: FloatArray, n_annotators: int, chances: FloatArray
 ) -> Annotations:
-    doctors = [f"Dr {number + 1}" for number in range(n_annotators)]
+    doctors = numbered("Dr", n_annotators)
     chosen = [_annotators(rng, n_annotators, chances) for rng in streams]
     rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
     return Annotations.from_rankings(
         rankings,
         condition_names(theta.shape[1]),
-        case_names=[f"case {case + 1}" for case in range(len(theta))],
+        case_names=numbered("case", len(theta)),
         annotator_names=[[doctors[code] for code in who] for who in chosen],
     )
 
@@ -368,88 +343,3 @@ def _guesses(
     scores /= scores.sum(axis=1, keepdims=True)
     order = np.argsort(-scores, axis=1, kind="stable")[:, : min(LISTED, len(theta))]
     return order, np.take_along_axis(scores, order, axis=1)
-
-
-# Ratings ------------------------------------------------------------------------------------------------
-
-LARGEST = 1e100
-"""The largest standard deviation of simulated ratings: their squares are finite."""
-
-
-@dataclass(frozen=True, eq=False)
-class SimulatedRatings:
-    """Hold a simulated study of ratings, of which the truth is known.
-
-    Attributes
-    ----------
-    ratings
-        What the annotators said.
-    truth : (n_cases,)
-        What a large panel would say on average.
-    predictions
-        What the models said.
-    shifts : (n_annotators,)
-        How far above others each annotator rates.
-    """
-
-    ratings: Ratings
-    truth: FloatArray
-    predictions: Mapping[str, Predictions]
-    shifts: FloatArray
-
-
-@checked
-def simulate_ratings(
-    *,
-    n_cases: int = 200,
-    n_annotators: int = 8,
-    opinions: int = 3,
-    spread: float = 1.0,
-    noise: float = 0.7,
-    shift: float = 0.0,
-    models: Mapping[str, float] | None = None,
-    seed: int = 0,
-) -> SimulatedRatings:
-    """Simulate annotators who rate the same cases, and models that give a number per case.
-
-    Parameters
-    ----------
-    n_cases, n_annotators, opinions
-        How many cases and annotators there are, and how many of them rate each case.
-    spread, noise, shift
-        Standard deviations of the truth between cases, of a rating around the truth, and of shifts of annotators.
-    models
-        Name to the standard deviation of the errors of a model.
-    seed
-        Same seed, same study.
-
-    Examples
-    --------
-    >>> study = simulate_ratings(n_cases=20, models={"A": 0.5}, seed=1)
-    >>> study.ratings.n_ratings, study.predictions["A"].kind, study.truth.shape
-    (60, 'numbers', (20,))
-    """
-    check_count(n_cases=n_cases, n_annotators=n_annotators, opinions=opinions)
-    if opinions > n_annotators:
-        raise DissensusError("there are too few annotators", expected=f"at least {opinions}", got=str(n_annotators))
-    check_seed(seed)
-    check_most("n_cases * n_annotators", 20 * n_cases * n_annotators)
-    for name, size in {"spread": spread, "noise": noise, "shift": shift, **(models or {})}.items():
-        if not 0 <= size <= LARGEST:
-            raise DissensusError(f"{name} must be from 0 to {LARGEST:g}", got=repr(size))
-    rng = np.random.default_rng((seed, 0))
-    truth, shifts = spread * rng.normal(size=n_cases), shift * rng.normal(size=n_annotators)
-    who = np.argsort(rng.random((n_cases, n_annotators)), axis=1)[:, :opinions]
-    scores = truth[:, None] + shifts[who] + noise * rng.normal(size=who.shape)
-    names = tuple(f"case {case + 1}" for case in range(n_cases))
-    panel = Panel(
-        case_names=names,
-        opinion_offsets=opinions * np.arange(n_cases + 1),
-        annotators=who.ravel(),
-        annotator_names=tuple(f"annotator {number + 1}" for number in range(n_annotators)),
-    )
-    said = {
-        name: Predictions.from_numbers(truth + error * rng.normal(size=n_cases), case_names=names, name=name)
-        for name, error in (models or {}).items()
-    }
-    return SimulatedRatings(Ratings(panel, scores.ravel()), truth, said, shifts)

@@ -23,7 +23,7 @@ from paper.reproduction.tempered_experiment import (
 )
 from shared_data import SHARED, needs_shared
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "aggregations.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "aggregations.md"
 
 
 def cells(table: str) -> list[list[str]]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.datasets.findings import SimulatedChecklists
 from dissensus.evaluation.completion import findings_of
 from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
+from dissensus.simulate.checklist_study import SimulatedChecklists
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 

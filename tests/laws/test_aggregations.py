@@ -25,8 +25,8 @@ from dissensus import (
 )
 from dissensus import draws as flow
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
-from dissensus.datasets.simulation import simulate_study
 from dissensus.draws import Plausibilities
+from dissensus.simulate.differential_study import simulate_study
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 

@@ -38,10 +38,10 @@ from dissensus import (
     UserMetric,
     WassersteinDistance,
 )
-from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 from dissensus.metrics.grades import GradeMetric
 from dissensus.predictions.lists import Predictions
+from dissensus.simulate.differential_study import simulate_study
 from dissensus.study.rankings import Annotations
 from metrics.data_set_studies import every_metric
 from metrics.metric_studies import (

@@ -68,6 +68,7 @@ def test_the_order_of_plackett_luce_tends_to_that_of_maximum_likelihood() -> Non
 
 
 @needs_shared
+@pytest.mark.slow
 def test_the_order_of_the_dermatology_annotations_tends_to_that_of_maximum_likelihood() -> None:
     """Where ties were broken at random, the point estimate was 0.07 away for top-2 sets and 0.04 for top-3 sets."""
     said = load_dermatology(SHARED / "dermatology_ddx").annotations

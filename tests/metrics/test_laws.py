@@ -266,8 +266,9 @@ def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
     assert SETS.entries_per_case.max() > 5
     found = dissensus.evaluate(STUDY, models, aggregations=[DIRICHLET], metrics=["set-accuracy", "overlap"], draws=30)
     drawn = DIRICHLET.sample(STUDY, draws=30)
-    expected = [[all_values(metric, drawn, said).mean(axis=1) for metric in metrics] for said in models.values()]
-    np.testing.assert_allclose(found.case_means[0], expected, rtol=1e-12, atol=1e-15)
+    for (model, said), metric in product(models.items(), metrics):
+        means = found.per_case().filter(model=model, metric=metric.name)["mean"]
+        np.testing.assert_allclose(means, all_values(metric, drawn, said).mean(axis=1), rtol=1e-12, atol=1e-15)
 
 
 # The first j inside the first k --------------------------------------------------------------------------

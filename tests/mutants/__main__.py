@@ -85,7 +85,7 @@ def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
 
 def complaint(tests: Iterable[str], copy: Path) -> str:
     """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "", *tests]
     here = {**os.environ, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}", "HYPOTHESIS_PROFILE": "mutants"}
     try:
         outcome = subprocess.run(

@@ -23,6 +23,7 @@ from paper.trials.coverage import DIFFERENCE, MODEL
 from paper.trials.data_set_trials import rows_of_study, truths_of
 from paper.trials.severity import Setting
 
+pytestmark = pytest.mark.slow
 N_STUDIES, LEAST, MOST = 40, 0.77, 0.99
 SETTING = Setting("plain", "binary", 3, 0.4, n_cases=250)
 

@@ -14,7 +14,7 @@ import pytest
 from dissensus import Evaluation, compilation, load_evaluation, simulate_study
 from dissensus.cli import main
 from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
-from dissensus.datasets.printed_cases import printed_cases
+from dissensus.simulate.printed_cases import printed_cases
 
 SMALL = ("--cases", "100", "--draws", "50")
 

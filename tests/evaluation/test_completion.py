@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.datasets.findings import SimulatedChecklists
 from dissensus.evaluation.completion import findings_of
 from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
+from dissensus.simulate.checklist_study import SimulatedChecklists
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 
@@ -117,9 +117,9 @@ def test_every_finding_is_a_question_with_a_prior_of_its_own(
 def test_macro_values_are_means_over_findings(simulated: SimulatedChecklists) -> None:
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:1])
     result = ds.evaluate(said, models, metrics=["auroc"], draws=40, aggregations=["dirichlet:1"], panel=False)
-    by_draw = result.tallies[0].means[0, 0]
-    of_findings = [result.stratum_tallies["finding", finding][0].means[0, 0] for finding in said.findings]
-    np.testing.assert_allclose(np.mean(of_findings, axis=0), by_draw, atol=1e-12)
+    of_findings = result.by_group("finding")["mean"].to_numpy()
+    assert len(of_findings) == len(said.findings)
+    assert result.to_frame()["mean"][0] == pytest.approx(of_findings.mean(), abs=1e-12)
 
 
 def test_findings_of_a_case_are_resampled_together(simulated: SimulatedChecklists) -> None:

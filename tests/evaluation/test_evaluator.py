@@ -104,11 +104,8 @@ def test_merging_parts_is_evaluating_the_whole() -> None:
     ]
     merged = parts[0].merge(parts[1])
     assert merged.case_names == result.case_names
-    np.testing.assert_array_equal(merged.case_means, result.case_means)
-    assert merged.shared == result.shared
-    for run in range(len(result.runs)):
-        np.testing.assert_allclose(merged.tallies[run].means, result.tallies[run].means, rtol=1e-12)
-        np.testing.assert_allclose(merged.resampled_means(run), result.resampled_means(run), rtol=1e-12)
+    for table in ("per_case", "per_draw", "per_resample", "to_frame"):
+        assert_frame_equal(getattr(merged, table)(), getattr(result, table)(), rel_tol=1e-9, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("learned", ["plackett-luce:1", "dirichlet:1:prior=frequency", "dirichlet:1:alpha=fitted"])
@@ -385,7 +382,7 @@ def test_the_same_aggregation_twice_is_refused() -> None:
 
 
 def test_case_weights_count_in_every_average() -> None:
-    """A case of weight three counts like three cases, in means, by stratum and in resamples."""
+    """A case of weight three counts like three cases, in means and by stratum."""
     rankings = [[[["a"]]], [[["b"]]]]
     weighted = Annotations.from_rankings(rankings, ["a", "b"], case_weights=[3.0, 1.0])
     model = {"m": [[1.0, 0.0], [1.0, 0.0]]}
@@ -394,23 +391,21 @@ def test_case_weights_count_in_every_average() -> None:
     assert table.to_frame()["mean"][0] == pytest.approx(0.75)
     assert table.by_group("site")["mean"][0] == pytest.approx(0.75)
     assert table.by_certainty()["mean"][0] == pytest.approx(0.75)
-    # Bayesian bootstrap of weights 3 e1 / (3 e1 + e2): its mean is 3 (3 - 1 - log 3) / 4 = 0.676
-    (exact,) = table.case_weights.resamples(table.case_means[0], table.case_shares[0], n_resamples=2000)
-    resamples = exact.rounded()
-    assert (resamples.sums / resamples.weights).mean() == pytest.approx(0.676, abs=0.03)
     plain = evaluate(Annotations.from_rankings(rankings, ["a", "b"]), model, **chosen)  # type: ignore[arg-type]
     assert plain.to_frame()["mean"][0] == pytest.approx(0.5)
 
 
 def test_the_table_summarises_draws_and_resamples_at_the_level_asked_for() -> None:
     result = evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, level=0.5)
-    means, resampled, row = result.tallies[0].means[0, 0], result.resampled_means(0)[0, 0], result.to_frame().row(0)
+    row = result.to_frame().row(0, named=True)
+    first = {name: row[name] for name in ("run", "model", "metric")}
+    means, resampled = (each.filter(**first)["mean"].to_numpy() for each in (result.per_draw(), result.per_resample()))
     expected = [
         *(means.mean(), means.std(), *np.quantile(resampled, [0.25, 0.75]), *np.quantile(means, [0.25, 0.75])),
         *(means.min(), means.max(), standard_errors_of_means(means[None], 4)[0]),
     ]
     names = ("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max", "mc_error")
-    np.testing.assert_allclose([dict(zip(result.to_frame().columns, row, strict=True))[n] for n in names], expected)
+    np.testing.assert_allclose([row[name] for name in names], expected)
 
 
 def test_batches_of_any_size_give_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,10 +426,12 @@ def test_metrics_keep_their_order_whatever_they_need() -> None:
     metrics = [BrierScore(), TopKAccuracy(1), LogScore(floor=0.01), SetAccuracy(2), TopKAccuracy(3)]
     chosen = {"aggregations": [Dirichlet()], "draws": 20}
     together = evaluate(SAID, MODELS, metrics=metrics, **chosen)  # type: ignore[arg-type]
-    for place, metric in enumerate(metrics):
+    for metric in metrics:
         alone = evaluate(SAID, MODELS, metrics=[metric], **chosen)  # type: ignore[arg-type]
-        np.testing.assert_allclose(together.tallies[0].means[:, place], alone.tallies[0].means[:, 0], rtol=1e-12)
-        np.testing.assert_array_equal(together.case_means[:, :, place], alone.case_means[:, :, 0])
+        for table in ("per_draw", "per_case"):
+            own = getattr(together, table)().filter(metric=metric.name)
+            assert_frame_equal(own, getattr(alone, table)(), rel_tol=1e-12)
+    assert together.to_frame()["metric"].unique(maintain_order=True).to_list() == [one.name for one in metrics]
 
 
 def test_the_difference_is_the_point_estimate_minus_the_adjusted_value_whichever_way_the_metric_points() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,14 +12,12 @@ import pytest
 
 from dissensus import (
     Annotations,
-    AverageOverlap,
     BrierScore,
     Categories,
     Dirichlet,
     DissensusError,
     Evaluation,
     InverseRank,
-    LogScore,
     Metric,
     NormalInverseGamma,
     PlackettLuce,
@@ -34,10 +33,8 @@ from dissensus import (
     load_evaluation,
 )
 from dissensus.core.aliases import FloatArray
-from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import Adder, Values, bin_of
+from dissensus.evaluation.batches import bin_of
 from dissensus.evaluation.certainty import certainty_profile
-from dissensus.metrics.base import Drawn, Predicted
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")
@@ -77,13 +74,16 @@ def hits(dense: FloatArray) -> FloatArray:
     return np.asarray((dense.argmax(axis=2)[:, :, None] == top[:, None]).any(axis=2), dtype=np.float64)
 
 
+def check_draws(row: dict[str, Any], per_draw: FloatArray) -> None:
+    found = [row[name] for name in ("mean", "sd", "min", "max")]
+    np.testing.assert_allclose(found, [per_draw.mean(), per_draw.std(), per_draw.min(), per_draw.max()], rtol=1e-6)
+
+
 def test_metrics_by_category_use_the_category_of_each_draw(result: Evaluation, dense: FloatArray) -> None:
     is_high = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("high")
     per_draw = (hits(dense) * is_high).sum(axis=0) / is_high.sum(axis=0)
-    tally = result.category_tallies["high"][0]
-    np.testing.assert_allclose(tally.means[0, 0], per_draw, atol=1e-12)
     row = result.by_category().filter(category="high", model="first", metric="top-2 accuracy").row(0, named=True)
-    assert row["mean"] == pytest.approx(per_draw.mean())
+    check_draws(row, per_draw)
     assert row["low"] < row["mean"] < row["high"]
     sizes = dict(result.by_category().select("category", "n_cases").unique("category").iter_rows())
     assert sum(sizes.values()) == pytest.approx(150)
@@ -94,7 +94,9 @@ def test_metrics_that_need_all_draws_have_categories_too(result: Evaluation, den
     shares = SCORES["second"] / SCORES["second"].sum(axis=1, keepdims=True)
     brier = dense @ np.ones(5) - 2 * np.einsum("ijk,ik->ij", dense, shares) + (shares**2).sum(axis=1)[:, None]
     per_draw = (brier * is_low).sum(axis=0) / is_low.sum(axis=0)
-    np.testing.assert_allclose(result.category_tallies["low"][0].means[1, 1], per_draw, atol=1e-12)
+    check_draws(
+        result.by_category().filter(category="low", model="second", metric="Brier score").row(0, named=True), per_draw
+    )
 
 
 def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: Evaluation, dense: FloatArray) -> None:
@@ -123,9 +125,9 @@ def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case
     metric = UserMetric("own", defined_at_first)
     found = evaluate(VOTES, SCORES, aggregations=[Dirichlet()], metrics=[metric], draws=DRAWS)
     known = Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
-    np.testing.assert_allclose(found.case_means[0, 0, 0], known.mean(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(found.case_deviations[0, 0, 0], known.std(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(found.case_shares[0, 0, 0], 0.25)
+    first = found.per_case().filter(model="first", estimand="adjusted")
+    np.testing.assert_allclose(first["mean"], known.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(first["sd"], known.std(axis=1), rtol=1e-9)
 
 
 def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> None:
@@ -180,7 +182,7 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
         for cases in np.array_split(np.arange(150), pieces)
     ]
     whole = reduce(Evaluation.merge, parts)
-    assert whole.material == result.material
+    assert (whole.study, whole.strata, whole.images) == (result.study, result.strata, result.images)
     assert whole.certainties().equals(result.certainties())
     for name in ("by_category", "by_certainty", "to_frame"):
         one, other = (getattr(each, name)() for each in (whole, result))
@@ -247,96 +249,3 @@ def test_labels_of_runs_are_unique() -> None:
     assert len(set(labels)) == 3
     assert labels[2] == "dirichlet 1"
     assert result.reference == 1
-
-
-# The tally of orders against the tally of draws ------------------------------------------------------------
-
-
-def one_batch(draws: Plausibilities) -> Values:
-    (batch,) = draws.map(lambda batch: batch, batch_cases=1000)
-    names = VOTES.case_names[:40]
-    models = [Predictions.from_scores(scores[:40], CONDITIONS, case_names=names) for scores in SCORES.values()]
-    known = [Predicted(model, batch) for model in models]
-    return Values.of(Drawn(batch, 3), (LogScore(), TopKAccuracy(1), BrierScore(), AverageOverlap(3)), known)
-
-
-@pytest.mark.parametrize("n_groups", [1, 3])
-@pytest.mark.parametrize("step", [1, 4])
-def test_tallies_of_orders_are_tallies_of_draws(n_groups: int, step: int) -> None:
-    values = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
-    rng = np.random.default_rng(n_groups)
-    weights, groups = rng.random(40), rng.integers(n_groups, size=40)
-    shares = rng.random((values.of_orders.shape[-1],))
-    found = Adder(values, weights, 60, step).tallies(shares, groups=groups, n_groups=n_groups)
-    of_draw = values.drawn.orders.of_draw
-    every = values.arranged(values.of_orders[..., of_draw], values.of_draws)[..., ::step]
-    for group in range(n_groups):
-        mask = groups == group
-        counted = (weights[:, None] * shares[of_draw])[mask][:, ::step]
-        tally = found[group].rounded()
-        np.testing.assert_allclose(tally.sums, (counted * every[:, :, mask]).sum(axis=2), rtol=1e-12)
-        np.testing.assert_allclose(
-            np.broadcast_to(tally.weights, tally.sums.shape)[0, 0], counted.sum(axis=0), rtol=1e-12
-        )
-
-
-def test_means_of_cases_over_the_draws_that_count_are_weighted_means() -> None:
-    values = one_batch(PlackettLuce().sample(VOTES.select(slice(0, 40)), draws=60))
-    chance = np.random.default_rng(8).random((values.of_orders.shape[-1],))
-    means, shares = values.counted(chance)
-    of_draw = values.drawn.orders.of_draw
-    every = values.arranged(values.of_orders[..., of_draw], values.of_draws)
-    weights = chance[of_draw]
-    np.testing.assert_allclose(means, (weights * every).sum(axis=-1) / weights.sum(axis=-1), rtol=1e-12)
-    np.testing.assert_allclose(shares, np.broadcast_to(weights.mean(axis=-1), shares.shape), rtol=1e-12)
-
-
-def test_a_notebook_shows_an_escaped_table() -> None:
-    result = evaluate(VOTES, {"<b>m</b>": SCORES["first"]}, aggregations=[Dirichlet()], draws=20)
-    html = result._repr_html_()
-    assert "&lt;b&gt;m&lt;/b&gt;" in html
-    assert "<b>" not in html
-    assert "top-1 accuracy" in html
-
-
-def test_deterministic_aggregations_have_all_their_tables(tmp_path: Path) -> None:
-    result = evaluate(
-        VOTES, SCORES, aggregations=[InverseRank(), Dirichlet()], metrics=METRICS, draws=30, categories=RISKS
-    )
-    table = result.per_draw().filter(aggregation="inverse-rank", model="first", metric="top-2 accuracy")
-    assert len(table) == 30
-    assert table["mean"].n_unique() == 1
-    result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
-    assert len(result.warnings) <= 1
-
-
-def test_a_rare_category_is_judged_by_the_draws_that_have_it() -> None:
-    votes = Annotations.from_counts([[6, 1, 1], [5, 2, 1], [6, 1, 0]], ["a", "b", "c"])
-    groups = Categories.from_labels(["common", "common", "rare"], votes.conditions)
-    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
-    aggregation = Dirichlet(reliability=1)
-    result = evaluate(
-        votes, {"m": scores}, aggregations=[aggregation], metrics=[TopKAccuracy(1)], draws=200, categories=groups
-    )
-    best = aggregation.sample(votes, draws=200).dense().argmax(axis=2)
-    is_rare = best == 2
-    has_any = is_rare.any(axis=0)
-    assert 0 < has_any.mean() < 1
-    expected = is_rare[1] * 1.0
-    row = result.by_category().filter(category="rare").row(0, named=True)
-    assert row["mean"] == pytest.approx((expected / np.maximum(is_rare.sum(axis=0), 1))[has_any].mean())
-    assert row["n_cases"] == pytest.approx(is_rare.sum(axis=0).mean())
-    assert row["low"] <= row["mean"] <= row["high"]
-
-
-def test_a_category_that_no_draw_has_is_undefined() -> None:
-    said = Annotations.from_rankings([[[["a"]]]], ["a", "b", "c"])
-    groups = Categories.from_labels(["x", "y", "y"], said.conditions)
-    result = evaluate(
-        said, {"m": [[1, 2, 3]]}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], categories=groups
-    )
-    row = result.by_category().filter(category="y").row(0, named=True)
-    assert np.isnan(row["mean"])
-    assert np.isnan(row["low"])
-    assert row["n_cases"] == 0

@@ -35,7 +35,7 @@ def test_shares_of_right_answers_have_the_interval_of_jeffreys(k: int, n: int) -
     posterior = stats.beta(k + 0.5, n - k + 0.5)
     result = answered(n, k)
     row = result.to_frame().row(0, named=True)
-    values = result.resampled_means(0)[0, 0]
+    values = result.per_resample()["mean"].to_numpy()
     assert len(values) == 2000
     for level in (0.05, 0.5, 0.95):
         expected = posterior.ppf(level)
@@ -82,7 +82,7 @@ def test_one_draw_gives_no_narrower_interval_than_a_thousand() -> None:
     np.testing.assert_array_equal(widths(one, "agreement"), widths(many, "agreement"))
     one, many = drawn(1, disputed=True), drawn(1000, disputed=True)
     assert (widths(one, "adjusted") > 0.9 * widths(many, "adjusted")).all()
-    assert one.resampled_means(0).shape == many.resampled_means(0).shape
+    assert one.per_resample().shape == many.per_resample().shape
 
 
 def test_intervals_stay_inside_the_range_of_their_metric() -> None:
@@ -231,7 +231,7 @@ def test_the_parts_of_a_spread_are_kept_apart() -> None:
 def test_groups_widen_intervals_and_a_group_of_equal_cases_is_one_case() -> None:
     groups = [str(number // 10) for number in range(100)]
     said = {"alone": answered(100, 50), "grouped": answered(100, 50, groups=groups)}
-    sds = {name: float(result.spread(0).case_sd[0, 0]) for name, result in said.items()}
+    sds = {name: result.to_frame()["case_sd"][0] for name, result in said.items()}
     ten = stats.beta(5.5, 5.5).std() * np.sqrt(11 / 9)
     assert sds["grouped"] == pytest.approx(ten, rel=0.1)
     assert sds["alone"] == pytest.approx(stats.beta(50.5, 50.5).std(), rel=0.1)

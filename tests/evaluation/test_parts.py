@@ -10,8 +10,8 @@ import pytest
 
 import dissensus as ds
 from dissensus import DissensusError
-from dissensus.datasets.simulation import SimulatedStudy
 from dissensus.evaluation import parts
+from dissensus.simulate.differential_study import SimulatedStudy
 
 
 @pytest.fixture(scope="module")

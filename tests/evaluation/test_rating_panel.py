@@ -26,9 +26,9 @@ from dissensus import (
 )
 from dissensus.aggregation.rating_prior import RatingPrior, fitted_line
 from dissensus.core.aliases import FloatArray
-from dissensus.datasets.simulation import SimulatedRatings
 from dissensus.evaluation.refits import RatingRefits
 from dissensus.evaluation.results import Evaluation
+from dissensus.simulate.rating_study import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -116,6 +116,36 @@ def few(models: Mapping[str, Any], n: int = 2) -> dict[str, Any]:
     return dict(list(models.items())[:n])
 
 
+def sites(n_cases: int, n_sites: int = 2) -> dict[str, list[str]]:
+    """Label cases in turn."""
+    return {"site": [f"site {n % n_sites}" for n in range(n_cases)]}
+
+
+def patients(n_cases: int) -> list[str]:
+    """Group cases in pairs."""
+    return [f"P{n // 2}" for n in range(n_cases)]
+
+
+def opinions(rng: np.random.Generator, n_cases: int, said: Callable[[int], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Make rows of one to four named annotators per case, two cases per patient."""
+    return [
+        {"case": f"case {n}", "annotator": f"reader {who}", "group": f"P{n // 2}", **said(n)}
+        for n in range(n_cases)
+        for who in rng.permutation(4)[: rng.integers(1, 5)]
+    ]
+
+
+def wide(values: np.ndarray[Any, Any], names: Sequence[str]) -> pl.DataFrame:
+    """Make a table of what a model says of each case."""
+    cases = pl.Series("case", [f"case {n}" for n in range(len(values))])
+    return pl.DataFrame(values, schema=list(names)).insert_column(0, cases)
+
+
+def two_models(n_cases: int, n_conditions: int, seed: int) -> dict[str, Any]:
+    """Make the scores of two models."""
+    return {name: scores(n_cases, n_conditions, seed + place) for place, name in enumerate("AB")}
+
+
 def tied_study(unranked: str = "below") -> ds.Annotations:
     """Build rankings with ties, abstentions, an unannotated case, weights, groups and weights of cases."""
     rng = np.random.default_rng(11)
@@ -171,6 +201,14 @@ def graded_study() -> ds.Annotations:
 
 # Tables of an evaluation --------------------------------------------------------------------------------
 
+FIXED: dict[str, Any] = {"annotators": "fixed"}
+SAMPLE: dict[str, Any] = {"annotators": "sample"}
+
+
+def evaluated(study: Any, models: Mapping[str, Any], aggregations: Any, metrics: Any, **how: Any) -> ds.Evaluation:
+    """Evaluate at few draws."""
+    return ds.evaluate(study, models, aggregations=aggregations, metrics=metrics, **{"draws": DRAWS, **how})
+
 
 def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool = True, draws: bool = False) -> Tables:
     """Return what an evaluation says, table by table; those by case and by draw only if asked, they are long."""
@@ -191,6 +229,13 @@ def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool
     if draws:
         found |= {"per_draw": first_of(result.per_draw(), 600), "per_resample": first_of(result.per_resample(), 600)}
     return {name: frame for name, frame in found.items() if frame.width}
+
+
+def curves_of(result: ds.Evaluation, n: int = 200) -> Tables:
+    """Return curves of every kind that there is, and the confusion."""
+    kinds = result.curves()["kind"].unique(maintain_order=True)
+    curves = {f"curves {kind}": first_of(result.curves(kind), n) for kind in kinds}
+    return {**curves, "confusion": result.confusion()}
 
 
 def comparison_of(result: ds.Evaluation, *, margin: float | None = None) -> Tables:
@@ -216,148 +261,88 @@ def attributes(thing: object, names: str) -> pl.DataFrame:
 @case
 def rankings() -> Tables:
     study = ranked_study()
-    metrics: list[Any] = [*RANKED, *SCORED, ds.CategoryAccuracy(study.categories.labels)]
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions, 3),
-        aggregations=SAMPLED,
-        metrics=metrics,
-        draws=DRAWS,
-        seed=5,
-        categories=study.categories,
-        strata={"site": study.strata["site"]},
-        annotators="fixed",
-    )
+    metrics = [*RANKED, *SCORED, ds.CategoryAccuracy(study.categories.labels)]
+    how = {"seed": 5, "categories": study.categories, "strata": {"site": study.strata["site"]}}
+    result = evaluated(study.annotations, few(study.predictions, 3), SAMPLED, metrics, **FIXED, **how)
     return tables_of(result, margin=0.05, draws=True)
 
 
 @case
 def rankings_of_sampled_annotators() -> Tables:
     study = ranked_study()
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["plackett-luce:1", "dirichlet:1"],
-        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc"],
-        draws=DRAWS,
-        strata=study.strata,
-        annotators="sample",
-        level=0.8,
-    )
-    return tables_of(result, cases=False)
+    metrics, how = ["top-k-accuracy:1", "average-overlap:3", "auroc"], {"strata": study.strata, "level": 0.8}
+    models, specs = few(study.predictions), ["plackett-luce:1", "dirichlet:1"]
+    return tables_of(evaluated(study.annotations, models, specs, metrics, **SAMPLE, **how), cases=False)
 
 
 @case
 def rankings_learned_from_all_cases() -> Tables:
     study = ranked_study()
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=[*LEARNED, *POINTS],
-        metrics=["top-k-accuracy:1", "expected-accuracy:2", "balanced-accuracy"],
-        draws=DRAWS,
-        annotators="fixed",
-    )
-    return tables_of(result)
+    metrics = ["top-k-accuracy:1", "expected-accuracy:2", "balanced-accuracy"]
+    return tables_of(evaluated(study.annotations, few(study.predictions), [*LEARNED, *POINTS], metrics, **FIXED))
 
 
 @case
 def ties() -> Tables:
-    models = {
-        "A": ds.Predictions.from_scores(
-            scores(30, 6, 1), [f"c{n}" for n in range(6)], case_names=[f"case {n}" for n in range(30)]
-        ),
-        "B": scores(30, 6, 2),
-    }
+    names, cases = [f"c{n}" for n in range(6)], [f"case {n}" for n in range(30)]
+    models = {"A": ds.Predictions.from_scores(scores(30, 6, 1), names, case_names=cases), "B": scores(30, 6, 2)}
+    metrics = ["top-k-accuracy:1", "set-accuracy:2", "average-overlap:3", "brier-score", "auroc", "matthews"]
     found: Tables = {}
-    for unranked in ("below", "unobserved"):
-        result = ds.evaluate(
-            tied_study(unranked),
-            models,
-            aggregations=["plackett-luce:1,5", "dirichlet:1"] if unranked == "below" else ["plackett-luce:1,5"],
-            metrics=["top-k-accuracy:1", "set-accuracy:2", "average-overlap:3", "brier-score", "auroc", "matthews"],
-            draws=DRAWS,
-            seed=2,
-            strata={"site": [f"site {n % 3}" for n in range(30)]},
-        )
+    for unranked, specs in (("below", ["plackett-luce:1,5", "dirichlet:1"]), ("unobserved", ["plackett-luce:1,5"])):
+        result = evaluated(tied_study(unranked), models, specs, metrics, seed=2, strata=sites(30, 3))
         found |= {f"{unranked} {name}": frame for name, frame in tables_of(result).items()}
     return found
 
 
 @case
 def ties_of_sampled_annotators() -> Tables:
-    result = ds.evaluate(
-        tied_study(),
-        {"A": scores(30, 6, 1), "B": scores(30, 6, 2)},
-        aggregations=["plackett-luce:3", "probabilistic-inverse-rank:30"],
-        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc", "sensitivity"],
-        draws=DRAWS,
-        annotators="sample",
-    )
-    return tables_of(result, cases=False)
+    specs = ["plackett-luce:3", "probabilistic-inverse-rank:30"]
+    metrics = ["top-k-accuracy:1", "average-overlap:3", "auroc", "sensitivity"]
+    return tables_of(evaluated(tied_study(), two_models(30, 6, 1), specs, metrics, **SAMPLE), cases=False)
 
 
 @case
 def votes() -> Tables:
-    rng = np.random.default_rng(9)
-    counts = rng.multinomial(7, [0.5, 0.3, 0.15, 0.05], size=40)
-    study = ds.Annotations.from_counts(counts, list("abcd"), groups=[f"P{n // 2}" for n in range(40)])
-    result = ds.evaluate(
-        study,
-        {"A": scores(40, 4, 3), "B": scores(40, 4, 4)},
-        aggregations=["dirichlet:1", "plackett-luce:2", "majority-vote"],
-        metrics=["top-k-accuracy:1", "brier-score", "wasserstein-distance", "calibration-error:5"],
-        draws=DRAWS,
-        categories=ds.Categories.from_labels(
-            ["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2}
-        ),
-    )
-    return tables_of(result, draws=True)
+    counts = np.random.default_rng(9).multinomial(7, [0.5, 0.3, 0.15, 0.05], size=40)
+    study = ds.Annotations.from_counts(counts, list("abcd"), groups=patients(40))
+    risks = ds.Categories.from_labels(["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2})
+    specs = ["dirichlet:1", "plackett-luce:2", "majority-vote"]
+    metrics = ["top-k-accuracy:1", "brier-score", "wasserstein-distance", "calibration-error:5"]
+    return tables_of(evaluated(study, two_models(40, 4, 3), specs, metrics, categories=risks), draws=True)
 
 
 @case
 def sets_and_lists() -> Tables:
     study = ranked_study().annotations
-    names, chosen = study.conditions, scores(40, 12, 5)
-    sets = {
-        name: ds.Predictions.from_sets(chosen > cut, names, case_names=study.case_names)
-        for name, cut in (("small", 0.2), ("large", 0.05))
+    names, cases, chosen = study.conditions, study.case_names, scores(40, 12, 5)
+    order = [[names[code] for code in np.argsort(-row, kind="stable")] for row in chosen]
+    sets = {"small": 0.2, "large": 0.05}
+    lists = {"short": 2, "long": 5}
+    models = {
+        "sets": {name: ds.Predictions.from_sets(chosen > cut, names, case_names=cases) for name, cut in sets.items()},
+        "lists": {
+            name: ds.Predictions.from_rankings([one[:k] for one in order], names, case_names=cases)
+            for name, k in lists.items()
+        },
     }
-    lists = {
-        name: ds.Predictions.from_rankings(
-            [[names[code] for code in np.argsort(-row, kind="stable")[:length]] for row in chosen],
-            names,
-            case_names=study.case_names,
-        )
-        for name, length in (("short", 2), ("long", 5))
-    }
-    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "draws": DRAWS, "annotators": "fixed"}
     return {
-        **{f"sets {k}": v for k, v in tables_of(ds.evaluate(study, sets, metrics=SETS, **how)).items()},
-        **{f"lists {k}": v for k, v in tables_of(ds.evaluate(study, lists, metrics=RANKED[:4], **how)).items()},
+        f"{kind} {name}": frame
+        for kind, metrics in (("sets", SETS), ("lists", RANKED[:4]))
+        for name, frame in tables_of(evaluated(study, models[kind], ["plackett-luce:1"], metrics, **FIXED)).items()
     }
 
 
 @case
 def missing_cases() -> Tables:
     study = ranked_study()
-    models = few(study.predictions)
-    cases = study.annotations.case_names
-    some = {
-        name: ds.Predictions.from_scores(
-            np.asarray(model.to_scores() if isinstance(model, ds.Predictions) else model)[at:],
-            study.annotations.conditions,
-            case_names=cases[at:],
-        )
-        for at, (name, model) in enumerate(models.items())
-    }
-    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "metrics": ["top-k-accuracy:1"], "draws": DRAWS}
-    return tables_of(ds.evaluate(study.annotations, some, allow_missing=True, **how))
+    some = {name: model.select(slice(at, None)) for at, (name, model) in enumerate(few(study.predictions).items())}
+    how = {"allow_missing": True}
+    return tables_of(evaluated(study.annotations, some, ["plackett-luce:1"], ["top-k-accuracy:1"], **how))
 
 
 @case
 def defaults() -> Tables:
-    """Whatever is not said: aggregations, metrics, annotators, panel."""
+    """Whatever is not said: aggregations, metrics, panel."""
     ranked, binary, rated, checked = ranked_study(), binary_study(), rated_study(), checked_study()
     studies = {
         "rankings": (ranked.annotations, ranked.predictions),
@@ -384,106 +369,56 @@ def no_models() -> Tables:
 @case
 def binary() -> Tables:
     study = binary_study()
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["plackett-luce:1", "dirichlet:1", "majority-vote"],
-        metrics=[*DECIDED, *ORDERED, "top-k-accuracy:1", "brier-score"],
-        draws=DRAWS,
-        strata={"site": [f"site {n % 2}" for n in range(60)]},
-        annotators="fixed",
+    specs, metrics = (
+        ["plackett-luce:1", "dirichlet:1", "majority-vote"],
+        [*DECIDED, *ORDERED, "top-k-accuracy:1", "brier-score"],
     )
-    curves = {f"curves {kind}": first_of(frame, 300) for kind, frame in by_kind(result)}
-    return {**tables_of(result, margin=0.1, draws=True), **curves, "confusion": result.confusion()}
-
-
-def by_kind(result: ds.Evaluation) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Give the curves of every kind that there is."""
-    for kind in result.curves()["kind"].unique(maintain_order=True):
-        yield kind, result.curves(kind)
+    result = evaluated(study.annotations, few(study.predictions), specs, metrics, strata=sites(60), **FIXED)
+    return {**tables_of(result, margin=0.1, draws=True), **curves_of(result, 300)}
 
 
 @case
 def binary_of_sampled_annotators() -> Tables:
     study = binary_study()
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["dirichlet:1"],
-        metrics=["auroc", "sensitivity", "cohen-kappa", "calibration-error:5", "sensitivity-at-specificity:0.8"],
-        draws=DRAWS,
-        strata={"site": [f"site {n % 2}" for n in range(60)]},
-        annotators="sample",
-    )
+    metrics = ["auroc", "sensitivity", "cohen-kappa", "calibration-error:5", "sensitivity-at-specificity:0.8"]
+    models = few(study.predictions)
+    result = evaluated(study.annotations, models, ["dirichlet:1"], metrics, strata=sites(60), **SAMPLE)
     return tables_of(result, cases=False)
 
 
 @case
 def conditions_as_decisions() -> Tables:
     """Metrics of a whole data set with more than two conditions, averaged over them."""
-    study = ds.Annotations.from_counts(
-        np.random.default_rng(6).multinomial(5, [0.5, 0.3, 0.2], size=40),
-        list("abc"),
-        groups=[f"P{n // 2}" for n in range(40)],
-    )
-    result = ds.evaluate(
-        study,
-        {"A": scores(40, 3, 7), "B": scores(40, 3, 8)},
-        aggregations=["dirichlet:1"],
-        metrics=[*AVERAGED[:4], *DECIDED, *ORDERED],
-        draws=DRAWS,
-        strata={"site": [f"site {n % 2}" for n in range(40)]},
-    )
-    curves = {f"curves {kind}": first_of(frame, 200) for kind, frame in by_kind(result)}
-    return {**tables_of(result), **curves, "confusion": result.confusion()}
+    counts = np.random.default_rng(6).multinomial(5, [0.5, 0.3, 0.2], size=40)
+    study = ds.Annotations.from_counts(counts, list("abc"), groups=patients(40))
+    metrics = [*AVERAGED[:4], *DECIDED, *ORDERED]
+    result = evaluated(study, two_models(40, 3, 7), ["dirichlet:1"], metrics, strata=sites(40))
+    return {**tables_of(result), **curves_of(result)}
 
 
 @case
 def grades() -> Tables:
     study = graded_study()
-    result = ds.evaluate(
-        study,
-        {"A": scores(50, 5, 9), "B": scores(50, 5, 10)},
-        aggregations=GRADED,
-        metrics=GRADES,
-        draws=DRAWS,
-        annotators="fixed",
-    )
-    return {
-        **tables_of(result),
-        "confusion": result.confusion(),
-        "gradings": ds.annotator_gradings(study, draws=100),
-        "measures": ds.agreement_measures(study),
-    }
+    result = evaluated(study, two_models(50, 5, 9), GRADED, GRADES, **FIXED)
+    own = {"gradings": ds.annotator_gradings(study, draws=100), "measures": ds.agreement_measures(study)}
+    return {**tables_of(result), "confusion": result.confusion(), **own}
 
 
 @case
 def findings() -> Tables:
     study = checked_study()
-    result = ds.evaluate(
-        study.checklists,
-        few(study.predictions),
-        aggregations=["plackett-luce:1", "dirichlet:1"],
-        metrics=[*AVERAGED, "auroc", "average-precision", "sensitivity", "specificity", "brier-score", "matthews"],
-        draws=DRAWS,
-        strata={"site": [f"site {n % 2}" for n in range(30)]},
-        annotators="fixed",
-    )
-    curves = {f"curves {kind}": first_of(frame, 200) for kind, frame in by_kind(result)}
-    return {**tables_of(result), **curves, "confusion": result.confusion()}
+    specs = ["plackett-luce:1", "dirichlet:1"]
+    metrics = [*AVERAGED, "auroc", "average-precision", "sensitivity", "specificity", "brier-score", "matthews"]
+    result = evaluated(study.checklists, few(study.predictions), specs, metrics, strata=sites(30), **FIXED)
+    return {**tables_of(result), **curves_of(result)}
 
 
 @case
 def findings_of_sampled_annotators() -> Tables:
     study = checked_study()
-    result = ds.evaluate(
-        study.checklists,
-        few(study.predictions),
-        aggregations=["plackett-luce:1"],
-        metrics=["top-k-accuracy:1", "auroc", "sensitivity:average=weighted", "subset-accuracy"],
-        draws=50,
-        annotators="sample",
-    )
+    metrics = ["top-k-accuracy:1", "auroc", "sensitivity:average=weighted", "subset-accuracy"]
+    models = few(study.predictions)
+    result = evaluated(study.checklists, models, ["plackett-luce:1"], metrics, draws=50, **SAMPLE)
     return tables_of(result, cases=False)
 
 
@@ -492,83 +427,58 @@ def weighted_findings() -> Tables:
     rng = np.random.default_rng(16)
     rows = [
         {**row, "finding": name, "present": bool(rng.random() < 0.4), "weight": 1.0 + (n % 2), "case_weight": 2.0}
-        for n, row in enumerate(_opinions(rng, 24, lambda _: {}))
+        for n, row in enumerate(opinions(rng, 24, lambda _: {}))
         for name in ("cyst", "node")
     ]
     study = ds.Checklists.from_long(pl.DataFrame(rows))
     models = {name: np.random.default_rng(seed).random((24, 2)).round(2) for name, seed in (("A", 1), ("B", 2))}
-    how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "metrics": ["top-k-accuracy:1", "auroc"], "draws": DRAWS}
-    return tables_of(ds.evaluate(study, models, **how))
-
-
-@case
-def weighted_numbers() -> Tables:
-    rng = np.random.default_rng(17)
-    rows = [
-        {**row, "score": float(rng.normal()), "weight": 1.0 + n % 2}
-        for n, row in enumerate(_opinions(rng, 24, lambda _: {}))
-    ]
-    study = ds.Ratings.from_long(pl.DataFrame(rows))
-    models = {"A": rng.normal(size=24), "B": rng.normal(size=24)}
-    return tables_of(ds.evaluate(study, models, metrics=["mean-absolute-error", "rmse"], draws=DRAWS))
+    return tables_of(evaluated(study, models, ["dirichlet:1"], ["top-k-accuracy:1", "auroc"]))
 
 
 # Ratings ------------------------------------------------------------------------------------------------
 
 
 @case
+def weighted_numbers() -> Tables:
+    rng = np.random.default_rng(17)
+    said = enumerate(opinions(rng, 24, lambda _: {}))
+    study = ds.Ratings.from_long(
+        pl.DataFrame([{**row, "score": float(rng.normal()), "weight": 1.0 + n % 2} for n, row in said])
+    )
+    models = {"A": rng.normal(size=24), "B": rng.normal(size=24)}
+    return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
+
+
+@case
 def numbers() -> Tables:
     study = rated_study()
-    models = few(study.predictions)
-    spread = {
-        "spread": ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=study.ratings.case_names)
-    }
-    result = ds.evaluate(
-        study.ratings,
-        {**models, **spread},
-        aggregations=NUMBERS,
-        metrics=NUMBERED,
-        draws=DRAWS,
-        strata={"site": [f"site {n % 2}" for n in range(50)]},
-        annotators="fixed",
-    )
+    cases = study.ratings.case_names
+    spread = ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=cases)
+    models = {**few(study.predictions), "spread": spread}
+    result = evaluated(study.ratings, models, NUMBERS, NUMBERED, strata=sites(50), **FIXED)
     return {**tables_of(result, draws=True), "shifts": ds.annotator_shifts(study.ratings)}
 
 
 @case
 def numbers_of_sampled_annotators() -> Tables:
     study = rated_study()
-    result = ds.evaluate(
-        study.ratings,
-        few(study.predictions),
-        aggregations=NUMBERS[:1],
-        metrics=["mean-absolute-error", "rmse", "correlation"],
-        draws=DRAWS,
-        annotators="sample",
-    )
-    return tables_of(result, cases=False)
+    metrics = ["mean-absolute-error", "rmse", "correlation"]
+    return tables_of(evaluated(study.ratings, few(study.predictions), NUMBERS[:1], metrics, **SAMPLE), cases=False)
 
 
 @case
 def numbers_cut_at_thresholds() -> Tables:
-    study = rated_study()
-    result = ds.evaluate(
-        study.ratings,
-        {"A": scores(50, 3, 12), "B": scores(50, 3, 13)},
-        aggregations=[ds.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.MeanRating(thresholds=(-0.5, 0.5))],
-        metrics=["top-k-accuracy:1", "brier-score", "auroc"],
-        draws=DRAWS,
-        annotators="fixed",
-    )
-    return tables_of(result)
+    specs = [ds.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.MeanRating(thresholds=(-0.5, 0.5))]
+    metrics = ["top-k-accuracy:1", "brier-score", "auroc"]
+    return tables_of(evaluated(rated_study().ratings, two_models(50, 3, 12), specs, metrics, **FIXED))
 
 
 @case
 def numbers_as_counts() -> Tables:
     counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
-    study = ds.Ratings.from_counts(counts, [1.0, 2.0, 3.0, 4.0], groups=[f"P{n // 2}" for n in range(30)])
+    study = ds.Ratings.from_counts(counts, [1.0, 2.0, 3.0, 4.0], groups=patients(30))
     models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
-    return tables_of(ds.evaluate(study, models, metrics=["mean-absolute-error", "rmse"], draws=DRAWS))
+    return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
 
 
 # The panel ----------------------------------------------------------------------------------------------
@@ -577,79 +487,49 @@ def numbers_as_counts() -> Tables:
 @case
 def panel_of_rankings() -> Tables:
     study = ranked_study(110)
-    models = few(study.predictions)
-    result = ds.evaluate(
-        study.annotations,
-        models,
-        aggregations=["plackett-luce:1", "dirichlet:1"],
-        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc"],
-        draws=50,
-        strata=study.strata,
-        annotators="fixed",
-        panel=True,
-    )
-    prior = ds.informed_prior(study.annotations, models)
-    folded = ds.informed_prior(study.annotations, models, folds=2)
-    return {**tables_of(result, margin=0.02), "prior": prior.table(), "prior of two folds": folded.table()}
+    said, models = study.annotations, few(study.predictions)
+    specs, metrics = ["plackett-luce:1", "dirichlet:1"], ["top-k-accuracy:1", "average-overlap:3", "auroc"]
+    result = evaluated(said, models, specs, metrics, draws=50, strata=study.strata, panel=True, **FIXED)
+    priors = {"prior": ds.informed_prior(said, models), "prior of two folds": ds.informed_prior(said, models, folds=2)}
+    return {**tables_of(result, margin=0.02), **{name: prior.table() for name, prior in priors.items()}}
 
 
 @case
 def panel_of_sampled_annotators() -> Tables:
     study = binary_study(100)
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["plackett-luce:1"],
-        metrics=["top-k-accuracy:1", "auroc", "sensitivity"],
-        draws=50,
-        annotators="sample",
-        panel=True,
-    )
+    metrics, models = ["top-k-accuracy:1", "auroc", "sensitivity"], few(study.predictions)
+    result = evaluated(study.annotations, models, ["plackett-luce:1"], metrics, draws=50, panel=True, **SAMPLE)
     return tables_of(result, cases=False)
 
 
 @case
 def priors_that_models_inform() -> Tables:
     study = binary_study(100)
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=INFORMED,
-        metrics=["top-k-accuracy:1", "brier-score"],
-        draws=50,
-        annotators="fixed",
-        panel=False,
+    metrics, models = ["top-k-accuracy:1", "brier-score"], few(study.predictions)
+    return tables_of(
+        evaluated(study.annotations, models, INFORMED, metrics, draws=50, panel=False, **FIXED), draws=True
     )
-    return tables_of(result, draws=True)
 
 
 @case
 def panel_of_numbers() -> Tables:
     study = rated_study(110)
-    models = few(study.predictions)
-    how: dict[str, Any] = {"metrics": ["mean-absolute-error", "rmse"], "draws": 50, "annotators": "fixed"}
-    result = ds.evaluate(study.ratings, models, aggregations=NUMBERS[:1], panel=True, **how)
-    informed = ds.evaluate(study.ratings, models, aggregations=INFORMED_NUMBERS, panel=False, **how)
+    said, models, metrics = study.ratings, few(study.predictions), ["mean-absolute-error", "rmse"]
+    result = evaluated(said, models, NUMBERS[:1], metrics, draws=50, panel=True, **FIXED)
+    informed = evaluated(said, models, INFORMED_NUMBERS, metrics, draws=50, panel=False, **FIXED)
     return {
         **tables_of(result),
         "informed": informed.to_frame(),
-        "prior": ds.rating_prior(study.ratings, models).table(),
-        "prior with shifts": ds.rating_prior(study.ratings, models, shifts=True).table(),
+        "prior": ds.rating_prior(said, models).table(),
+        "prior with shifts": ds.rating_prior(said, models, shifts=True).table(),
     }
 
 
 @case
 def panel_of_findings() -> Tables:
     study = ds.simulate_checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
-    result = ds.evaluate(
-        study.checklists,
-        few(study.predictions),
-        aggregations=["plackett-luce:1"],
-        metrics=["top-k-accuracy:1", "auroc"],
-        draws=50,
-        annotators="fixed",
-        panel=True,
-    )
+    models, metrics = few(study.predictions), ["top-k-accuracy:1", "auroc"]
+    result = evaluated(study.checklists, models, ["plackett-luce:1"], metrics, draws=50, panel=True, **FIXED)
     return tables_of(result, cases=False)
 
 
@@ -659,19 +539,10 @@ def panel_of_findings() -> Tables:
 @case
 def calibration() -> Tables:
     study = ranked_study()
-    found = ds.calibrate(
-        study.annotations, ["plackett-luce:1,3", "dirichlet:1"], few(study.predictions), draws=DRAWS, seed=1
-    )
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["plackett-luce:1,3", "dirichlet:1"],
-        metrics=["top-k-accuracy:1"],
-        draws=DRAWS,
-        reference=found,
-        annotators="fixed",
-    )
-    refined = ds.calibrate(study.annotations, ["plackett-luce:1,3"], draws=DRAWS, seed=1, refine=True)
+    said, models, specs = study.annotations, few(study.predictions), ["plackett-luce:1,3", "dirichlet:1"]
+    found = ds.calibrate(said, specs, models, draws=DRAWS, seed=1)
+    result = evaluated(said, models, specs, ["top-k-accuracy:1"], reference=found, **FIXED)
+    refined = ds.calibrate(said, specs[:1], draws=DRAWS, seed=1, refine=True)
     return {**calibration_of(found), "refined": refined.to_frame(), "evaluated": result.to_frame()}
 
 
@@ -688,16 +559,15 @@ def calibration_of(found: ds.Calibration) -> Tables:
 
 @case
 def calibration_of_other_questions() -> Tables:
-    binary, rated, checked = binary_study(), rated_study(), checked_study()
+    binary, rated, checked = binary_study(), rated_study(), checked_study().checklists
+    one = checked.of_finding(checked.findings[0])
     found = {
         "binary": ds.calibrate(binary.annotations, ["dirichlet:1,3"], few(binary.predictions), draws=DRAWS),
         "ratings": ds.calibrate(rated.ratings, ["normal-inverse-gamma"], few(rated.predictions), draws=DRAWS),
-        "finding": ds.calibrate(
-            checked.checklists.of_finding(checked.checklists.findings[0]), ["plackett-luce:1,3"], draws=DRAWS
-        ),
+        "finding": ds.calibrate(one, ["plackett-luce:1,3"], draws=DRAWS),
         "ties": ds.calibrate(tied_study(), ["plackett-luce:1,3", "probabilistic-inverse-rank:30"], draws=DRAWS),
     }
-    return {f"{kind} {name}": frame for kind, one in found.items() for name, frame in calibration_of(one).items()}
+    return {f"{kind} {name}": frame for kind, each in found.items() for name, frame in calibration_of(each).items()}
 
 
 # Draws --------------------------------------------------------------------------------------------------
@@ -728,14 +598,7 @@ def certainty() -> Tables:
 @case
 def regions() -> Tables:
     study = binary_study()
-    draws = ds.Dirichlet(1).sample(study.annotations, draws=100, seed=3)
-    name, model = next(iter(study.predictions.items()))
-    said = ds.Predictions.from_scores(
-        model.to_scores() if isinstance(model, ds.Predictions) else model,
-        study.annotations.conditions,
-        case_names=study.annotations.case_names,
-        name=name,
-    )
+    draws, said = ds.Dirichlet(1).sample(study.annotations, draws=100, seed=3), next(iter(study.predictions.values()))
     found = ds.plausibility_regions(draws, said, coverage=0.8)
     return {
         "regions": attributes(found, "threshold coverage n_cases n_draws"),
@@ -749,8 +612,8 @@ def given_draws() -> Tables:
     made = np.random.default_rng(4).dirichlet(np.ones(4), size=(60, 20))
     given = ds.Plausibilities.from_draws(made, conditions=list("abcd"), n_chains=2)
     study = ds.Annotations.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
-    models = {"A": scores(20, 4, 14), "B": scores(20, 4, 15)}
-    result = ds.evaluate(study, models, aggregations=[given], metrics=["top-k-accuracy:1", "auroc"])
+    metrics = ["top-k-accuracy:1", "auroc"]
+    result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics)
     return {**tables_of(result), "diagnostics": ds.sampling_diagnostics(given).to_frame()}
 
 
@@ -763,9 +626,8 @@ def own_metrics() -> Tables:
         return np.average(given.argmax(axis=1) == labels, axis=1, weights=weights)
 
     study = binary_study()
-    own: list[Any] = [ds.UserMetric("first", first), ds.UserDataSetMetric("hits", hits)]
-    how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 50, "annotators": "fixed"}
-    return tables_of(ds.evaluate(study.annotations, few(study.predictions), metrics=own, **how))
+    own = [ds.UserMetric("first", first), ds.UserDataSetMetric("hits", hits)]
+    return tables_of(evaluated(study.annotations, few(study.predictions), ["dirichlet:1"], own, draws=50, **FIXED))
 
 
 # Annotators ---------------------------------------------------------------------------------------------
@@ -773,24 +635,22 @@ def own_metrics() -> Tables:
 
 @case
 def agreement() -> Tables:
-    tied, ranked, binary, rated = (
-        tied_study(),
-        ranked_study().annotations,
-        binary_study().annotations,
-        rated_study().ratings,
-    )
+    tied, graded, rated = tied_study(), graded_study(), rated_study().ratings
+    ranked, binary = ranked_study().annotations, binary_study().annotations
+    numbers = "value low high observed expected n_cases"
     alphas = [
-        attributes(
-            ds.krippendorff_alpha(study, distance=distance, draws=200), "value low high observed expected n_cases"
-        ).with_columns(study=pl.lit(name), distance=pl.lit(distance))
+        attributes(ds.krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
+            study=pl.lit(name), distance=pl.lit(distance)
+        )
         for name, study, distances in (
             ("ties", tied, ("first-choice", "overlap", "set", "masi")),
-            ("grades", graded_study(), ("first-choice", "ordinal")),
+            ("grades", graded, ("first-choice", "ordinal")),
             ("ratings", rated, ("interval", "ordinal")),
         )
         for distance in distances
     ]
-    kappa = ds.cohen_kappa(binary, tuple(binary.annotator_names[:2]))  # type: ignore[arg-type]
+    kappa = ds.cohen_kappa(binary, tuple(binary.annotator_names[:2]))
+    measured = {"ranked": ranked, "binary": binary, "ratings": rated, "tied": tied}
     return {
         "alphas": pl.concat(alphas),
         "kappa": attributes(kappa, "measure value low high n_cases n_annotators"),
@@ -799,10 +659,7 @@ def agreement() -> Tables:
         "ranked": ds.annotator_agreement(ranked).to_frame(),
         "pairs": first_of(ds.pairwise_agreement(ranked, depth=2), 100),
         "pairs tied": first_of(ds.pairwise_agreement(tied), 100),
-        **{
-            f"measures {name}": ds.agreement_measures(study)
-            for name, study in (("ranked", ranked), ("binary", binary), ("ratings", rated), ("tied", tied))
-        },
+        **{f"measures {name}": ds.agreement_measures(study) for name, study in measured.items()},
         "overlap": overlaps(),
     }
 
@@ -811,21 +668,22 @@ def overlaps() -> pl.DataFrame:
     rng = np.random.default_rng(3)
     names = [f"c{number}" for number in range(6)]
     pairs = [(_tied_ranking(rng, names), _tied_ranking(rng, names)) for _ in range(30)]
+    depths = (1, 3)
     return pl.DataFrame(
-        [
-            {f"at {depth}": ds.mean_average_overlap(*pair, depth=depth, n_conditions=9) for depth in (1, 3)}
-            for pair in pairs
-        ]
+        {
+            f"at {depth}": [ds.mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
+            for depth in depths
+        }
     )
 
 
 @case
 def annotator_quality() -> Tables:
-    binary = binary_study().annotations
+    said = binary_study().annotations
     return {
-        "quality": ds.annotator_quality(binary, draws=100),
-        "confusion": ds.annotator_confusion(binary, draws=100),
-        "gold": ds.annotator_quality(binary, draws=100, gold={binary.case_names[0]: binary.conditions[1]}),
+        "quality": ds.annotator_quality(said, draws=100),
+        "confusion": ds.annotator_confusion(said, draws=100),
+        "gold": ds.annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
     }
 
 
@@ -835,35 +693,23 @@ def annotator_quality() -> Tables:
 @case
 def merged() -> Tables:
     """Evaluate two halves and merge them; aggregations learn nothing from other cases."""
-    study = tied_study()
-    models = {"A": scores(30, 6, 1), "B": scores(30, 6, 2)}
-    site = [f"site {n % 3}" for n in range(30)]
-    halves = [
-        ds.evaluate(
-            study.select(list(study.case_names[rows])),
-            {name: values[rows] for name, values in models.items()},
-            aggregations=["plackett-luce:3:prior=observed:alpha=1", "majority-vote"],
-            metrics=["top-k-accuracy:1", "set-accuracy:2", "auroc", "sensitivity"],
-            draws=DRAWS,
-            strata={"site": site[rows]},
-            annotators="fixed",
-        )
-        for rows in (slice(0, 16), slice(16, 30))
-    ]
-    return tables_of(halves[0].merge(halves[1]))
+    study, models, site = tied_study(), two_models(30, 6, 1), sites(30, 3)["site"]
+    specs = ["plackett-luce:3:prior=observed:alpha=1", "majority-vote"]
+    metrics = ["top-k-accuracy:1", "set-accuracy:2", "auroc", "sensitivity"]
+
+    def half(rows: slice) -> ds.Evaluation:
+        some = {name: values[rows] for name, values in models.items()}
+        cases = list(study.case_names[rows])
+        return evaluated(study.select(cases), some, specs, metrics, strata={"site": site[rows]}, **FIXED)
+
+    return tables_of(half(slice(0, 16)).merge(half(slice(16, 30))))
 
 
 @case
 def saved() -> Tables:
     study = binary_study()
-    result = ds.evaluate(
-        study.annotations,
-        few(study.predictions),
-        aggregations=["dirichlet:1", "majority-vote"],
-        metrics=["top-k-accuracy:1", "auroc", "cohen-kappa"],
-        draws=50,
-        strata={"site": [f"site {n % 2}" for n in range(60)]},
-    )
+    specs, metrics = ["dirichlet:1", "majority-vote"], ["top-k-accuracy:1", "auroc", "cohen-kappa"]
+    result = evaluated(study.annotations, few(study.predictions), specs, metrics, draws=50, strata=sites(60))
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "result")
         return tables_of(ds.load_evaluation(Path(folder) / "result"))
@@ -872,17 +718,15 @@ def saved() -> Tables:
 @case
 def files() -> Tables:
     """Evaluate files in shards of two sizes, which say the same."""
-    rng = np.random.default_rng(12)
-    names = list("abcd")
-    said = pl.DataFrame(_opinions(rng, 60, lambda n: {"condition": str(rng.choice(names)), "case_weight": 1.0 + n % 3}))
-    models = {name: _wide(scores(60, 4, seed), names) for name, seed in (("A", 1), ("B", 2))}
-    how: dict[str, Any] = {
+    rng, names = np.random.default_rng(12), list("abcd")
+    said = opinions(rng, 60, lambda n: {"condition": str(rng.choice(names)), "case_weight": 1.0 + n % 3})
+    models = {name: wide(scores(60, 4, seed), names) for name, seed in (("A", 1), ("B", 2))}
+    how = {
         "reading": {"conditions": names},
         "aggregations": ["plackett-luce:1", "dirichlet:1:alpha=1", "majority-vote"],
         "metrics": ["top-k-accuracy:1", "set-accuracy:2", "auroc", "sensitivity", "brier-score"],
-        "annotators": "sample",
     }
-    first, second = (evaluated_files(said, models, size, **how) for size in (25, 1000))
+    first, second = (evaluated_files(said, models, size, **how, **SAMPLE) for size in (25, 1000))
     told = [line for key in first for line in differences(key, stored(first[key]), stored(second[key]))]
     assert not told, told
     return first
@@ -890,97 +734,61 @@ def files() -> Tables:
 
 @case
 def files_with_a_panel() -> Tables:
-    rng = np.random.default_rng(13)
-    said = pl.DataFrame(_opinions(rng, 100, lambda n: {"condition": "yes" if rng.random() < (n % 10) / 10 else "no"}))
+    rng, names = np.random.default_rng(13), ["no", "yes"]
+    said = opinions(rng, 100, lambda n: {"condition": "yes" if rng.random() < (n % 10) / 10 else "no"})
     chance = np.clip(np.arange(100) % 10 / 10 + rng.normal(0, 0.1, 100), 0.01, 0.99).round(2)
-    models = {
-        "A": _wide(np.column_stack([1 - chance, chance]), ["no", "yes"]),
-        "B": _wide(scores(100, 2, 3), ["no", "yes"]),
+    models = {"A": wide(np.column_stack([1 - chance, chance]), names), "B": wide(scores(100, 2, 3), names)}
+    how = {
+        "reading": {"question": "binary", "positive": "yes"},
+        "aggregations": ["plackett-luce:1"],
+        "metrics": ["top-k-accuracy:1", "auroc", "sensitivity"],
+        "panel": True,
+        "reference": "calibrated",
     }
-    return evaluated_files(
-        said,
-        models,
-        40,
-        reading={"question": "binary", "positive": "yes"},
-        aggregations=["plackett-luce:1"],
-        metrics=["top-k-accuracy:1", "auroc", "sensitivity"],
-        annotators="fixed",
-        panel=True,
-        reference="calibrated",
-    )
+    return evaluated_files(said, models, 40, **how, **FIXED)
 
 
 @case
 def files_of_numbers() -> Tables:
     rng = np.random.default_rng(14)
-    said = pl.DataFrame(_opinions(rng, 40, lambda n: {"score": n / 10 + float(rng.normal())}))
+    said = opinions(rng, 40, lambda n: {"score": n / 10 + float(rng.normal())})
+    errors = {"A": 0.5, "B": 1.0}
     models = {
-        name: pl.DataFrame(
-            {"case": [f"case {n}" for n in range(40)], "number": np.arange(40) / 10 + rng.normal(0, error, 40)}
-        )
-        for name, error in (("A", 0.5), ("B", 1.0))
+        name: wide((np.arange(40) / 10 + rng.normal(0, error, 40))[:, None], ["number"])
+        for name, error in errors.items()
     }
     metrics = ["mean-absolute-error", "rmse", "correlation"]
-    fixed = ds.NormalInverseGamma(thresholds=(2.0,), prior=ds.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
-    return evaluated_files(said, models, 15, aggregations=[fixed], metrics=metrics, annotators="fixed")
+    known = ds.NormalInverseGamma(thresholds=(2.0,), prior=ds.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
+    return evaluated_files(said, models, 15, aggregations=[known], metrics=metrics, **FIXED)
 
 
 @case
 def files_of_findings() -> Tables:
-    rng = np.random.default_rng(15)
-    found = [
+    rng, names = np.random.default_rng(15), ["cyst", "node"]
+    said = [
         {**row, "finding": name, "present": bool(rng.random() < 0.4)}
-        for row in _opinions(rng, 30, lambda _: {})
-        for name in ("cyst", "node")
+        for row in opinions(rng, 30, lambda _: {})
+        for name in names
     ]
     models = {
-        name: _wide(np.random.default_rng(seed).random((30, 2)).round(2), ["cyst", "node"])
-        for name, seed in (("A", 1), ("B", 2))
+        name: wide(np.random.default_rng(seed).random((30, 2)).round(2), names) for name, seed in (("A", 1), ("B", 2))
     }
-    return evaluated_files(
-        pl.DataFrame(found),
-        models,
-        12,
-        aggregations=["plackett-luce:1"],
-        metrics=["top-k-accuracy:1", "auroc", "subset-accuracy"],
-        annotators="fixed",
-    )
+    metrics = ["top-k-accuracy:1", "auroc", "subset-accuracy"]
+    return evaluated_files(said, models, 12, aggregations=["plackett-luce:1"], metrics=metrics, **FIXED)
 
 
-def _opinions(rng: np.random.Generator, n_cases: int, said: Callable[[int], Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {"case": f"case {n}", "annotator": f"reader {who}", "group": f"P{n // 2}", **said(n)}
-        for n in range(n_cases)
-        for who in rng.permutation(4)[: rng.integers(1, 5)]
-    ]
-
-
-def _wide(values: np.ndarray[Any, Any], names: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame(values, schema=list(names)).insert_column(
-        0, pl.Series("case", [f"case {n}" for n in range(len(values))])
-    )
-
-
-def evaluated_files(said: pl.DataFrame, models: Mapping[str, pl.DataFrame], size: int, **how: Any) -> Tables:
+def evaluated_files(
+    said: Sequence[Mapping[str, Any]], models: Mapping[str, pl.DataFrame], size: int, **how: Any
+) -> Tables:
     """Write files, evaluate them shard by shard, and return the tables."""
-    cases = said["case"].unique(maintain_order=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        said.write_parquet(folder / "study.parquet")
-        for model, frame in models.items():
-            frame.write_parquet(folder / f"{model}.parquet")
-        pl.DataFrame({"case": cases, "site": [f"site {n % 2}" for n in range(len(cases))]}).write_parquet(
-            folder / "sites.parquet"
-        )
-        result = ds.evaluate_files(
-            folder / "study.parquet",
-            {model: folder / f"{model}.parquet" for model in models},
-            folder / "run",
-            strata=folder / "sites.parquet",
-            draws=DRAWS,
-            shard_size=size,
-            **how,
-        )
+    cases = list(dict.fromkeys(row["case"] for row in said))
+    tables = {"study": pl.DataFrame(said), "sites": pl.DataFrame({"case": cases, **sites(len(cases))}), **models}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: Path(folder) / f"{name}.parquet" for name in tables}
+        for name, table in tables.items():
+            table.write_parquet(paths[name])
+        how |= {"strata": paths["sites"], "draws": DRAWS, "shard_size": size}
+        result = ds.evaluate_files(paths["study"], {name: paths[name] for name in models}, Path(folder) / "run", **how)
         return tables_of(result, cases=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from dissensus import (
 )
 from dissensus import draws as flow
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
-from dissensus.datasets.simulation import simulate_study
 from dissensus.draws import Plausibilities
+from dissensus.simulate.differential_study import simulate_study
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 
@@ -106,46 +107,50 @@ def test_every_aggregation_is_public_under_the_name_of_its_class() -> None:
         assert getattr(dissensus, kind.__name__) is kind
 
 
+@cache
+def drawn_by(aggregation: Aggregation) -> Plausibilities:
+    return aggregation.sample(study_for(aggregation), draws=DRAWS, threads=1)
+
+
+@cache
+def reference_of(aggregation: Aggregation) -> dict[str, bytes]:
+    return draws_of(drawn_by(aggregation))
+
+
 @EVERY
 def test_every_aggregation_says_what_it_is(aggregation: Aggregation) -> None:
     assert aggregation.id == type(aggregation).id
     assert aggregation.meaning.endswith(".")
     assert aggregation.methods
     assert aggregation.needs in ("rankings", "ratings")
+    assert pickle.loads(pickle.dumps(aggregation)) == aggregation
+    for part in fields(aggregation):  # type: ignore[arg-type]
+        with pytest.raises(AttributeError):
+            setattr(aggregation, part.name, None)
 
 
 @EVERY
-def test_the_limit_is_deterministic_and_its_own_limit(aggregation: Aggregation) -> None:
+def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Aggregation) -> None:
     limit = aggregation.limit
-    if limit is None:
-        return
-    assert limit.sample(study_for(aggregation), draws=DRAWS).n_draws == 1
-    assert limit.limit == limit
+    assert (drawn_by(aggregation).n_draws == 1) == (limit == aggregation)
+    if limit is not None:
+        assert limit.sample(study_for(aggregation), draws=DRAWS).n_draws == 1
+        assert limit.limit == limit
 
 
 @EVERY
-def test_draws_are_on_the_simplex(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    for batch in result:
-        for case in range(batch.n_cases):
-            draws = batch.of_case(case)
-            assert draws.shape == (result.n_draws, batch.support_sizes[case] + 1)
-            assert (draws >= 0).all()
-            np.testing.assert_allclose(draws.sum(axis=1), 1, atol=1e-12)
-    dense = result.dense()
+def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregation) -> None:
+    result = drawn_by(aggregation)
+    dense, case = result.dense(), 0
     assert dense.shape == (result.n_cases, result.n_draws, result.n_conditions)
     assert (dense >= 0).all()
     np.testing.assert_allclose(dense.sum(axis=2), 1, atol=1e-12)
-
-
-@EVERY
-def test_dense_draws_agree_with_compact_ones(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    dense = result.dense()
-    case = 0
     for batch in result:
         for position in range(batch.n_cases):
             draws, codes = batch.of_case(position), batch.support_of(position)
+            assert draws.shape == (result.n_draws, batch.support_sizes[position] + 1)
+            assert (draws >= 0).all()
+            np.testing.assert_allclose(draws.sum(axis=1), 1, atol=1e-12)
             np.testing.assert_array_equal(dense[case][:, codes], draws[:, :-1])
             others = np.delete(dense[case], codes, axis=1)
             np.testing.assert_allclose(others.sum(axis=1), draws[:, -1], atol=1e-12)
@@ -153,8 +158,16 @@ def test_dense_draws_agree_with_compact_ones(aggregation: Aggregation) -> None:
 
 
 @EVERY
+def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) -> None:
+    result = drawn_by(aggregation)
+    assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
+    assert set(result.case_names).isdisjoint(result.excluded)
+    assert result.n_cases + len(result.excluded) == study_for(aggregation).n_cases
+
+
+@EVERY
 def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
+    result = drawn_by(aggregation)
     dense, means = result.dense().mean(axis=1), result.mean()
     np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
     for case in range(result.n_cases):
@@ -168,58 +181,63 @@ def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggreg
 
 @EVERY
 def test_top_shares_agree_with_dense_draws(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
+    result = drawn_by(aggregation)
     dense = result.dense()
     best = dense == dense.max(axis=2, keepdims=True)
     shares = (best / best.sum(axis=2, keepdims=True)).mean(axis=1)
     table = result.summary()
     for case, name in enumerate(result.case_names):
         rows = table.filter(table["case"] == name)
+        mentioned = [c for c in rows["condition"] if c is not None]
         for condition, top in zip(rows["condition"], rows["top"], strict=True):
-            mentioned = [c for c in rows["condition"] if c is not None]
             chosen = [condition] if condition is not None else [c for c in result.conditions if c not in mentioned]
             expected = sum(shares[case, result.conditions.index(c)] for c in chosen)
             assert top == pytest.approx(expected, abs=1e-9)
 
 
 @EVERY
-def test_the_same_seed_gives_the_same_draws_and_another_seed_others(aggregation: Aggregation) -> None:
-    study = study_for(aggregation)
-    first = draws_of(aggregation.sample(study, draws=DRAWS, seed=1))
-    assert draws_of(aggregation.sample(study, draws=DRAWS, seed=1)) == first
+def test_nothing_but_the_seed_changes_a_bit(aggregation: Aggregation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not threads, batches, pickling, what was selected, nor what somebody does to draws that were given away."""
+    study, result, reference = study_for(aggregation), drawn_by(aggregation), reference_of(aggregation)
+    before = pickle.dumps(study)
+    for batch in result:
+        batch.values[:] = -1
+    assert draws_of(pickle.loads(pickle.dumps(result))) == draws_of(result) == reference
+    chosen = list(result.case_names)[::-2]
+    assert draws_of(result.select(chosen)) == {name: reference[name] for name in chosen}
+    np.testing.assert_array_equal(result.select(chosen).mean(), result.mean()[::-2])
+    for threads, batch_values in ((1, 1), (2, 997), (5, 10**9), (2, 1)):
+        monkeypatch.setattr(flow, "BATCH_VALUES", batch_values)
+        assert draws_of(aggregation.sample(study, draws=DRAWS, threads=threads)) == reference
     other = draws_of(aggregation.sample(study, draws=DRAWS, seed=2))
-    deterministic = aggregation.sample(study, draws=DRAWS).n_draws == 1
-    assert (other == first) == deterministic
+    assert (other == reference) == (result.n_draws == 1)
+    assert pickle.dumps(study) == before
 
 
-@EVERY
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("batch_values", [1, 997, 10**9])
-def test_threads_and_batches_do_not_change_a_bit(
-    aggregation: Aggregation, threads: int, batch_values: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = study_for(aggregation)
-    reference = draws_of(aggregation.sample(study, draws=DRAWS, threads=1))
-    monkeypatch.setattr(flow, "BATCH_VALUES", batch_values)
-    assert draws_of(aggregation.sample(study, draws=DRAWS, threads=threads)) == reference
-
-
-@EVERY
-def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation) -> None:
-    study = study_for(aggregation)
+def of_every_case_alone(aggregation: Aggregation) -> Aggregation:
+    """Fix what ratings of other cases tell."""
     if isinstance(aggregation, NormalInverseGamma):
-        prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
-        aggregation = NormalInverseGamma((0.0,), prior=prior)
-    elif aggregation.needs == "ratings":
-        aggregation = type(aggregation).from_parameters({"thresholds": (0.0,)})
+        return NormalInverseGamma((0.0,), prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
+    return type(aggregation).from_parameters({"thresholds": (0.0,)}) if aggregation.needs == "ratings" else aggregation
+
+
+ALONE = [
+    one
+    for one in every_aggregation()
+    # other cases tell how frequent a condition is
+    if not (isinstance(one, PlackettLuce | Dirichlet) and one.prior == "frequency")
+]
+
+
+@pytest.mark.parametrize("aggregation", ALONE, ids=repr)
+def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation) -> None:
+    study, aggregation = study_for(aggregation), of_every_case_alone(aggregation)
     reference = draws_of(aggregation.sample(study, draws=DRAWS))
     order = np.random.default_rng(0).permutation(study.n_cases)
-    if isinstance(aggregation, PlackettLuce | Dirichlet) and aggregation.prior == "frequency":
-        return  # other cases tell how frequent a condition is
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
-    if isinstance(aggregation, DawidSkene | OrderedProbit):
-        return  # annotators are known by what they say on other cases
-    for part in (order[:5], order[5:]):
+    # annotators are known by what they say on other cases
+    is_joint = isinstance(aggregation, DawidSkene | OrderedProbit)
+    for part in () if is_joint else (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
 
@@ -231,8 +249,8 @@ def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(agg
         with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
             taught(aggregation, Lessons.of(study), study.conditions)
         return
-    whole = aggregation.sample(study, draws=DRAWS)
-    reference, dense = draws_of(whole), dict(zip(whole.case_names, whole.dense(), strict=True))
+    whole, reference = drawn_by(aggregation), reference_of(aggregation)
+    dense = dict(zip(whole.case_names, whole.dense(), strict=True))
     parts = [study.select(part) for part in np.array_split(np.random.default_rng(0).permutation(study.n_cases), 4)]
     spec = taught(aggregation, sum(map(Lessons.of, parts[1:]), start=Lessons.of(parts[0])), study.conditions)
     assert (spec, repr(spec), spec.record()) == (aggregation, repr(aggregation), aggregation.record())
@@ -244,47 +262,15 @@ def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(agg
             np.testing.assert_array_equal(values, dense[name])
 
 
-@EVERY
-def test_selecting_draws_is_drawing_the_selection(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    reference = draws_of(result)
-    chosen = list(result.case_names)[::-2]
-    assert draws_of(result.select(chosen)) == {name: reference[name] for name in chosen}
-    np.testing.assert_array_equal(result.select(chosen).mean(), result.mean()[::-2])
+RANKED = [one for one in every_aggregation() if one.needs == "rankings"]
+LONG = DawidSkene | OrderedProbit
 
 
-@EVERY
-def test_aggregations_and_their_results_survive_pickling(aggregation: Aggregation) -> None:
-    restored = pickle.loads(pickle.dumps(aggregation))
-    assert restored == aggregation
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    assert draws_of(pickle.loads(pickle.dumps(result))) == draws_of(result)
-
-
-@EVERY
-def test_drawing_neither_changes_its_input_nor_remembers_its_output(aggregation: Aggregation) -> None:
-    study = study_for(aggregation)
-    before = pickle.dumps(study)
-    result = aggregation.sample(study, draws=DRAWS)
-    reference = draws_of(result)
-    for batch in result:
-        batch.values[:] = -1
-    assert draws_of(result) == reference
-    assert pickle.dumps(study) == before
-
-
-@EVERY
-def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
-    assert set(result.case_names).isdisjoint(result.excluded)
-    assert result.n_cases + len(result.excluded) == study_for(aggregation).n_cases
-
-
-RANKED = pytest.mark.parametrize("aggregation", [a for a in every_aggregation() if a.needs == "rankings"], ids=repr)
-
-
-@RANKED
+@pytest.mark.parametrize(
+    "aggregation",
+    [pytest.param(one, marks=[pytest.mark.slow] if isinstance(one, LONG) else []) for one in RANKED],
+    ids=repr,
+)
 def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation) -> None:
     study = study_for(aggregation)
     assert isinstance(study, Annotations)
@@ -302,10 +288,9 @@ def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation
     assert difference.max() < (1e-9 if plain.n_draws == 1 else bound)
 
 
-@RANKED
+@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, AnnotatorBootstrap)], ids=repr)
 def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregation) -> None:
-    if isinstance(aggregation, AnnotatorBootstrap):
-        pytest.skip("the bootstrap resamples people: one of weight two is not two")
+    """But for the bootstrap, which resamples people: one of weight two is not two."""
     rankings = _special_cases().to_rankings()
     conditions = ["a", "b", "c", "d", "e"]
     asked: Any = {"question": "grades"} if isinstance(aggregation, OrderedProbit) else {}
@@ -314,16 +299,3 @@ def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregati
     np.testing.assert_allclose(
         aggregation.sample(twice, draws=DRAWS).mean(), aggregation.sample(heavy, draws=DRAWS).mean(), atol=1e-9
     )
-
-
-@EVERY
-def test_parameters_are_plain_and_frozen(aggregation: Aggregation) -> None:
-    for part in fields(aggregation):  # type: ignore[arg-type]
-        with pytest.raises(AttributeError):
-            setattr(aggregation, part.name, None)
-
-
-@EVERY
-def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Aggregation) -> None:
-    result = aggregation.sample(study_for(aggregation), draws=DRAWS)
-    assert (result.n_draws == 1) == (aggregation.limit == aggregation)

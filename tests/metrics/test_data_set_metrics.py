@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from operator import attrgetter
@@ -98,16 +98,13 @@ OF_SCORES: list[tuple[DataSetMetric, Naive]] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("rounded", [1, 6], ids=["ties", "no ties"])
-@pytest.mark.parametrize(("metric", "naive"), OF_SCORES, ids=lambda one: one.id if isinstance(one, AUROC) else None)
-def test_labels_of_mass_one_give_what_scikit_learn_gives(
-    metric: DataSetMetric, naive: Naive, rounded: int, seed: int
-) -> None:
-    said = some_said(30, seed=seed, rounded=rounded)
-    labels, codes = hard_labels(said, seed=seed)
-    expected = [naive(row, said.scores[:, 1], said.weights) for row in codes]
-    np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, atol=1e-13)
+@pytest.mark.parametrize(("metric", "naive"), OF_SCORES, ids=lambda one: getattr(one, "id", ""))
+def test_labels_of_mass_one_give_what_scikit_learn_gives(metric: DataSetMetric, naive: Naive) -> None:
+    for seed, rounded in product(range(4), (1, 6)):  # with ties and without
+        said = some_said(30, seed=seed, rounded=rounded)
+        labels, codes = hard_labels(said, seed=seed)
+        expected = [naive(row, said.scores[:, 1], said.weights) for row in codes]
+        np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
@@ -156,17 +153,16 @@ OF_CALLS: list[tuple[type[DataSetMetric], dict[str, Any], Naive]] = [
 ]
 
 
-@pytest.mark.parametrize("threshold", [None, 0.3])
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("kind", "chosen", "naive"), OF_CALLS, ids=lambda one: getattr(one, "id", None))
 def test_decisions_are_judged_as_scikit_learn_does(
-    kind: type[DataSetMetric], chosen: dict[str, Any], naive: Naive, seed: int, threshold: float | None
+    kind: type[DataSetMetric], chosen: dict[str, Any], naive: Naive
 ) -> None:
-    said = some_said(30, seed=seed, rounded=6)
-    labels, codes = hard_labels(said, seed=seed)
-    expected = [naive(row, called(said.scores, threshold), said.weights) for row in codes]
-    found = kind.from_parameters({**chosen, "threshold": threshold}).of_draws(said, labels)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    for seed, threshold in product(range(3), (None, 0.3)):
+        said = some_said(30, seed=seed, rounded=6)
+        labels, codes = hard_labels(said, seed=seed)
+        expected = [naive(row, called(said.scores, threshold), said.weights) for row in codes]
+        found = kind.from_parameters({**chosen, "threshold": threshold}).of_draws(said, labels)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_a_score_at_the_threshold_is_positive() -> None:
@@ -394,40 +390,52 @@ def test_soft_labels_are_what_many_random_labels_come_to(metric: DataSetMetric) 
 
 
 @EVERY
-@STUDY
-def test_values_stay_within_the_range(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
+def test_a_metric_obeys_the_laws(metric: DataSetMetric) -> None:
+    """One test per metric, on all studies that it has a meaning for."""
+    studies = [said for said in STUDIES.values() if fits(metric, said)]
+    assert len(studies) >= 2
+    for said in studies:
+        soft, hard = soft_labels(said, draws=20), hard_labels(said, draws=20)[0]
+        values = {True: metric.of_draws(said, soft), False: metric.of_draws(said, hard)}
+        slopes = metric.slopes(said, soft[0])
+        assert_values_stay_within_the_range(metric, values.values())
+        assert_draws_do_not_know_of_each_other(metric, said, soft, values[True])
+        assert_slopes_are_the_derivatives(metric, said, soft[0], slopes)
+        for labels in (soft[0], hard[0]):
+            shares = labels * said.weights * metric.slopes(said, labels)
+            assert abs(shares.sum()) < 1e-12 * max(1.0, np.abs(shares).sum()), "masses times slopes add up to zero"
+            assert np.abs(shares).sum() > 0
+        assert_order_and_size_do_not_matter(metric, said, soft, (values[True], slopes))
+        assert_a_case_may_be_split_in_two(metric, said, {True: soft, False: hard}, values)
+        assert_a_weight_of_zero_is_absence(metric, said, soft)
+        assert 0 < metric.counted(said, soft[0]) <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
+    assert_nothing_is_undefined(metric)
+
+
+def assert_values_stay_within_the_range(metric: DataSetMetric, values: Iterable[FloatArray]) -> None:
     low, high = metric.range
-    for labels in (soft_labels(said, draws=20), hard_labels(said, draws=20)[0]):
-        values = metric.of_draws(said, labels)
-        assert values.shape == (20,)
-        known = values[~np.isnan(values)]
+    for found in values:
+        assert found.shape == (20,)
+        known = found[~np.isnan(found)]
         assert len(known)
         assert (known >= low - 1e-12).all()
         assert (known <= high + 1e-12).all()
 
 
-@EVERY
-@STUDY
-def test_draws_do_not_know_of_each_other(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
-    labels = soft_labels(said, draws=5)
-    alone = [metric.of_draws(said, np.ascontiguousarray(one[None]))[0] for one in labels]
-    np.testing.assert_array_equal(metric.of_draws(said, labels), alone)
+def assert_draws_do_not_know_of_each_other(
+    metric: DataSetMetric, said: Said, labels: FloatArray, values: FloatArray
+) -> None:
+    alone = [metric.of_draws(said, np.ascontiguousarray(one[None]))[0] for one in labels[:5]]
+    np.testing.assert_array_equal(values[:5], alone)
 
 
-@EVERY
-@STUDY
-def test_slopes_are_the_derivatives_by_every_mass(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said) or isinstance(metric, SMOOTH):
-        return
-    labels, step = soft_labels(said, draws=1)[0], 1e-6
-    slopes = metric.slopes(said, labels)
+def assert_slopes_are_the_derivatives(
+    metric: DataSetMetric, said: Said, labels: FloatArray, slopes: FloatArray
+) -> None:
+    """By 30 of the masses; those of points of a curve are smooth on purpose."""
     assert slopes.shape == labels.shape
-    rng = np.random.default_rng(5)
-    for _ in range(30):
+    step, rng = 1e-6, np.random.default_rng(5)
+    for _ in range(0 if isinstance(metric, SMOOTH) else 30):
         k, case = rng.integers(said.n_conditions), rng.integers(said.n_cases)
         ends = np.repeat(labels[None], 2, axis=0)
         ends[:, k, case] += [-step, step]
@@ -436,104 +444,49 @@ def test_slopes_are_the_derivatives_by_every_mass(metric: DataSetMetric, said: S
         np.testing.assert_allclose(slopes[k, case], expected, rtol=1e-5, atol=1e-8)
 
 
-@EVERY
-@STUDY
-def test_masses_times_slopes_add_up_to_zero(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
-    for labels in (soft_labels(said, draws=1)[0], hard_labels(said, draws=1)[0][0]):
-        shares = labels * said.weights * metric.slopes(said, labels)
-        assert abs(shares.sum()) < 1e-12 * max(1.0, np.abs(shares).sum())
-        assert np.abs(shares).sum() > 0
-
-
-@EVERY
-@STUDY
-def test_the_order_of_cases_does_not_matter(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
+def assert_order_and_size_do_not_matter(
+    metric: DataSetMetric, said: Said, labels: FloatArray, was: tuple[FloatArray, FloatArray]
+) -> None:
+    """The order of cases, and the size of all weights."""
     order = np.random.default_rng(0).permutation(said.n_cases)
-    labels = soft_labels(said)
-    moved = metric.of_draws(said.select(order), np.ascontiguousarray(labels[:, :, order]))
-    np.testing.assert_allclose(moved, metric.of_draws(said, labels), rtol=1e-12)
-    slopes = metric.slopes(said.select(order), labels[0][:, order])
-    np.testing.assert_allclose(slopes, metric.slopes(said, labels[0])[:, order], rtol=1e-9, atol=1e-12)
+    moved, doubled = said.select(order), replace(said, weights=2 * said.weights)
+    np.testing.assert_allclose(metric.of_draws(moved, np.ascontiguousarray(labels[:, :, order])), was[0], rtol=1e-12)
+    np.testing.assert_allclose(metric.slopes(moved, labels[0][:, order]), was[1][:, order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(metric.of_draws(doubled, labels), was[0], rtol=1e-12)
+    np.testing.assert_allclose(2 * metric.slopes(doubled, labels[0]), was[1], rtol=1e-9)
 
 
-@EVERY
-@STUDY
-def test_only_relative_weights_matter(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
-    labels, doubled = soft_labels(said), replace(said, weights=2 * said.weights)
-    np.testing.assert_allclose(metric.of_draws(doubled, labels), metric.of_draws(said, labels), rtol=1e-12)
-    np.testing.assert_allclose(2 * metric.slopes(doubled, labels[0]), metric.slopes(said, labels[0]), rtol=1e-9)
+def assert_a_case_may_be_split_in_two(
+    metric: DataSetMetric, said: Said, labels: dict[bool, FloatArray], values: dict[bool, FloatArray]
+) -> None:
+    """Not with soft labels for AUROC: two halves of a case are a pair, and a case with itself is none.
 
-
-def split(said: Said, part: float) -> Said:
-    """Give every case a part of its weight, and a copy of it the rest."""
-    everyone = np.tile(np.arange(said.n_cases), 2)
-    twice = said.select(everyone)
-    weights = np.concatenate([part * said.weights, (1 - part) * said.weights])
+    Nor where a metric asks how many cases there are, to know how uncertain a bin is.
+    """
+    weights = np.concatenate([0.3 * said.weights, 0.7 * said.weights])
     items = np.concatenate([said.items, said.items + said.items.max() + 1])
-    return replace(twice, weights=weights, items=items)
+    halves = replace(said.select(np.tile(np.arange(said.n_cases), 2)), weights=weights, items=items)
+    for is_soft in (True, False):
+        if not (getattr(metric, "debiased", False) or (is_soft and isinstance(metric, AUROC))):
+            found = metric.of_draws(halves, np.ascontiguousarray(np.tile(labels[is_soft], 2)))
+            np.testing.assert_allclose(found, values[is_soft], rtol=1e-11)
 
 
-def counts_cases(metric: DataSetMetric) -> bool:
-    """Tell the metric that asks how many cases there are, to know how uncertain a bin is."""
-    return bool(getattr(metric, "debiased", False))
-
-
-@EVERY
-@STUDY
-def test_a_case_may_be_split_in_two(metric: DataSetMetric, said: Said) -> None:
-    """Not with soft labels for AUROC: two halves of a case are a pair, and a case with itself is none."""
-    if not fits(metric, said) or counts_cases(metric):
-        return
-    for labels in (soft_labels(said), hard_labels(said)[0]):
-        if isinstance(metric, AUROC) and labels.max() < 1:
-            continue
-        halves = metric.of_draws(split(said, 0.3), np.ascontiguousarray(np.tile(labels, 2)))
-        np.testing.assert_allclose(halves, metric.of_draws(said, labels), rtol=1e-11)
-
-
-@EVERY
-@STUDY
-def test_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said) -> None:
-    if not fits(metric, said):
-        return
+def assert_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said, labels: FloatArray) -> None:
     kept = np.flatnonzero(said.items != 3)
-    labels = soft_labels(said)
-    without = replace(said, weights=np.where(said.items == 3, 0.0, said.weights))
-    expected = metric.of_draws(said.select(kept), np.ascontiguousarray(labels[:, :, kept]))
-    np.testing.assert_allclose(metric.of_draws(without, labels), expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        metric.slopes(without, labels[0])[:, kept],
-        metric.slopes(said.select(kept), np.ascontiguousarray(labels[0][:, kept])),
-        rtol=1e-9,
-        atol=1e-12,
-    )
+    without, left = replace(said, weights=np.where(said.items == 3, 0.0, said.weights)), said.select(kept)
+    some = np.ascontiguousarray(labels[:, :, kept])
+    np.testing.assert_allclose(metric.of_draws(without, labels), metric.of_draws(left, some), rtol=1e-12)
+    found, expected = metric.slopes(without, labels[0])[:, kept], metric.slopes(left, np.ascontiguousarray(some[0]))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-@EVERY
-def test_metrics_of_nothing_are_undefined(metric: DataSetMetric) -> None:
-    said = some_said(5)
-    nothing = np.zeros((2, 2, 5))
+def assert_nothing_is_undefined(metric: DataSetMetric) -> None:
+    """Without masses there is no value, and there never is one of a single case."""
+    said, nothing = some_said(5), np.zeros((2, 2, 5))
     assert np.isnan(metric.of_draws(said, nothing)).all()
     assert np.isnan(metric.slopes(said, nothing[0])).all()
     assert metric.counted(said, nothing[0]) == 0
-
-
-@EVERY
-@STUDY
-def test_metrics_rest_on_some_of_the_cases(metric: DataSetMetric, said: Said) -> None:
-    if fits(metric, said):
-        counted = metric.counted(said, soft_labels(said, draws=1)[0])
-        assert 0 < counted <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
-
-
-@EVERY
-def test_a_metric_of_a_whole_data_set_has_no_values_of_cases(metric: DataSetMetric) -> None:
     assert metric.record()["sees"] == "data set"
     with pytest.raises(DissensusError, match="whole data set"):
         metric.values(None, None)  # type: ignore[arg-type]

@@ -92,7 +92,7 @@ def twin(metric: Metric, draw: Iterable[float], scores: Iterable[float], mention
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_metrics_are_exact_expectations(aggregation: Aggregation, data: st.DataObject) -> None:
     study = data.draw(small_studies())

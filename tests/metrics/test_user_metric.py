@@ -22,10 +22,10 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.spec import distinct_names
-from dissensus.datasets.simulation import simulate_study
 from dissensus.metrics.base import restored_metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
+from dissensus.simulate.differential_study import simulate_study
 from metrics.data_set_studies import hard_labels, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
 

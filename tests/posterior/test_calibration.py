@@ -65,6 +65,7 @@ def test_plackett_luce_draws_are_calibrated() -> None:
     assert_uniform(ranks(theta.max(axis=1), dense.max(axis=2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.5, 3.0])
 def test_tempered_draws_are_calibrated(power: float) -> None:
     """Every condition is mentioned, last in a ranking that says nothing else, so that all have the same prior."""

@@ -180,6 +180,7 @@ def test_arrow_keys_turn_pages(page: Page) -> None:
     expect(page.locator("#page-of")).to_have_text("Page 4 of 5")
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_a_case_and_back_again(report: Path, open_page: Opener) -> None:
     first, second, third = column(open_page(report).page, "case")[:3]
     page = open_page(report, fragment=f"#case={quote(third)}").page
@@ -263,6 +264,7 @@ def test_an_image_elsewhere_is_not_loaded_and_the_page_says_so(
 # Names --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_names_are_text_wherever_they_are_shown(nasty: Opened) -> None:
     page = nasty.page
     expect(page.locator("h1")).to_have_text(SCRIPT)
@@ -278,6 +280,7 @@ def test_names_are_text_wherever_they_are_shown(nasty: Opened) -> None:
     expect(page.locator("#data")).to_contain_text(BOLD)
 
 
+@pytest.mark.slow
 def test_a_case_with_an_awkward_name_can_be_linked_to(nasty: Opened) -> None:
     link = nasty.page.locator(ROWS).locator("th a").filter(has_text="</script>")
     target = link.get_attribute("href")
@@ -287,12 +290,14 @@ def test_a_case_with_an_awkward_name_can_be_linked_to(nasty: Opened) -> None:
     expect(opened_case(nasty.page)).to_have_text(AWKWARD)
 
 
+@pytest.mark.slow
 def test_figures_show_names_as_text(nasty: Opened) -> None:
     legend = nasty.page.locator("[data-figure=reliability-0] .legendtext")
     assert legend.evaluate_all("all => all.map((one) => one.textContent)") == [BOLD, SCRIPT]
     assert nasty.page.locator("[data-figure] .drawing :is(script, img, b, a[href], [onerror])").count() == 0
 
 
+@pytest.mark.slow
 def test_spreadsheets_take_no_name_for_a_formula(nasty: Opened) -> None:
     rows = downloaded(nasty.page)
     assert {row["case"] for row in rows} == {IMAGE, "'" + FORMULA, AWKWARD}
@@ -302,6 +307,7 @@ def test_spreadsheets_take_no_name_for_a_formula(nasty: Opened) -> None:
 # Screens, paper and light -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_phone_never_scrolls_sideways(report: Path, nasty_report: Path, open_page: Opener) -> None:
     for path in (report, nasty_report):
         page = open_page(path, drawn=True, viewport={"width": 375, "height": 800}, has_touch=True).page
@@ -330,6 +336,7 @@ def colours(page: Page) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_dark_page_has_light_figures_and_follows_a_change(report: Path, open_page: Opener) -> None:
     page = open_page(report, drawn=True, color_scheme="dark").page
     dark = colours(page)

@@ -169,7 +169,8 @@ def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluatio
     wanted = certainties.filter(top=1, run=run.label)
     np.testing.assert_allclose(np.array(data["runs"][0]["certainty"]) / 1000, wanted["certainty"], atol=0.0005)
     scores = np.array(data["runs"][0]["scores"], dtype=float) / 1000
-    np.testing.assert_allclose(scores, evaluation.case_means[evaluation.reference], atol=0.0005)
+    means = evaluation.per_case().filter(run=run.label)["mean"].to_numpy()
+    np.testing.assert_allclose(scores.ravel(), means, atol=0.0005)
     assert [names[code] for code in data["runs"][0]["winner"]] == [names[0] for names in wanted["winner"].to_list()]
 
 

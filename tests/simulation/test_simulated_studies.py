@@ -28,6 +28,10 @@ DECISIVE = {
     "panels of 3 of 12": (crossed(3, 0.12, pool=12), False),
     "panels of 3 of 40": (crossed(3, 0.12, pool=40, n_cases=120), True),
 }
+FAST = ("200 hard cases", "6 annotators")
+SOME = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in DECISIVE]
+)
 SMALL = {"10 easy": alone(10, easy=True), "20 hard": alone(20, easy=False), "4 groups": grouped(4, 10, 0.3)}
 
 
@@ -41,19 +45,16 @@ def found(name: str) -> Found:
     return simulated(population, N_STUDIES, seed=7, adjusted=adjusted)
 
 
-@pytest.mark.parametrize("name", DECISIVE)
-def test_intervals_hold(name: str) -> None:
+@SOME
+def test_intervals_hold_and_equal_models_are_rarely_told_apart(name: str) -> None:
     for share in (found(name).coverage, found(name).coverage_of_difference):
         assert 0.86 - slack(0.86) < share < 0.94 + slack(0.94)
-
-
-@pytest.mark.parametrize("name", DECISIVE)
-def test_equal_models_are_rarely_told_apart(name: str) -> None:
     assert found(name).false_before < 0.12 + slack(0.12)
     assert found(name).false_after < 0.05 + slack(0.05)
     assert found(name).false_anywhere < 0.1 + slack(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_small_studies_are_cautious_and_have_no_verdict(name: str) -> None:
     small = simulated(SMALL[name], N_STUDIES, seed=8)
@@ -69,6 +70,7 @@ def test_a_better_model_is_found() -> None:
     assert told.mean() > 0.6
 
 
+@pytest.mark.slow
 def test_intervals_about_these_very_annotators_do_not_hold_for_others() -> None:
     population = crossed(12, 0.12)
     assert simulated(population, 200, seed=9, fixed=True).coverage < 0.75

@@ -1,0 +1,134 @@
+"""What an evaluation adds up over cases, by another route: dense draws and plain NumPy, from the tables it gives."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import dissensus as ds
+from dissensus.core.aliases import FloatArray
+
+N_CASES, DRAWS = 24, 40
+RNG = np.random.default_rng(3)
+COUNTS = RNG.multinomial(6, [0.5, 0.3, 0.2], size=N_CASES) + 1
+"""Somebody names every condition of every case, so that draws have no ties."""
+
+WEIGHTS = RNG.choice([0.5, 1.0, 3.0], size=N_CASES)
+SCORES = {name: RNG.dirichlet(np.ones(3), size=N_CASES) for name in "AB"}
+SITES = [f"site {number % 3}" for number in range(N_CASES)]
+ASKED: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": DRAWS, "seed": 4}
+METRICS = ["top-k-accuracy:1", "expected-accuracy:1"]
+
+
+def study(rows: FloatArray | None = None, *, weights: FloatArray = WEIGHTS, groups: list[str] | None = None) -> Any:
+    chosen = np.arange(N_CASES) if rows is None else np.asarray(rows)
+    return ds.Annotations.from_rankings(
+        [[[[code]] for code in range(3) for _ in range(COUNTS[case, code])] for case in chosen],
+        ["a", "b", "c"],
+        case_names=[f"case {case}" for case in chosen],
+        case_weights=weights[chosen].tolist(),
+        groups=None if groups is None else [groups[case] for case in chosen],
+    )
+
+
+def evaluated(rows: Any = None, **how: Any) -> ds.Evaluation:
+    chosen = np.arange(N_CASES) if rows is None else np.asarray(rows)
+    models = {name: values[chosen] for name, values in SCORES.items()}
+    strata = {"site": [SITES[case] for case in chosen]}
+    metrics = how.pop("metrics", METRICS)
+    said = how.pop("said", None)
+    return ds.evaluate(study(rows) if said is None else said, models, metrics=metrics, strata=strata, **ASKED, **how)
+
+
+@pytest.fixture(scope="module")
+def whole() -> ds.Evaluation:
+    return evaluated()
+
+
+def plain_values(model: str) -> tuple[FloatArray, FloatArray]:
+    """Value of both metrics for every case and draw, from dense draws."""
+    dense = ds.Dirichlet(1).sample(study(), draws=DRAWS, seed=4).dense()
+    first = SCORES[model].argmax(axis=1)
+    hits = (dense.argmax(axis=2) == first[:, None]).astype(float)
+    return hits, np.take_along_axis(dense, first[:, None, None], axis=2)[:, :, 0]
+
+
+def column(table: pl.DataFrame, model: str, number: int, name: str = "mean") -> FloatArray:
+    metric = ("top-1 accuracy", "expected top-1 accuracy")[number]
+    return table.filter(model=model, metric=metric, estimand="adjusted")[name].to_numpy()
+
+
+@pytest.mark.parametrize("model", SCORES)
+def test_values_of_draws_are_weighted_means_over_cases(whole: ds.Evaluation, model: str) -> None:
+    for number, values in enumerate(plain_values(model)):
+        by_draw = np.average(values, axis=0, weights=WEIGHTS)
+        np.testing.assert_allclose(column(whole.per_draw(), model, number), by_draw, rtol=1e-12)
+        np.testing.assert_allclose(column(whole.to_frame(), model, number), by_draw.mean(), rtol=1e-12)
+        np.testing.assert_allclose(column(whole.to_frame(), model, number, "sd"), by_draw.std(), rtol=1e-9)
+        np.testing.assert_allclose(column(whole.per_case(), model, number), values.mean(axis=1), rtol=1e-12)
+        for site in set(SITES):
+            rows = [case for case in range(N_CASES) if SITES[case] == site]
+            expected = np.average(values[rows].mean(axis=1), weights=WEIGHTS[rows])
+            found = column(whole.by_group("site").filter(stratum=site), model, number)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_stratum_is_what_its_cases_say_alone(whole: ds.Evaluation) -> None:
+    rows = [case for case in range(N_CASES) if SITES[case] == "site 1"]
+    alone = evaluated(rows).to_frame().filter(estimand="adjusted")
+    own = whole.by_group("site").filter(stratum="site 1", estimand="adjusted")
+    names = ["model", "metric", "mean", "sd", "min", "max"]
+    assert_frame_equal(own.select(names), alone.select(names), rel_tol=1e-9, abs_tol=1e-12)
+    resampled = ["case_sd", "draw_sd", "low", "high"]
+    assert_frame_equal(own.select(resampled), alone.select(resampled), rel_tol=0.1, abs_tol=0.02)
+
+
+def test_parts_are_merged_in_any_order_and_grouping(whole: ds.Evaluation) -> None:
+    parts = [evaluated(rows, annotators="fixed") for rows in np.array_split(np.arange(N_CASES), 3)]
+    for one, two, three in permutations(parts):
+        for merged in (one.merge(two).merge(three), one.merge(two.merge(three))):
+            assert_frame_equal(merged.to_frame(), whole.to_frame(), rel_tol=1e-9, abs_tol=1e-12)
+            assert_frame_equal(merged.per_resample(), whole.per_resample(), rel_tol=1e-6, abs_tol=1e-9)
+
+
+def test_draws_are_left_by_the_root_of_the_effective_number_of_cases() -> None:
+    """Of cases that are all alike on average, what draws differ by is shared by their effective number."""
+    for weights in (np.ones(N_CASES), WEIGHTS):
+        row = evaluated(said=study(weights=weights)).to_frame().filter(estimand="adjusted").row(0, named=True)
+        n_effective = weights.sum() ** 2 / (weights**2).sum()
+        assert row["draw_sd"] == pytest.approx(row["sd"] / n_effective**0.5, rel=0.05)
+
+
+def test_cases_of_one_group_are_resampled_together() -> None:
+    pairs = [str(case // 2) for case in range(N_CASES)]
+    alone, paired = (evaluated(said=study(weights=np.ones(N_CASES), groups=groups)) for groups in (None, pairs))
+    assert (alone.n_groups, paired.n_groups) == (0, N_CASES // 2)
+    assert not alone.per_resample().equals(paired.per_resample())
+
+
+def test_infinite_values_are_not_hidden() -> None:
+    said = ds.Annotations.from_rankings([[[["a"]]], [[["a"]]]], ["a", "b"])
+    scores = [[0.0, 1.0], [0.5, 0.5]]
+    result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["log-score"])
+    assert result.to_frame().row(0, named=True)["mean"] == -np.inf
+
+
+def test_undefined_values_do_not_count_and_a_mean_of_nothing_is_undefined() -> None:
+    def of_a(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
+        best = plausibilities.argmax(axis=2)
+        return np.where(best == 0, scores[:, :1], np.nan)
+
+    said = ds.Annotations.from_counts([[5, 0], [5, 0], [0, 5]], ["a", "b"])
+    strata = {"said": ["a", "a", "b"]}
+    scores = [[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]]
+    own = [ds.UserMetric("of a", of_a)]
+    result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=own, strata=strata)
+    assert result.to_frame()["mean"].to_list() == pytest.approx([0.4])
+    by_group = dict(result.by_group("said").select("stratum", "mean").iter_rows())
+    assert by_group["a"] == pytest.approx(0.4)
+    assert np.isnan(by_group["b"])

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregation import _confusions, dawid_skene
-from dissensus.aggregation._confusions import pooled_priors
+from dissensus.aggregation import dawid_skene
 from dissensus.aggregation.base import restored_aggregation
+from dissensus.aggregation.dawid_skene import pooled_priors
 from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
 from shared_data import SHARED, needs_shared
 
@@ -293,11 +293,11 @@ def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch:
         ds.DawidSkene().sample(heavy)
     said = study_of(THREE, 9, 3)
     with monkeypatch.context() as patch:
-        patch.setattr(_confusions, "MOST_CELLS", 20)
+        patch.setattr(dawid_skene, "MOST_CELLS", 20)
         with pytest.raises(ds.DissensusError, match="do not fit into memory") as caught:
             ds.DawidSkene().sample(said)
         assert "45 for 4 named annotators and 3 conditions" in caught.value.got
-    monkeypatch.setattr(_confusions, "MOST_VALUES", 1000)
+    monkeypatch.setattr(dawid_skene, "MOST_VALUES", 1000)
     with pytest.raises(ds.DissensusError, match="kept in memory") as caught:
         ds.DawidSkene().sample(said, draws=100)
     assert caught.value.expected.startswith("at most 27 draws")

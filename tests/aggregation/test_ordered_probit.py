@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregation._gradings import Gradings
+from dissensus.aggregation.ordered_probit import Gradings
 from dissensus.kernels.ordered_probit import log_chance
 from naive_ordered_probit import Opinion, chances, drawn_prior, perceived_chain, weighted_means
 

@@ -268,12 +268,9 @@ def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
     array([[1., 1., 2., 2., 2., 1.],
            [1., 1., 0., 0., 0., 1.]])
     """
-    first = opinions.block_offsets[:-1]
-    starts, sizes = opinions.code_offsets[first], np.diff(opinions.code_offsets)[first]
-    offsets = np.append(0, np.cumsum(sizes))
-    ranking = row_of_each(offsets)
-    within = np.arange(offsets[-1]) - offsets[ranking]
-    members = opinions.member_of_mention[starts[ranking] + within]
+    offsets, mentions = take_rows(opinions.code_offsets, opinions.block_offsets[:-1])
+    ranking, sizes = row_of_each(offsets), np.diff(offsets)
+    within, members = np.arange(offsets[-1]) - offsets[ranking], opinions.member_of_mention[mentions]
     size, given = sizes[ranking], opinions.votes[ranking]
     each = opinions.weights[ranking] / given
     rows = []

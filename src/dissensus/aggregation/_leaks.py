@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.aggregation._evidence import first_shares
 from dissensus.core.aliases import FloatArray
-from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
@@ -34,14 +34,11 @@ def first_matches(study: Annotations, model: Predictions) -> FloatArray:
             strict=True,
         )
     )
-    blocks = study.block_offsets[:-1]
-    starts, sizes = study.code_offsets[blocks], np.diff(study.code_offsets)[blocks]
-    offsets = np.append(0, np.cumsum(sizes))
+    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
     ranking = row_of_each(offsets)
-    codes = study.codes[starts[ranking] + np.arange(offsets[-1]) - offsets[ranking]]
-    keys = study.panel.case_of_opinion[ranking] * n_conditions + codes
+    keys = study.panel.case_of_opinion[ranking] * n_conditions + study.codes[mentions]
     shares = np.array([table.get(key, 0.0) for key in keys.tolist()])
-    return weighted_counts(ranking, shares / sizes[ranking], len(blocks))
+    return weighted_counts(ranking, shares / np.diff(offsets)[ranking], len(offsets) - 1)
 
 
 def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
@@ -92,13 +89,9 @@ def seen_answers(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[s
 
 def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
     """Return the annotators of each case, and the share of pairs of them who name the same first; both (n_cases,)."""
-    first = np.zeros(len(study.code_offsets) - 1, dtype=np.bool_)
-    first[study.block_offsets[:-1]] = True
-    block = row_of_each(study.code_offsets)
-    ranking = row_of_each(study.block_offsets)[block]
-    chosen = first[block]
-    share = (1.0 / np.diff(study.code_offsets))[block][chosen]
-    ranking, codes = ranking[chosen], study.codes[chosen]
+    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
+    ranking, codes = row_of_each(offsets), study.codes[mentions]
+    share = (1.0 / np.diff(offsets))[ranking]
     case, weights = study.panel.case_of_opinion[ranking], study.votes[ranking] * share
     keys, place = np.unique(case * study.n_conditions + codes, return_inverse=True)
     squares = np.square(weighted_counts(place, weights, len(keys)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_positive, check_seed
+from dissensus.core.checks import check_count, check_most, check_positive, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.core.registry import Family
@@ -189,6 +189,13 @@ def check_values(opinions: Any, draws: int) -> None:
             expected=f"at most {MOST_VALUES // largest:,} draws, as it has {largest - 1} mentioned conditions",
             got=f"{draws:,}",
         )
+
+
+def check_warmup(warmup: object) -> None:
+    """Refuse what is not a number of sweeps."""
+    if isinstance(warmup, bool) or not isinstance(warmup, int) or warmup < 0:
+        raise DissensusError("warmup must be a whole number, zero or more", got=repr(warmup))
+    check_most("warmup", warmup)
 
 
 def available_threads() -> int:
@@ -380,3 +387,19 @@ def batch_of(
 def normalised(opinions: Opinions, scores: FloatArray) -> FloatArray:
     """Divide the scores of each case by their sum."""
     return scores / np.add.reduceat(scores, opinions.support_offsets[:-1])[row_of_each(opinions.support_offsets)]
+
+
+def with_support(opinions: Opinions, cases: IntArray, codes: IntArray) -> Opinions:
+    """Add conditions to the supports of cases: each code to the case at its position.
+
+    >>> from dissensus import Annotations
+    >>> said = Annotations.from_counts([[1, 0, 2], [0, 3, 0]]).opinions
+    >>> with_support(said, np.array([0, 1]), np.array([1, 1])).support
+    array([0, 1, 2, 1])
+    """
+    n_conditions = len(opinions.conditions)
+    own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
+    members = np.union1d(own, cases * n_conditions + codes)
+    offsets = np.searchsorted(members, np.arange(opinions.n_cases + 1) * n_conditions)
+    local = (np.searchsorted(members, own) - offsets[own // n_conditions])[opinions.member_of_mention]
+    return replace(opinions, support_offsets=offsets, support=members % n_conditions, local=local)

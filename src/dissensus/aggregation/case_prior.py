@@ -15,6 +15,7 @@ from dissensus.aggregation._evidence import SAYINGS, Evidence
 from dissensus.aggregation._leaks import leaking_models
 from dissensus.aggregation._prior_fit import LEAST_SHAPE, PriorLikelihood, fitted_likelihood
 from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, learned_shapes
+from dissensus.aggregation.base import with_support
 from dissensus.aggregation.learned import Lessons
 from dissensus.aggregation.prior_recipe import (
     PriorRecipe,
@@ -383,20 +384,10 @@ def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: Int
     places : (sum of U,)
         The number of each condition of the wider support, -1 of those that were there but are not to be added.
     """
-    n_conditions = len(opinions.conditions)
-    own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
-    added = row_of_each(offsets) * n_conditions + codes
-    members = np.union1d(own, added)
-    places = np.full(len(members), -1, dtype=np.int64)
-    places[np.searchsorted(members, added)] = entries
-    support_offsets = np.searchsorted(members, np.arange(opinions.n_cases + 1) * n_conditions)
-    moved = np.searchsorted(members, own) - support_offsets[row_of_each(opinions.support_offsets)]
-    wider = replace(
-        opinions,
-        support_offsets=support_offsets,
-        support=members % n_conditions,
-        local=moved[opinions.member_of_mention],
-    )
+    n_conditions, case = len(opinions.conditions), row_of_each(offsets)
+    wider, added = with_support(opinions, case, codes), case * n_conditions + codes
+    places = np.full(len(wider.support), -1, dtype=np.int64)
+    places[np.searchsorted(row_of_each(wider.support_offsets) * n_conditions + wider.support, added)] = entries
     return wider, places
 
 

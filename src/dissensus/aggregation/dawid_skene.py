@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dissensus.aggregation._confusions import FREQUENCY_SHAPE, Chains
-from dissensus.aggregation.base import REST_STREAM, Aggregation, batch_of, plausibilities_of, stream_keys_of
+from dissensus.aggregation.base import (
+    MOST_VALUES,
+    REST_STREAM,
+    Aggregation,
+    batch_of,
+    check_warmup,
+    plausibilities_of,
+    stream_keys_of,
+    with_support,
+)
+from dissensus.aggregation.majority_vote import votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_choice, check_count, check_most, check_positive
+from dissensus.core.checks import check_choice, check_count, check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
-from dissensus.core.ragged import row_of_each, take_rows
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Opinions
+from dissensus.study.panel import ANONYMOUS
+
+if TYPE_CHECKING:
+    from dissensus.kernels.dawid_skene import Record, Votes
+
+RIGHT, WRONG = 4.0, 2.0
+"""Prior shapes of a pooled row: of naming the true condition, and of all others together."""
+
+FREQUENCY_SHAPE = 0.5
+"""Prior shape of the frequency of every condition."""
+
+MOST_CELLS = 10**7
+"""How many numbers the confusions of all annotators may be: 160 MB for them and their counts."""
+
+MOST_COUNTED = 1e7
+"""How often the opinions of named annotators may count, all together: votes are looked at one by one in every sweep."""
+
+CHAIN_KEY = np.array([0x44617769642D536B], dtype=np.uint64)
+"""Stands where other aggregations have the key of a case: the chains belong to the study."""
 
 FEW_CONDITIONS = 12
 """Up to this number every condition of every case has a plausibility of its own, mentioned or not."""
@@ -87,9 +115,7 @@ class DawidSkene(Aggregation):
         check_choice("target", self.target, ("truth", "votes"))
         object.__setattr__(self, "gold", gold_pairs(self.gold))
         check_count(chains=self.chains)
-        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
-            raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
-        check_most("warmup", self.warmup)
+        check_warmup(self.warmup)
 
     @property
     def plain_name(self) -> str:
@@ -115,11 +141,16 @@ class DawidSkene(Aggregation):
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains, truths = min(self.chains, draws), known_truths(opinions, dict(self.gold))
-        judged, order = with_support(opinions, truths), np.argsort(opinions.keys, kind="stable")
+        known, n_conditions = np.flatnonzero(truths >= 0), len(opinions.conditions)
+        added = known * n_conditions + truths[known]
+        if n_conditions <= FEW_CONDITIONS:
+            added = np.arange(opinions.n_cases * n_conditions)
+        judged = with_support(opinions, *np.divmod(added, n_conditions))
+        order = np.argsort(opinions.keys, kind="stable")
         study = Chains.of(judged.take(order), truths[order])
         run = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
         record = study.of_cases(**run, power=self.reliability, of_votes=self.target == "votes")
-        n_cases = opinions.n_cases + FREQUENCY_SHAPE * len(opinions.conditions)
+        n_cases = opinions.n_cases + FREQUENCY_SHAPE * n_conditions
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
         keys = stream_keys_of(opinions, seed)
@@ -165,18 +196,6 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
     return truths
 
 
-def with_support(opinions: Opinions, truths: IntArray) -> Opinions:
-    """Add known true conditions to the supports of their cases, or all conditions to all where there are few."""
-    n_conditions, known = len(opinions.conditions), np.flatnonzero(truths >= 0)
-    own = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
-    more = known * n_conditions + truths[known]
-    members = np.union1d(own, more if n_conditions > FEW_CONDITIONS else np.arange(opinions.n_cases * n_conditions))
-    offsets = np.searchsorted(members, np.arange(opinions.n_cases + 1) * n_conditions)
-    place = np.searchsorted(members, own) - offsets[own // n_conditions]
-    local, support = place[opinions.member_of_mention], members % n_conditions
-    return replace(opinions, local=local, support_offsets=offsets, support=support)
-
-
 @dataclass(frozen=True, eq=False)
 class ChainSampler:
     """Give the draws of cases that the chains of the whole study have kept.
@@ -188,7 +207,7 @@ class ChainSampler:
     places: IntArray
     columns: IntArray
     values: FloatArray
-    rest_sums: FloatArray
+    rest_sums: FloatArray | None
     keys: KeyArray
     draws: int
     chains: int
@@ -205,4 +224,174 @@ class ChainSampler:
             rest_shapes=np.ones(self.opinions.n_cases),
             rest_keys=self.keys[:, REST_STREAM],
             rest_sums=self.rest_sums,
+        )
+
+
+# Chains -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Hold what chains over a whole study need.
+
+    Attributes
+    ----------
+    opinions
+        The cases in the order of their keys, so that their order in the study makes no difference.
+    votes
+        What was said, as kernels take it.
+    priors : (L, K)
+        Prior shapes of pooled columns.
+    labels : (sum of U,)
+        Pooled column of each mentioned condition.
+    annotators : (n_annotators,)
+        Codes of those who are named and said something.
+    """
+
+    opinions: Opinions
+    votes: Votes
+    priors: FloatArray
+    labels: IntArray
+    annotators: IntArray
+
+    @staticmethod
+    def of(opinions: Opinions, truths: IntArray, *, full: bool = False) -> Chains:
+        """Lay out what was said; ``full`` gives every named annotator a column of every condition."""
+        from dissensus.kernels.dawid_skene import Votes
+
+        n_conditions = len(opinions.conditions)
+        case, annotator, code, power = first_votes(opinions)
+        people = np.unique(annotator[annotator != ANONYMOUS])
+        who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+        are_alike = not len(people)
+        counted = power[who < len(people)].sum()
+        if counted > MOST_COUNTED:
+            raise DissensusError(
+                "the opinions of named annotators count too often for Dawid-Skene",
+                expected=f"sum of weights up to {MOST_COUNTED:g}",
+                got=f"{counted:.3g}",
+                advice="give them smaller weights: only their ratios tell annotators apart",
+            )
+        pairs, pair_of_vote = np.unique(who * n_conditions + code, return_inverse=True)
+        said = np.unique(opinions.support)
+        if full:
+            every = np.union1d(pairs, np.arange(len(people) * n_conditions))
+            pair_of_vote = np.searchsorted(every, pairs)[pair_of_vote]
+            pairs, said = every, np.arange(n_conditions)
+        columns, offsets, labels = column_layout(pairs, said, n_conditions, len(people))
+        case_offsets = np.searchsorted(case, np.arange(opinions.n_cases + 1))
+        offsets = np.append(offsets, offsets[-1]) if are_alike else offsets
+        said_by = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels, are_alike)
+        n_cells = len(labels) * n_conditions
+        if n_cells > MOST_CELLS:
+            raise DissensusError(
+                "the confusions of all annotators do not fit into memory",
+                expected=f"at most {MOST_CELLS:,} numbers: conditions x sum over annotators of conditions they named",
+                got=f"{n_cells:,} for {len(people):,} named annotators and {n_conditions:,} conditions",
+                advice="leave the names of annotators out, or use PlackettLuce or Dirichlet",
+            )
+        labels = np.searchsorted(said, opinions.support)
+        return Chains(opinions, said_by, pooled_priors(said, n_conditions), labels, people)
+
+    def of_cases(
+        self, *, draws: int, chains: int, warmup: int, seed: int, power: float, of_votes: bool = False
+    ) -> Record:
+        """Run the chains and keep the plausibilities of the truth of cases, or of votes on them."""
+        from dissensus.kernels.dawid_skene import Record
+
+        said, n_conditions = self.opinions, self.priors.shape[1]
+        n_values = draws * (len(said.support) + said.n_cases)
+        check_kept(n_values, draws)
+        nothing = np.zeros((draws, 0)), np.zeros(n_conditions), np.zeros((0, n_conditions))
+        counts = votes(said) if of_votes else np.zeros(0)
+        record = Record(said.support_offsets, said.support, self.labels, counts, np.empty(n_values), *nothing)
+        return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=power)
+
+    def of_annotators(self, *, draws: int, chains: int, warmup: int, seed: int) -> Record:
+        """Run the chains and keep accuracies and confusions of annotators."""
+        from dissensus.kernels.dawid_skene import Record
+
+        n_conditions = self.priors.shape[1]
+        accuracies, frequencies = np.zeros((draws, len(self.annotators))), np.zeros(n_conditions)
+        confusions = np.zeros((len(self.votes.labels), n_conditions))
+        nothing = self.opinions.support_offsets, self.opinions.support, self.labels, np.zeros(0), np.empty(0)
+        record = Record(*nothing, accuracies, frequencies, confusions)
+        return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=1.0)
+
+    def _run(self, record: Record, *, draws: int, chains: int, warmup: int, seed: int, power: float) -> Record:
+        from dissensus.kernels.dawid_skene import run_chain
+
+        how = {"warmup": warmup, "alpha": FREQUENCY_SHAPE, "reliability": power}
+        for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
+            run_chain(self.votes, self.priors, record, key=key, rows=rows, **how)
+        return record
+
+
+def chain_rows(key: KeyArray, seed: int, *, chains: int, draws: int) -> Iterator[tuple[np.uint64, tuple[int, int]]]:
+    """Give every chain of a study, one after the other, its key and its rows of draws: first, and one past the last.
+
+    The first have a draw more where draws do not divide evenly. ``key`` stands where other aggregations have the key of
+    a case: the chains belong to the study.
+    """
+    from dissensus.kernels.randomness import stream_keys
+
+    (length, longer), first = divmod(draws, chains), 0
+    for chain, own in enumerate(stream_keys(np.uint64(seed), key, 1 + chains)[0, REST_STREAM + 1 :]):
+        last = first + length + (chain < longer)
+        yield own, (first, last)
+        first = last
+
+
+def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Return cases, annotators, conditions and powers of what was named first, each combination once, by case."""
+    n_annotators, n_conditions = int(opinions.annotators.max(initial=0)) + 2, len(opinions.conditions)
+    offsets, mentions = take_rows(opinions.code_offsets, opinions.block_offsets[:-1])
+    ranking = row_of_each(offsets)
+    person = opinions.case_of_ranking * n_annotators + opinions.annotators % n_annotators
+    code, share = opinions.support[opinions.member_of_mention[mentions]], opinions.weights / np.diff(offsets)
+    keys, which = np.unique(person[ranking] * n_conditions + code, return_inverse=True)
+    case, annotator = np.divmod(keys // n_conditions, n_annotators)
+    annotator[annotator == n_annotators - 1] = ANONYMOUS
+    return case, annotator, keys % n_conditions, weighted_counts(which, share[ranking], len(keys))
+
+
+def column_layout(
+    pairs: IntArray, said: IntArray, n_conditions: int, n_people: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Give every pair of annotator and condition a column, and every annotator one more for all other conditions.
+
+    Returns the column of each pair, offsets from annotators (the anonymous ones last) to columns, and pooled columns.
+    """
+    owner = pairs // n_conditions
+    sizes = np.bincount(owner, minlength=n_people + 1)
+    offsets = np.append(0, np.cumsum(sizes + (sizes > 0)))
+    columns = np.arange(len(pairs)) + owner
+    labels = np.full(offsets[-1], len(said))
+    labels[columns] = np.searchsorted(said, pairs % n_conditions)
+    return columns, offsets, labels
+
+
+def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:
+    """Return prior shapes of naming each of the conditions that were named, and any other, under each true condition.
+
+    >>> pooled_priors(np.array([0]), 3)
+    array([[4., 1., 1.],
+           [2., 5., 5.]])
+    """
+    wrong = WRONG / (n_conditions - 1)
+    priors = np.full((len(said) + 1, n_conditions), wrong)
+    priors[-1] = (n_conditions - len(said)) * wrong
+    of_true = np.full(n_conditions, len(said))
+    of_true[said] = np.arange(len(said))
+    priors[of_true, np.arange(n_conditions)] += RIGHT - wrong
+    return priors
+
+
+def check_kept(n_values: int, draws: int) -> None:
+    """Refuse draws of all cases that would not fit into memory: those of a chain are kept."""
+    if n_values > MOST_VALUES:
+        raise DissensusError(
+            "too many draws to be kept in memory",
+            expected=f"at most {max(1, MOST_VALUES * draws // n_values):,} draws: those of all cases are kept",
+            got=f"{draws:,}",
         )

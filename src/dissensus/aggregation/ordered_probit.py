@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._gradings import Gradings
-from dissensus.aggregation.base import Aggregation, batch_of, plausibilities_of
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_count, check_most, check_positive
+from dissensus.aggregation.base import Aggregation, check_warmup, plausibilities_of, stream_keys_of, with_support
+from dissensus.aggregation.dawid_skene import ChainSampler, chain_rows, check_kept, first_votes
+from dissensus.core.aliases import IntArray
+from dissensus.core.checks import check_count, check_positive
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import take_rows
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
+from dissensus.study.panel import ANONYMOUS
+
+if TYPE_CHECKING:
+    from dissensus.kernels.ordered_probit import Given, Record
+
+CHAIN_KEY = np.array([0x4F72646572656450], dtype=np.uint64)
+"""Stands where other aggregations have the key of a case: the chains belong to the study."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,7 @@ class OrderedProbit(Aggregation):
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
         check_count(chains=self.chains)
-        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
-            raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
-        check_most("warmup", self.warmup)
+        check_warmup(self.warmup)
 
     @property
     def methods(self) -> str:
@@ -96,8 +101,10 @@ class OrderedProbit(Aggregation):
         record = study.run(
             draws=draws, chains=chains, warmup=self.warmup, seed=seed, reliability=float(self.reliability)
         )
-        judged, order = with_all_grades(opinions), np.argsort(opinions.keys, kind="stable")
-        sampler = GradeSampler(judged, np.argsort(order), record.values, draws, chains)
+        order, n_grades = np.argsort(opinions.keys, kind="stable"), len(opinions.conditions)
+        judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
+        columns, keys = np.arange(opinions.n_cases + 1) * (n_grades + 1), stream_keys_of(opinions, seed)
+        sampler = ChainSampler(judged, np.argsort(order), columns, record.values, None, keys, draws, chains)
         return plausibilities_of(judged, sampler, draws=draws, chains=chains)
 
 
@@ -119,36 +126,64 @@ def check_grades(opinions: Opinions) -> None:
         )
 
 
-def with_all_grades(opinions: Opinions) -> Opinions:
-    """Add all grades to the supports of all cases.
-
-    Examples
-    --------
-    >>> from dissensus import Annotations
-    >>> with_all_grades(Annotations.from_counts([[1, 0, 2]]).opinions).support
-    array([0, 1, 2])
-    """
-    n_grades, n_cases = len(opinions.conditions), opinions.n_cases
-    codes = opinions.support[opinions.member_of_mention]
-    offsets, support = np.arange(n_cases + 1) * n_grades, np.tile(np.arange(n_grades), n_cases)
-    return replace(opinions, local=codes, support_offsets=offsets, support=support)
-
-
 @dataclass(frozen=True, eq=False)
-class GradeSampler:
-    """Give the draws of cases that the chains of the whole study have kept.
+class Gradings:
+    """Hold what chains over a whole study need.
 
-    ``places`` says where the draws of each case are among ``values``.
+    Attributes
+    ----------
+    given
+        Which grades were given, as kernels take it; cases in the order of their keys, so that their order in the study
+        makes no difference.
+    n_grades
+        Number of grades, K.
+    annotators : (n_annotators,)
+        Codes of those who are named and said something.
     """
 
-    opinions: Opinions
-    places: IntArray
-    values: FloatArray
-    draws: int
-    chains: int
+    given: Given
+    n_grades: int
+    annotators: IntArray
 
-    def __call__(self, cases: IntArray) -> Batch:
-        """Return the draws of the cases at these positions."""
-        size = self.draws * (len(self.opinions.conditions) + 1)
-        _, kept = take_rows(np.arange(self.opinions.n_cases + 1) * size, self.places[cases])
-        return batch_of(self.opinions, cases, self.values[kept], draws=self.draws, chains=self.chains)
+    @staticmethod
+    def of(opinions: Opinions) -> Gradings:
+        """Lay out what was said, cases in the order of their keys."""
+        from dissensus.kernels.ordered_probit import Given
+
+        n_grades = len(opinions.conditions)
+        case, annotator, grade, power = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
+        people = np.unique(annotator[annotator != ANONYMOUS])
+        who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+        by_annotator, by_grade = np.argsort(who, kind="stable"), np.argsort(grade, kind="stable")
+        given = Given(
+            case_offsets=np.searchsorted(case, np.arange(opinions.n_cases + 1)),
+            cases=case,
+            annotators=who,
+            grades=grade,
+            powers=power,
+            by_annotator=by_annotator,
+            annotator_offsets=np.searchsorted(who[by_annotator], np.arange(len(people) + 2)),
+            by_grade=by_grade,
+            grade_offsets=np.searchsorted(grade[by_grade], np.arange(n_grades + 1)),
+        )
+        return Gradings(given, n_grades, people)
+
+    def run(
+        self, *, draws: int, chains: int, warmup: int, seed: int, reliability: float = 1.0, keeps_cases: bool = True
+    ) -> Record:
+        """Run the chains one after the other, and keep what annotators are like, and draws of cases if wanted."""
+        from dissensus.kernels.ordered_probit import Record, run_chain
+
+        n_cases, n_people = len(self.given.case_offsets) - 1, len(self.annotators)
+        n_values = draws * n_cases * (self.n_grades + 1) if keeps_cases else 0
+        check_kept(n_values, draws)
+        record = Record(
+            values=np.empty(n_values),
+            shifts=np.empty((draws, n_people)),
+            spreads=np.empty((draws, n_people)),
+            limits=np.empty((draws, self.n_grades - 1)),
+            pooled=np.empty((draws, 3)),
+        )
+        for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
+            run_chain(self.given, record, key=key, warmup=warmup, rows=rows, reliability=reliability)
+        return record

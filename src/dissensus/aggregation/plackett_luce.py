@@ -13,6 +13,7 @@ from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
     batch_of,
+    check_warmup,
     plausibilities_of,
     stream_keys_of,
 )
@@ -20,7 +21,7 @@ from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_pr
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_most, check_positive
+from dissensus.core.checks import check_choice, check_count, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Batch, Plausibilities
@@ -126,9 +127,7 @@ class PlackettLuce(Aggregation):
         check_choice("prior", self.prior, PRIORS)
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
-        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
-            raise DissensusError("warmup must be a whole number, zero or more", got=repr(self.warmup))
-        check_most("warmup", self.warmup)
+        check_warmup(self.warmup)
         self._check_tempered()
 
     def _check_tempered(self) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._gradings import Gradings
-from dissensus.aggregation.ordered_probit import check_grades
+from dissensus.aggregation.ordered_probit import Gradings, check_grades
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed

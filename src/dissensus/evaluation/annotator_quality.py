@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._confusions import Chains, first_votes
-from dissensus.aggregation.dawid_skene import gold_pairs, known_truths
+from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, known_truths
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed

@@ -31,27 +31,6 @@ SLACK = 1.0 + 1e-14
 """Improvements below rounding are not worth a search."""
 
 
-class Question(NamedTuple):
-    """Say what is asked about a case.
-
-    Attributes
-    ----------
-    top
-        How many first places.
-    n_rest
-        How many conditions nobody mentioned.
-    is_pooled
-        Whether all unmentioned conditions count as one.
-    n_words
-        How many numbers a set of mentioned conditions takes.
-    """
-
-    top: int
-    n_rest: int
-    is_pooled: bool
-    n_words: int
-
-
 class Outcomes(NamedTuple):
     """Count the different outcomes of the draws of a case.
 
@@ -193,19 +172,6 @@ def tie_chance(n_tied: int, n_others: int, places: int, others: int) -> float:
     return result
 
 
-@copied
-def chance(row: IntArray, size: int, question: Question) -> float:
-    """Return the probability of a set given an outcome that it fits; ``size`` of its members are mentioned ones."""
-    words, others = question.n_words, question.top - size
-    result = 1.0 if question.is_pooled else one_in_choices(question.n_rest, others)
-    n_tied = set_size(row, 2 * words, words)
-    if n_tied == 0:
-        return result
-    n_sure, other_sure, other_tied = set_size(row, words, words), row[2 * words], row[2 * words + 1]
-    places = question.top - n_sure - other_sure
-    return result * tie_chance(n_tied, other_tied, places, others - other_sure)
-
-
 @inner
 def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, next_high: IntArray, size: int) -> bool:
     """Narrow the sets between ``low`` and ``high`` to those that fit an outcome; tell whether any has this size."""
@@ -220,15 +186,23 @@ def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, nex
 
 @copied
 def weightiest_first(
-    outcomes: Outcomes, n_found: int, question: Question, size: int, weights: FloatArray, order: IntArray
+    outcomes: Outcomes, n_found: int, words: int, top: int, size: int, share: float, search: Search
 ) -> int:
-    """Write down what each outcome adds to a set with ``size`` mentioned members; sort those that add something."""
-    words, n_kept = question.n_words, 0
+    """Write down what each outcome adds to a set with ``size`` mentioned members; sort those that add something.
+
+    ``share`` is the probability of the unmentioned conditions that complete it, given their number.
+    """
+    weights, order, n_kept = search.weights, search.order, 0
     for i in range(n_found):
-        n_sure = set_size(outcomes.rows[i], words, words)
+        row = outcomes.rows[i]
+        n_sure, n_tied, other_sure = set_size(row, words, words), set_size(row, 2 * words, words), row[2 * words]
         weights[i] = 0.0
-        if n_sure <= size <= n_sure + set_size(outcomes.rows[i], 2 * words, words):
-            weights[i] = outcomes.counts[i] * chance(outcomes.rows[i], size, question)
+        if n_sure <= size <= n_sure + n_tied:
+            chance = share
+            if n_tied > 0:
+                others, places = top - size - other_sure, top - n_sure - other_sure
+                chance *= tie_chance(n_tied, row[2 * words + 1], places, others)
+            weights[i] = outcomes.counts[i] * chance
         if weights[i] > 0.0:
             place = n_kept
             while place > 0 and weights[order[place - 1]] < weights[i]:
@@ -381,12 +355,12 @@ def search_sets(
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
             if is_left[t, case]:
-                question = Question(tops[t], layout.n_conditions - size, is_pooled, row_words(size))
-                n_found = count_outcomes(orders, case, size, tops[t], outcomes)
-                best = -1.0
-                for n_mentioned in range(tops[t] + 1):
-                    n_kept = weightiest_first(outcomes, n_found, question, n_mentioned, search.weights, search.order)
-                    best = search_size(outcomes.rows, n_kept, n_mentioned, best, question.n_words, search)
+                words, top, best = row_words(size), tops[t], -1.0
+                n_found = count_outcomes(orders, case, size, top, outcomes)
+                for n_mentioned in range(top + 1):
+                    share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - size, top - n_mentioned)
+                    n_kept = weightiest_first(outcomes, n_found, words, top, n_mentioned, share, search)
+                    best = search_size(outcomes.rows, n_kept, n_mentioned, best, words, search)
                 for k in range(size):
                     is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
 

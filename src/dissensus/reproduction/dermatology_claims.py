@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.datasets.printed_cases import CASES, N_CONDITIONS
-from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import Certainty
 from dissensus.reproduction.certainty_claims import TITLE, uncertain_share
 from dissensus.reproduction.paper_runs import FAR_BELOW, GENERALLY, clearly

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.datasets.dermatology import Dermatology
-from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.categories import expected_risk
 from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
 from dissensus.reproduction import certainty_claims

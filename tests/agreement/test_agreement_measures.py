@@ -1,4 +1,4 @@
-"""Measures of agreement equal published values, other libraries, and every pair of choices written out."""
+"""Measures of agreement equal published values, other libraries, and every pair of table_of_choices written out."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from dissensus import (
     cohen_kappa,
     krippendorff_alpha,
 )
-from dissensus.evaluation import agreement_measures as module
-from dissensus.evaluation.intraclass import Intraclass
-from dissensus.evaluation.kappas import Choices, CohenKappa, FleissKappa, GwetCoefficient
+from dissensus.agreement import measures as module
+from dissensus.agreement.intraclass import Intraclass
+from dissensus.agreement.kappas import CohenKappa, FleissKappa, GwetCoefficient
+from dissensus.agreement.table import Table
 
 NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
 GRADED = (
@@ -137,29 +138,29 @@ def test_two_annotators_have_the_kappa_of_scikit_learn(credit: Any, pairs: list[
     table = [{"Ada": a, "Bo": b} for a, b in pairs]
     weights = None if credit == "none" else credit
     expected = cohen_kappa_score(*zip(*pairs, strict=True), labels=range(4), weights=weights)
-    found = CohenKappa.of(Choices.of(study_of(table)), credit, least=1).values(np.ones((1, len(table))))[0]
+    found = CohenKappa.of(Table.of(study_of(table)), credit, least=1).values(np.ones((1, len(table))))[0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @given(table=TABLES, times=st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table, times: list[int]) -> None:
     repeated = [case for case, count in zip(table, times, strict=False) for _ in range(count)]
-    choices = Choices.of(study_of(table))
+    table_of_choices = Table.of(study_of(table))
     counts = np.array([times[: len(table)]], dtype=float)
     if any(repeated):
-        fleiss = FleissKappa.of(choices, "none").values(counts)[0]
+        fleiss = FleissKappa.of(table_of_choices, "none").values(counts)[0]
         np.testing.assert_allclose(fleiss, naive.fleiss_kappa(repeated, 4), atol=1e-12)
     for credit in CREDITS:
         if any(repeated):
-            gwet = GwetCoefficient.of(choices, credit).values(counts)[0]  # type: ignore[arg-type]
+            gwet = GwetCoefficient.of(table_of_choices, credit).values(counts)[0]  # type: ignore[arg-type]
             np.testing.assert_allclose(gwet, naive.gwet_coefficient(repeated, 4, credit), atol=1e-12)
-        cohen = CohenKappa.of(choices, credit, least=1).values(counts)[0]  # type: ignore[arg-type]
+        cohen = CohenKappa.of(table_of_choices, credit, least=1).values(counts)[0]  # type: ignore[arg-type]
         np.testing.assert_allclose(cohen, naive.mean_cohen_kappa(repeated, 1, 4, credit), atol=1e-12)
 
 
 @given(table=TABLES)
 def test_pairs_need_enough_common_cases(table: naive.Table) -> None:
-    found = CohenKappa.of(Choices.of(study_of(table)), "none", least=3).values(np.ones((1, len(table))))[0]
+    found = CohenKappa.of(Table.of(study_of(table)), "none", least=3).values(np.ones((1, len(table))))[0]
     np.testing.assert_allclose(found, naive.mean_cohen_kappa(table, 3, 4, "none"), atol=1e-12)
 
 
@@ -248,7 +249,7 @@ def test_alpha_is_that_of_its_own_function_and_one_seed_gives_one_answer() -> No
     assert table.row(0)[:5] == ("alpha-nominal", alpha.value, alpha.low, alpha.high, 30)
 
 
-def test_choices_that_are_shared_agree_as_random_ones_of_each_would() -> None:
+def test_table_of_choices_that_are_shared_agree_as_random_ones_of_each_would() -> None:
     said = Annotations.from_rankings([[[["a", "b"]], [["a"]]], [[["b"]], [["b"]]]], ["a", "b"])
     chance = (3 / 8) ** 2 + (5 / 8) ** 2
     assert value(said, "fleiss-kappa") == pytest.approx((0.75 - chance) / (1 - chance))

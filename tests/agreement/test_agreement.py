@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive_agreement as naive
 from dissensus import Annotations, DissensusError, PlackettLuce, Ratings, read_annotations
-from dissensus.evaluation.agreement import Agreement, annotator_agreement, pairwise_agreement
+from dissensus.agreement.peers import Agreement, annotator_agreement, pairwise_agreement
 from shared_data import SHARED, needs_shared
 from strategies import rankings
 
@@ -189,7 +189,7 @@ def test_pairs_are_the_same_whatever_the_portions(monkeypatch: pytest.MonkeyPatc
         [[[["a"], ["b"]], [["b"]], [["c", "a"]]], [[["a"]], [["b"]], [["a"]]]], annotator_names=["Ada", "Bo", "Cy"]
     )
     whole = pairwise_agreement(said)
-    monkeypatch.setattr("dissensus.evaluation.agreement.PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr("dissensus.agreement.peers.PAIRS_AT_ONCE", 2)
     assert pairwise_agreement(said).equals(whole)
 
 

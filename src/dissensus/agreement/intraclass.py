@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.agreement.table import Matrix, sparse
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import weighted_counts
-from dissensus.evaluation.ranking_overlap import Matrix
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.ratings import Ratings
 
@@ -22,8 +22,9 @@ class Intraclass:
 
     Components of variance are estimated by moments: the sums of squares of cases, of annotators and of all ratings are
     set equal to what they are expected to be (Henderson's first method, [searle]). If everybody rates every case, this
-    is the analysis of variance. Rows are cases: ``cases`` (n_cases, 8) are sums over ratings, and ``counts``, ``sums``
-    and ``repeats`` (n_cases, n_annotators) by annotator; all of them add up over cases.
+    is the analysis of variance. Rows are cases: ``cases`` (n_cases, 8) are sums over ratings (their number, sum and
+    squares, the squared sum over the number, whether there is any, repeats over the number, the squared number, and one
+    over it), and ``counts``, ``sums`` and ``repeats`` (n_cases, n_annotators) by annotator; all add up over cases.
     """
 
     cases: FloatArray
@@ -35,18 +36,19 @@ class Intraclass:
     @classmethod
     def of(cls, said: Ratings, *, averaged: bool) -> Intraclass:
         """Find what the components need to know of each case, of ratings by named annotators."""
-        from scipy.sparse import csr_array
-
         named = said.annotators != ANONYMOUS
         case, who, scores = said.panel.case_of_opinion[named], said.annotators[named], said.scores[named]
-        shape = (said.n_cases, len(said.annotator_names))
         centred = scores - scores.mean() if len(scores) else scores
-        counts, sums = (csr_array((part, (case, who)), shape=shape) for part in (np.ones(len(case)), centred))
-        weights = said.case_weights / max(said.case_weights.mean(), np.finfo(float).tiny)
+        shape = (said.n_cases, len(said.annotator_names))
+        counts, sums = (sparse(part, case, who, shape) for part in (np.ones(len(case)), centred))
         repeats = counts.multiply(counts).tocsr()
-        table = _of_cases(counts, sums, repeats, weighted_counts(case, centred**2, said.n_cases))
-        counts, sums, repeats = (part.multiply(weights[:, None]).tocsr() for part in (counts, sums, repeats))
-        return cls(table * weights[:, None], counts, sums, repeats, averaged)
+        n, total, again = (np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (counts, sums, repeats))
+        squares = weighted_counts(case, centred**2, said.n_cases)
+        each = np.divide(1.0, n, out=np.zeros(len(n)), where=n > 0)
+        columns = [n, total, squares, total**2 * each, (n > 0).astype(float), again * each, n**2, each]
+        weights = (said.case_weights / max(said.case_weights.mean(), np.finfo(float).tiny))[:, None]
+        by_person = (part.multiply(weights).tocsr() for part in (counts, sums, repeats))
+        return cls(np.stack(columns, axis=1) * weights, *by_person, averaged)
 
     @property
     def width(self) -> int:
@@ -55,8 +57,7 @@ class Intraclass:
 
     def components(self, times: FloatArray) -> FloatArray:
         """Return the variance of cases, of annotators and of the rest, shape (n, 3); nan if they cannot be told."""
-        case_sums = times @ self.cases
-        n, total, squares, by_case, n_cases, both, sizes_squared, _ = case_sums.T
+        n, total, squares, by_case, n_cases, both, sizes_squared, _ = (times @ self.cases).T
         counts, sums, repeats = (times @ part for part in (self.counts, self.sums, self.repeats))
         with np.errstate(invalid="ignore", divide="ignore"):
             by_person, of_both = (np.where(counts > 0, part / counts, 0.0).sum(axis=1) for part in (sums**2, repeats))
@@ -68,7 +69,13 @@ class Intraclass:
             [of_both - sizes, n - people_squared, n_people - 1],
             [sizes - of_both, people_squared - both, n - n_cases - n_people + 1],
         ]
-        return _solved(np.moveaxis(np.array(expected), -1, 0), between)
+        matrices = np.moveaxis(np.array(expected), -1, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            lengths = np.linalg.norm(matrices, axis=2)
+            solvable = np.abs(np.linalg.det(matrices)) > SINGULAR * lengths.prod(axis=1)
+        found = np.full(between.shape, np.nan)
+        found[solvable] = np.linalg.solve(matrices[solvable], between[solvable][..., None])[..., 0]
+        return found
 
     def ratings_per_case(self, times: FloatArray) -> FloatArray:
         """Return the harmonic mean of the numbers of ratings of cases, shape (n,)."""
@@ -82,25 +89,3 @@ class Intraclass:
         others = (of_people + rest) / (self.ratings_per_case(times) if self.averaged else 1.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(of_cases + others > 0, of_cases / (of_cases + others), np.nan)
-
-
-def _of_cases(counts: Matrix, sums: Matrix, repeats: Matrix, squares: FloatArray) -> FloatArray:
-    """Return sums of every case, shape (n_cases, 8).
-
-    Ratings, their sum and squares, the squared sum over ratings, whether there is any, repeats over ratings, squared
-    number of ratings, and one over ratings.
-    """
-    n, total, again = (np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (counts, sums, repeats))
-    rated = n > 0
-    each = np.divide(1.0, n, out=np.zeros(len(n)), where=rated)
-    return np.stack([n, total, squares, total**2 * each, rated.astype(float), again * each, n**2, each], axis=1)
-
-
-def _solved(matrices: FloatArray, sums: FloatArray) -> FloatArray:
-    """Solve small systems of equations; nan where they have no unique solution."""
-    lengths = np.linalg.norm(matrices, axis=2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        solvable = np.abs(np.linalg.det(matrices)) > SINGULAR * lengths.prod(axis=1)
-    found = np.full(sums.shape, np.nan)
-    found[solvable] = np.linalg.solve(matrices[solvable], sums[solvable][..., None])[..., 0]
-    return found

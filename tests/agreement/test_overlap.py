@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive_agreement as naive
 from dissensus import Annotations, DissensusError, krippendorff_alpha, pairwise_agreement
-from dissensus.evaluation.ranking_overlap import mean_average_overlap, soft_rankings
+from dissensus.agreement.overlap import mean_average_overlap, soft_rankings
 from strategies import rankings
 
 Blocks = list[list[int]]
@@ -72,8 +72,9 @@ def test_names_work_like_codes(problem: tuple[Blocks, Blocks, int, int]) -> None
 @given(problems())
 def test_vectors_of_a_study_have_the_same_overlaps(problem: tuple[Blocks, Blocks, int, int]) -> None:
     a, b, depth, n_conditions = problem
-    soft = soft_rankings(Annotations.from_rankings([[a, b]], n_conditions), depth)
-    value = float(soft.take(np.array([0])).inner(soft.take(np.array([1])))[0])
+    vectors, signs = soft_rankings(Annotations.from_rankings([[a, b]], n_conditions), depth)
+    value, own = float(((vectors[[0]] * vectors[[1]]) @ signs)[0]), (vectors * vectors) @ signs
+    np.testing.assert_allclose(own, 1.0, atol=1e-12)
     assert value == pytest.approx(naive.mean_average_overlap(a, b, depth, n_conditions), abs=1e-12)
 
 

@@ -71,8 +71,8 @@ if TYPE_CHECKING:
     from dissensus.evaluation.evaluator import evaluate as evaluate
     from dissensus.evaluation.plausibility_regions import PlausibilityRegions as PlausibilityRegions
     from dissensus.evaluation.plausibility_regions import plausibility_regions as plausibility_regions
-    from dissensus.evaluation.rank_certainty import rank_certainty as rank_certainty
-    from dissensus.evaluation.rank_certainty import rank_shares as rank_shares
+    from dissensus.evaluation.certainty import rank_certainty as rank_certainty
+    from dissensus.evaluation.certainty import rank_shares as rank_shares
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation
@@ -270,8 +270,8 @@ _HOMES = {
     "pairwise_agreement": "agreement.peers",
     "plackett_luce_log_likelihood": "aggregation.plackett_luce",
     "plausibility_regions": "evaluation.plausibility_regions",
-    "rank_certainty": "evaluation.rank_certainty",
-    "rank_shares": "evaluation.rank_certainty",
+    "rank_certainty": "evaluation.certainty",
+    "rank_shares": "evaluation.certainty",
     "rating_prior": "aggregation.rating_prior",
     "read_annotations": "study.reading",
     "read_checklists": "study.reading",

@@ -66,13 +66,13 @@ if TYPE_CHECKING:
     from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
     from dissensus.evaluation.certainty import certainty_of as certainty_of
     from dissensus.evaluation.certainty import certainty_profile as certainty_profile
+    from dissensus.evaluation.certainty import rank_certainty as rank_certainty
+    from dissensus.evaluation.certainty import rank_shares as rank_shares
     from dissensus.evaluation.comparison import Comparison as Comparison
     from dissensus.evaluation.comparison import Difference as Difference
     from dissensus.evaluation.evaluator import evaluate as evaluate
     from dissensus.evaluation.plausibility_regions import PlausibilityRegions as PlausibilityRegions
     from dissensus.evaluation.plausibility_regions import plausibility_regions as plausibility_regions
-    from dissensus.evaluation.certainty import rank_certainty as rank_certainty
-    from dissensus.evaluation.certainty import rank_shares as rank_shares
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation

@@ -30,7 +30,8 @@ from dissensus import (
 from dissensus.datasets.dermatology import load_dermatology
 from dissensus.evaluation.calibration import calibration_steps, restored_calibration
 from dissensus.evaluation.candidates import candidates
-from dissensus.evaluation.held_out import HeldOut, clustered
+from dissensus.evaluation.folds import clustered
+from dissensus.evaluation.held_out import HeldOut
 from shared_data import SHARED, needs_shared
 
 NAMES = ["a", "b", "c", "d"]

@@ -18,7 +18,8 @@ from dissensus import (
     ProbabilisticInverseRank,
 )
 from dissensus import draws as flow
-from dissensus.evaluation.held_out import MOST_PER_CASE, HeldOut, clustered, judged, without
+from dissensus.evaluation.folds import clustered, without
+from dissensus.evaluation.held_out import MOST_PER_CASE, HeldOut, judged
 from naive_plackett_luce import Array, Ranking, ranking_probability, rankings_of, simplex_grid
 
 NAMES = ["a", "b", "c"]
@@ -135,7 +136,7 @@ def test_no_opinion_has_a_part_in_the_study_that_it_judges(named: bool) -> None:
     pairs = HeldOut.of(said, max_pairs=10_000, seed=0)
     numbered = said.with_weights(np.arange(1.0, said.n_opinions + 1))  # so that opinions can be told apart
     for opinion, case, number in zip(pairs.opinions, pairs.cases, pairs.rounds, strict=True):
-        study = without(numbered, pairs.opinions[pairs.rounds == number])
+        study = without(numbered, pairs.opinions[pairs.rounds == number]).left
         left = study.weights[study.panel.case_of_opinion == case]
         own = set(numbered.weights[said.panel.case_of_opinion == case]) - set(left)
         who = said.annotators[opinion]

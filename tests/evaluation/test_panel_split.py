@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dissensus import Annotations, Batch, Dirichlet, PlackettLuce, Predictions
-from dissensus.evaluation.panel_split import (
+from dissensus.evaluation.held_out import (
     PanelSplit,
     bins_of,
     calibration_error,
     first_choices,
     first_votes,
-    leaders,
+    leading_conditions,
 )
 from dissensus.kernels.simulated_panels import Panels, winning_chances
 
@@ -116,7 +116,7 @@ def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:
     others = [[[["b"]], [["b"]]]] * 30
     said = Annotations.from_rankings([[[["a"]]], *others], NAMES, case_names=[f"c{i}" for i in range(31)])
     drawn = PlackettLuce(0.05, alpha=200.0).sample(said, draws=300).select(["c0"])
-    certainty, leader = leaders(next(iter(drawn)))
+    certainty, leader = leading_conditions(next(iter(drawn)))
     assert leader.tolist() == [1]
     assert certainty[0] > 0.9
 

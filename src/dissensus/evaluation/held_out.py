@@ -1,11 +1,17 @@
-"""Opinions that are left out in turn, and how likely the other opinions on the case make them.
+"""What annotators who are held out say about aggregations: opinions left out in turn, and panels cut in two.
 
-Opinions are left out in rounds, at most one annotator of a case in each, and of half of the cases only.
+Opinions are left out in rounds, at most one annotator of a case in each, and of half of the cases only; the others on
+the case say how likely each was.
+
+Of a panel cut in two, the first choices of the held-out half have a winner; those who tie share the win. Certainty says
+how sure the first half is of *its* winner in a panel without end, while a held-out half of two or three is a lottery.
+So the chance to win in a panel of that very size is predicted too, by simulating panels from the draws: stated and
+confirmed then compare like with like.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -14,30 +20,42 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
 from dissensus.evaluation.folds import (
+    Average,
     Columns,
     Fold,
     check_some_remain,
+    clustered,
     clusters_of,
+    first_half,
     judged_in_turn,
     places_within,
     remains,
     without,
 )
+from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.kernels.predictive import LeftOut
+    from dissensus.kernels.simulated_panels import Panels
 
 MOST_PER_CASE = 6
 """How many opinions of a case are left out, one after the other; of more, these are taken at random."""
 
 PARTS = 2
 """In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest."""
+
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+"""Limits of the bins of certainty; a bin holds its lower limit, and the last one also the upper."""
+
+EVEN = 1e-9
+"""Votes closer than this are as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,3 +202,228 @@ def in_terms_of(batch: Batch, study: Annotations, opinions: IntArray) -> LeftOut
         np.where(is_known, 0.0, batch.rest_shapes[case] * weights[codes]),
         batch.rest_shapes * np.maximum(batch.total_weight - own, 0.0),
     )
+
+
+# Panels cut in two --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What the first half of each panel lets expect, and what the second half said.
+
+    Attributes
+    ----------
+    stated : (n_cases,)
+        Certainty of the condition that the first half puts first.
+    predicted : (1 + n_models, n_cases)
+        Chance that it wins in a panel as large as the second half, and the same for what each model put first.
+    confirmed : (1 + n_models, n_cases)
+        Whether it won; ties share.
+    """
+
+    stated: FloatArray
+    predicted: FloatArray
+    confirmed: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PanelSplit:
+    """Say which annotators are on which side.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    cases : (n_cases,)
+        The cases whose panels are cut, ascending.
+    first : (n_opinions,)
+        How many of the annotators behind each opinion are in the first half.
+    parts : (n_cases,)
+        Cases are cut in turn, part by part; the others keep their panels, and others are learned from.
+
+    Examples
+    --------
+    >>> said = Annotations.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> split = PanelSplit.of(said, max_cases=10, seed=0)
+    >>> split.cases, int(split.first[:2].sum())
+    (array([0]), 2)
+    """
+
+    study: Annotations
+    cases: IntArray
+    first: IntArray
+    parts: IntArray
+
+    @staticmethod
+    def of(study: Annotations, *, max_cases: int, seed: int) -> PanelSplit:
+        """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
+        said, rng = study.counted, np.random.default_rng([seed, 2])
+        several = np.unique(said.panel.case_of_opinion[remains(said)])
+        cases = np.sort(rng.permutation(several)[:max_cases])
+        return PanelSplit(said, cases, first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
+
+    @cached_property
+    def second(self) -> IntArray:
+        """How many of the annotators behind each opinion are in the second half, shape (n_opinions,)."""
+        is_cut = np.isin(self.study.panel.case_of_opinion, self.cases)
+        return np.where(is_cut, self.study.votes - self.first, 0)
+
+    @cached_property
+    def clusters(self) -> IntArray:
+        """Number of each case, or of its group, shape (n_cases,)."""
+        return clusters_of(self.study, self.cases)
+
+    @property
+    def case_names(self) -> list[str]:
+        """Names of the cases whose panels are cut."""
+        return [self.study.case_names[case] for case in self.cases]
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """For every part, the first halves of its panels, and the whole panels of the others."""
+        study, case, found = self.study, self.study.panel.case_of_opinion, []
+        for part in range(PARTS):
+            cases = self.cases[self.parts == part]
+            found.append(Fold(study, np.where(np.isin(case, cases), self.first, study.votes), cases))
+        return tuple(found)
+
+    @cached_property
+    def votes(self) -> tuple[IntArray, FloatArray]:
+        """First choices of the second half: keys (case times K plus code), ascending, and their votes."""
+        return first_votes(self.study, self.second)
+
+    def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
+        """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
+        weights = self.study.case_weights[self.cases]
+        return clustered(values[chosen], weights[chosen], self.clusters[chosen])
+
+    def compared(
+        self, predicted: FloatArray, seen: FloatArray, word: str, chosen: BoolArray | slice = slice(None)
+    ) -> dict[str, float]:
+        """Compare what was predicted of cases with what was seen, which is called by a word."""
+        of_seen, gap = self.average(seen, chosen), self.average(predicted - seen, chosen)
+        mean = self.average(predicted, chosen).mean
+        return {
+            "predicted": mean,
+            word: of_seen.mean,
+            f"{word}_se": of_seen.error,
+            "gap": gap.mean,
+            "gap_se": gap.error,
+        }
+
+    def shares(self, said: tuple[IntArray, FloatArray], targets: IntArray) -> FloatArray:
+        """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
+        (keys, votes), n_conditions = said, self.study.n_conditions
+        totals = weighted_counts(keys // n_conditions, votes, self.study.n_cases)[self.cases]
+        return np.where(targets >= 0, looked_up(keys, votes, self.cases * n_conditions + targets), 0.0) / totals
+
+    def wins(self, targets: IntArray) -> FloatArray:
+        """Return whether one condition per case won the second half, shape (n_cases,); ties share."""
+        (keys, votes), n_conditions = self.votes, self.study.n_conditions
+        best = np.zeros(self.study.n_cases)
+        np.maximum.at(best, keys // n_conditions, votes)
+        is_best = votes > best[keys // n_conditions] - EVEN
+        n_best = np.bincount(keys[is_best] // n_conditions, minlength=self.study.n_cases)[self.cases]
+        own = looked_up(keys, votes, self.cases * n_conditions + targets)
+        return np.where((targets >= 0) & (own > best[self.cases] - EVEN), 1.0 / n_best, 0.0)
+
+    def expected(self, spec: Aggregation, models: Mapping[str, IntArray], **how: Any) -> Expected:
+        """Draw from the first halves; ``models`` gives what each of them puts first on the cases, -1 for nothing.
+
+        ``how`` is what :func:`judged_in_turn` takes.
+        """
+        named = np.array([*models.values()], dtype=np.int64).reshape(len(models), len(self.cases))
+        place = {name: i for i, name in enumerate(self.case_names)}
+        foreseen = partial(self._foreseen, place=place, named=named)
+        (own, stated, wanted, predicted), _ = judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
+        back = np.argsort(own)
+        return Expected(stated[back], predicted[:, back], np.array([self.wins(row) for row in wanted[:, back]]))
+
+    def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
+        """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
+        from dissensus.kernels.simulated_panels import winning_chances
+
+        own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
+        stated, leading = leading_conditions(batch)
+        wanted = np.vstack([leading, named[:, own]])
+        chances = winning_chances(batch.layout(), batch.values, self._panels(own, wanted, batch))
+        return own, stated, wanted, np.where(wanted >= 0, chances.reshape(len(own), -1).T, 0.0)
+
+    def _panels(self, own: IntArray, wanted: IntArray, batch: Batch) -> Panels:
+        """Seat the second halves of some cases."""
+        from dissensus.kernels.simulated_panels import Panels
+
+        offsets, opinions = take_rows(self.study.panel.opinion_offsets, self.cases[own])
+        sizes = np.diff(self.study.code_offsets)[self.study.block_offsets[opinions]]
+        seats = weighted_counts(row_of_each(offsets), self.second[opinions].astype(float), len(own)).astype(np.int64)
+        return Panels(
+            offsets_from_lengths(seats),
+            np.repeat(sizes, self.second[opinions]),
+            np.arange(len(own) + 1) * len(wanted),
+            np.ascontiguousarray(wanted.T).ravel(),
+            case_keys(batch.case_names),
+        )
+
+
+def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:
+    """Return the certainty of each case and the code of the condition that is most often on top, twice (n_cases,)."""
+    told = batch.identified(1)
+    case = row_of_each(told.support_offsets)
+    on_top = told.top_shares()[np.arange(len(case)) + case]
+    first = first_of_most(on_top, told.support_offsets)
+    return on_top[first], told.support[first]
+
+
+def first_votes(study: Annotations, votes: IntArray) -> tuple[IntArray, FloatArray]:
+    """Count first choices: keys (case times K plus code), ascending, and votes; a tied block shares one vote."""
+    opinions = np.flatnonzero(votes > 0)
+    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[opinions])
+    opinion = opinions[row_of_each(offsets)]
+    keys = study.panel.case_of_opinion[opinion] * study.n_conditions + study.codes[mentions]
+    found, place = np.unique(keys, return_inverse=True)
+    each = (votes[opinions] / np.maximum(np.diff(offsets), 1))[row_of_each(offsets)]
+    return found, weighted_counts(place.astype(np.int64), each, len(found))
+
+
+def looked_up(keys: IntArray, values: FloatArray, wanted: IntArray) -> FloatArray:
+    """Return the value of each wanted key, zero where there is none; keys are ascending."""
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], 0.0)
+
+
+def first_choices(model: Predictions, case_names: Sequence[str]) -> IntArray:
+    """Return the code that a model lists first on each case, -1 where it lists nothing; of ties the first."""
+    place = {name: i for i, name in enumerate(model.case_names)}
+    rows = np.array([place[name] for name in case_names], dtype=np.int64)
+    has_any = model.entries_per_case[rows] > 0
+    return np.where(has_any, np.append(model.codes, -1)[np.where(has_any, model.offsets[rows], -1)], -1)
+
+
+# Tables -------------------------------------------------------------------------------------------------
+
+
+def bins_of(found: Expected, split: PanelSplit) -> list[dict[str, Any]]:
+    """Compare stated, predicted and confirmed in bins of certainty, and in all cases together."""
+    number = np.minimum(np.searchsorted(EDGES, found.stated + EVEN, side="right") - 1, len(EDGES) - 2)
+    limits = [*((number == i, EDGES[i], EDGES[i + 1]) for i in range(len(EDGES) - 1)), (number >= 0, 0.0, 1.0)]
+    return [
+        {
+            "low": low,
+            "high": high,
+            "n_cases": int(np.count_nonzero(chosen)),
+            "stated": split.average(found.stated, chosen).mean,
+            **split.compared(found.predicted[0], found.confirmed[0], "confirmed", chosen),
+        }
+        for chosen, low, high in limits
+        if chosen.any()
+    ]
+
+
+def calibration_error(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Average the distance between predicted and confirmed over the bins, by cases; the last row is all together.
+
+    >>> calibration_error([{"n_cases": 1, "gap": 0.1}, {"n_cases": 3, "gap": -0.1}, {"n_cases": 4, "gap": -0.05}])
+    0.1
+    """
+    bins = rows[:-1]
+    return float(np.average([abs(row["gap"]) for row in bins], weights=[row["n_cases"] for row in bins]))

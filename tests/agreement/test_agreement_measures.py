@@ -22,8 +22,7 @@ from dissensus import (
     krippendorff_alpha,
 )
 from dissensus.agreement import measures as module
-from dissensus.agreement.intraclass import Intraclass
-from dissensus.agreement.kappas import CohenKappa, FleissKappa, GwetCoefficient
+from dissensus.agreement.coefficients import CohenKappa, FleissKappa, GwetCoefficient, Intraclass
 from dissensus.agreement.table import Table
 
 NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")

@@ -475,7 +475,7 @@ def test_places_must_exist_and_top_must_leave_a_condition_out(animals: Plausibil
             annotation_certainty(animals, top=top)
     with pytest.raises(DissensusError, match=r"a place that a condition can have\n.*1 to 3\n.*4"):
         rank_certainty(animals, rank=4)
-    alone = MajorityVote().sample(Annotations.from_rankings([[[["a"]]]]))
+    alone = Plausibilities.from_draws([[[1.0]]])
     for asked in (annotation_certainty, rank_shares):
         with pytest.raises(DissensusError, match="at least two conditions"):
             asked(alone)  # type: ignore[operator]

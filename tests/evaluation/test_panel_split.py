@@ -13,7 +13,6 @@ from dissensus.evaluation.held_out import (
     bins_of,
     calibration_error,
     first_choices,
-    first_votes,
     leading_conditions,
 )
 from dissensus.kernels.simulated_panels import Panels, winning_chances
@@ -109,7 +108,7 @@ def test_those_who_tie_share_the_win_and_a_tied_block_shares_its_vote() -> None:
     assert split.wins(np.array([1, 0])).tolist() == [1.0, 0.5]
     assert split.wins(np.array([2, 2])).tolist() == [0.0, 0.0]
     assert split.wins(np.array([-1, 1])).tolist() == [0.0, 0.5]
-    assert split.shares(first_votes(said, split.second), np.array([1, 1])).tolist() == [0.5, 0.5]
+    assert split.shares(split.votes, np.array([1, 1])).tolist() == [0.5, 0.5]
 
 
 def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dissensus.agreement.alpha import Distance, disagreement_of
-from dissensus.agreement.intraclass import Intraclass
-from dissensus.agreement.kappas import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient
+from dissensus.agreement.coefficients import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient, Intraclass
 from dissensus.agreement.table import Labelled, Measure, Table, check_level, middle, resampled
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked

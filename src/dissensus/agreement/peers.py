@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.agreement.kappas import pairs_within
+from dissensus.agreement.coefficients import pairs_within
 from dissensus.agreement.overlap import check_depth, soft_rankings
 from dissensus.agreement.table import inner, seats_of, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray

@@ -34,7 +34,6 @@ from dissensus.evaluation.held_out import (
     bins_of,
     calibration_error,
     first_choices,
-    first_votes,
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
@@ -42,7 +41,6 @@ from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -325,7 +323,7 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    said = _judgeable(study)
+    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
@@ -346,17 +344,13 @@ def calibration_steps(
     max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = _judgeable(study)
+    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
     pairs, split = _held_out(said, max_pairs, 0)
     n_panels = 0 if split is None else len(split.cases)
     return len(judged_specs(said, aggregations, models or {})) * (pairs.n_pairs + n_panels)
 
 
-def _judgeable(study: Study) -> Annotations | Ratings:
-    return Ratings.checked(study, "calibrate") if study.kind == "ratings" else Annotations.checked(study, "calibrate")
-
-
-def _held_out(study: Annotations | Ratings, most: int, seed: int) -> tuple[HeldOut, PanelSplit | None]:
+def _held_out(study: Study, most: int, seed: int) -> tuple[HeldOut, PanelSplit | None]:
     """Choose who is held out: so many opinions, and the panels of so many cases, which ratings do not have."""
     pairs = HeldOut.of(study, max_pairs=most, seed=seed)
     if study.kind == "ratings":
@@ -365,7 +359,7 @@ def _held_out(study: Annotations | Ratings, most: int, seed: int) -> tuple[HeldO
 
 
 def judged_specs(
-    study: Annotations | Ratings, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
+    study: Study, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
     if aggregations is None:
@@ -425,7 +419,7 @@ class Judge:
     def _average(self, values: FloatArray) -> Average:
         return clustered(values, self.pairs.weights, self.pairs.clusters)
 
-    def _resolved(self, spec: Aggregation, study: Annotations | Ratings) -> Aggregation:
+    def _resolved(self, spec: Aggregation, study: Study) -> Aggregation:
         """Fit a prior that models inform to what is left in a study, which is one of few."""
         if not spec.is_informed:
             return spec
@@ -496,7 +490,7 @@ class Judge:
         chosen = {ADJUSTED: found.best_place} if found._order else {}
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
-        first = first_votes(split.study, split.first)
+        first = split.choices(split.first)
         for number, (model, targets) in enumerate(self._named(split).items(), start=1):
             compared = {(AGREEMENT, None): (split.shares(first, targets), split.shares(split.votes, targets))}
             for estimand, place in chosen.items():

@@ -20,6 +20,7 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.agreement.table import Matrix, Table
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -288,9 +289,13 @@ class PanelSplit:
         return tuple(found)
 
     @cached_property
-    def votes(self) -> tuple[IntArray, FloatArray]:
-        """First choices of the second half: keys (case times K plus code), ascending, and their votes."""
-        return first_votes(self.study, self.second)
+    def votes(self) -> Matrix:
+        """First choices of the second half, shape (n_cases of the study, K); a tied block shares one vote."""
+        return self.choices(self.second)
+
+    def choices(self, votes: IntArray) -> Matrix:
+        """Count the first choices of those who stay."""
+        return Table.of(Fold(self.study, votes, self.cases).left).by_value
 
     def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
         """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
@@ -311,21 +316,22 @@ class PanelSplit:
             "gap_se": gap.error,
         }
 
-    def shares(self, said: tuple[IntArray, FloatArray], targets: IntArray) -> FloatArray:
+    def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
         """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
-        (keys, votes), n_conditions = said, self.study.n_conditions
-        totals = weighted_counts(keys // n_conditions, votes, self.study.n_cases)[self.cases]
-        return np.where(targets >= 0, looked_up(keys, votes, self.cases * n_conditions + targets), 0.0) / totals
+        return self._of_targets(said, targets) / np.asarray(said.sum(axis=1)).ravel()[self.cases]
 
     def wins(self, targets: IntArray) -> FloatArray:
         """Return whether one condition per case won the second half, shape (n_cases,); ties share."""
-        (keys, votes), n_conditions = self.votes, self.study.n_conditions
+        votes = self.votes.tocoo()
         best = np.zeros(self.study.n_cases)
-        np.maximum.at(best, keys // n_conditions, votes)
-        is_best = votes > best[keys // n_conditions] - EVEN
-        n_best = np.bincount(keys[is_best] // n_conditions, minlength=self.study.n_cases)[self.cases]
-        own = looked_up(keys, votes, self.cases * n_conditions + targets)
+        np.maximum.at(best, votes.row, votes.data)
+        n_best = np.bincount(votes.row[votes.data > best[votes.row] - EVEN], minlength=len(best))[self.cases]
+        own = self._of_targets(self.votes, targets)
         return np.where((targets >= 0) & (own > best[self.cases] - EVEN), 1.0 / n_best, 0.0)
+
+    def _of_targets(self, votes: Matrix, targets: IntArray) -> FloatArray:
+        """Return the votes of one condition per case, none for -1."""
+        return np.where(targets >= 0, votes[self.cases, np.maximum(targets, 0)], 0.0)
 
     def expected(self, spec: Aggregation, models: Mapping[str, IntArray], **how: Any) -> Expected:
         """Draw from the first halves; ``models`` gives what each of them puts first on the cases, -1 for nothing.
@@ -372,23 +378,6 @@ def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:
     on_top = told.top_shares()[np.arange(len(case)) + case]
     first = first_of_most(on_top, told.support_offsets)
     return on_top[first], told.support[first]
-
-
-def first_votes(study: Annotations, votes: IntArray) -> tuple[IntArray, FloatArray]:
-    """Count first choices: keys (case times K plus code), ascending, and votes; a tied block shares one vote."""
-    opinions = np.flatnonzero(votes > 0)
-    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[opinions])
-    opinion = opinions[row_of_each(offsets)]
-    keys = study.panel.case_of_opinion[opinion] * study.n_conditions + study.codes[mentions]
-    found, place = np.unique(keys, return_inverse=True)
-    each = (votes[opinions] / np.maximum(np.diff(offsets), 1))[row_of_each(offsets)]
-    return found, weighted_counts(place.astype(np.int64), each, len(found))
-
-
-def looked_up(keys: IntArray, values: FloatArray, wanted: IntArray) -> FloatArray:
-    """Return the value of each wanted key, zero where there is none; keys are ascending."""
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, values[place], 0.0)
 
 
 def first_choices(model: Predictions, case_names: Sequence[str]) -> IntArray:

@@ -171,7 +171,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
     cases: list[list[Ranking]] = [[[[0]], [[0]]], [[[0], [1]], [[1], [0]]], [[[0]], [[2]]]]
     pairs = HeldOut.of(Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=0)
-    found, first, _ = pairs.log_scores(spec, **HOW)  # type: ignore[arg-type]
+    found, first, _ = pairs.log_scores(spec, **HOW)
     assert np.isneginf(found[4:]).all()
     assert np.isneginf(first[4:]).all()
     assert found[0] == found[1] == 0.0

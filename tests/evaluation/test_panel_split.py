@@ -138,10 +138,7 @@ def test_certainty_that_is_stated_is_confirmed_if_the_model_is_right_and_not_if_
         [rng.multivariate_hypergeometric(part, 3) for part in np.split(said.votes, said.ranking_offsets[1:-1])]
     )
     small = PanelSplit(said, np.arange(1500), few, rng.integers(2, size=1500))  # three against a panel that knows
-    right, trusting = (
-        small.expected(Dirichlet(reliability, alpha=0.5), {}, **HOW)  # type: ignore[arg-type]
-        for reliability in (1.0, 10.0)
-    )
+    right, trusting = (small.expected(Dirichlet(reliability, alpha=0.5), {}, **HOW) for reliability in (1.0, 10.0))
     for row in bins_of(right, small):
         assert abs(row["stated"] - row["confirmed"]) < 3 * row["confirmed_se"] + 0.02
     assert calibration_error(bins_of(right, small)) < 0.05
@@ -156,7 +153,7 @@ def test_agreement_with_small_panels_is_predicted_too(n_votes: int) -> None:
     split = PanelSplit.of(said, max_cases=5000, seed=0)
     rng = np.random.default_rng(0)
     models = {"random": rng.integers(4, size=2000)}
-    found = split.expected(Dirichlet(1.0, alpha=0.5), models, **HOW)  # type: ignore[arg-type]
+    found = split.expected(Dirichlet(1.0, alpha=0.5), models, **HOW)
     whole = bins_of(found, split)[-1]
     assert abs(whole["gap"]) < 3 * whole["gap_se"]
     assert whole["stated"] > whole["predicted"]

@@ -243,8 +243,8 @@ class Intraclass:
         each = np.divide(1.0, n, out=np.zeros(len(n)), where=n > 0)
         columns = [n, total, squares, total**2 * each, (n > 0).astype(float), again * each, n**2, each]
         weights = (said.case_weights / max(said.case_weights.mean(), np.finfo(float).tiny))[:, None]
-        by_person = (part.multiply(weights).tocsr() for part in (counts, sums, repeats))
-        return cls(np.stack(columns, axis=1) * weights, *by_person, averaged)
+        counts, sums, repeats = (part.multiply(weights).tocsr() for part in (counts, sums, repeats))
+        return cls(np.stack(columns, axis=1) * weights, counts, sums, repeats, averaged)
 
     @property
     def width(self) -> int:

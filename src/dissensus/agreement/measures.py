@@ -298,7 +298,7 @@ def _measured(studies: Sequence[Labelled], measures: Sequence[str] | None, *, se
         known, suited = {**OF_LABELS, **OF_GRADES}, tuple(OF_LABELS)
         if said.kind == "ratings":
             known, suited = dict(OF_RATINGS), tuple(OF_RATINGS)[1:]
-        elif said.question == "grades":
+        elif Annotations.checked(said, "agreement").question == "grades":
             suited = tuple(OF_GRADES)
         for name in suited if measures is None else measures:
             check_choice("measures", name, tuple(known))

@@ -150,7 +150,7 @@ class Design:
     @cached_property
     def shares(self) -> FloatArray:
         """Share of each case in the mean over cases, shape (n_cases,)."""
-        return self.study.case_weights / self.study.case_weights.sum()
+        return np.asarray(self.study.case_weights / self.study.case_weights.sum())
 
     def fold(self, group: int) -> Fold:
         """Leave a group out, of all that it said; the cases are those of which somebody remains."""

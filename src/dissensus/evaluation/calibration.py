@@ -452,11 +452,9 @@ class Judge:
         for label, one in zip(labels, self.scored, strict=True):
             own = [] if split is None or one.panel is None else bins_of(one.panel, split)
             bins += [{"aggregation": label, **row} for row in own]
-            confirmed = dict.fromkeys(("stated", "predicted", "confirmed", "calibration_error"), math.nan)
-            if own:
-                confirmed = {name: own[-1].get(name) for name in confirmed}
-                confirmed["calibration_error"] = calibration_error(own)
-            scores.append({"aggregation": label, **_told(one), **self._compared(one, best), **confirmed})
+            confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
+            error = {"calibration_error": calibration_error(own) if own else math.nan}
+            scores.append({"aggregation": label, **_told(one), **self._compared(one, best), **confirmed, **error})
         counts = {
             "pairs": self.pairs.n_pairs,
             "cases": len(np.unique(self.pairs.cases)),
@@ -492,7 +490,8 @@ class Judge:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         first = split.choices(split.first)
         for number, (model, targets) in enumerate(self._named(split).items(), start=1):
-            compared = {(AGREEMENT, None): (split.shares(first, targets), split.shares(split.votes, targets))}
+            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
+            compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
             for estimand, place in chosen.items():
                 panel = self.scored[place].panel
                 assert panel is not None  # as panels are cut
@@ -552,7 +551,7 @@ def _plain(rows: Sequence[Row]) -> list[Row]:
 
 def _restored(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Put back what JSON cannot hold: scores of what has no chance are minus infinity, other numbers nan."""
-    lost = {**dict.fromkeys(("score", "first_score"), -math.inf)}
+    lost: Row = {"score": -math.inf, "first_score": -math.inf}
     lost |= dict.fromkeys(("aggregation", "reliability", "alpha", "prior"))
     return tuple(
         {name: lost.get(name, math.nan) if value is None else value for name, value in row.items()} for row in rows
@@ -569,7 +568,9 @@ def restored_calibration(record: Mapping[str, Any]) -> Calibration:
         )
     return Calibration(
         tuple(restored_aggregation(one) for one in record["aggregations"]),
-        *(_restored(record[name]) for name in ("scores", "panel_split", "models")),
+        _restored(record["scores"]),
+        _restored(record["panel_split"]),
+        _restored(record["models"]),
         record["counts"],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dissensus.aggregation.base import Aggregation
@@ -92,7 +92,7 @@ def informed_ones(study: Annotations) -> Iterator[Aggregation]:
     yield from (kind(gamma, prior="informed") for gamma in SOME)
 
 
-def refine(spec: Aggregation, score: Callable[[Aggregation], float], fitted: dict[str, float]) -> None:
+def refine(spec: Aggregation, score: Callable[[Aggregation], float], fitted: Mapping[str, float]) -> None:
     """Ask for the score of finer steps of reliability around a spec, and then of the strength of its prior.
 
     Parameters

@@ -23,6 +23,7 @@ LEVELS: tuple[Any, ...] = ("first-choice", "ordinal", "interval", "ratio")
 OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 TIMES = st.lists(st.integers(0, 3), min_size=5, max_size=5)
 NUMBERS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 7.0, 1e-6, 4e5])
+EMPTY: list[Any] = [[], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]]
 CASES = st.lists(st.lists(NUMBERS, max_size=4), min_size=1, max_size=5)
 
 
@@ -101,7 +102,7 @@ def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(
     apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
     for distance, of in zip(DISTANCES, (*apart, naive.jaccard_distance, naive.masi_distance), strict=True):
         np.testing.assert_allclose(value(said, distance), naive.alpha(cases, of), atol=1e-10)
-        found = disagreement_of(said.counted, distance, 2).values(counts)[0]
+        found = disagreement_of(table.Table.of(said.counted), distance, 2).values(counts)[0]
         np.testing.assert_allclose(found, naive.alpha(repeated, of), atol=1e-10)
 
 
@@ -113,7 +114,7 @@ def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     for distance in LEVELS:
         np.testing.assert_allclose(value(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
-        found = disagreement_of(said, distance).values(counts)[0]
+        found = disagreement_of(table.Table.of(said), distance).values(counts)[0]
         np.testing.assert_allclose(found, naive.alpha_of_numbers(repeated, distance), atol=1e-9)
 
 
@@ -192,7 +193,7 @@ def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
         alpha = krippendorff_alpha(same, distance=distance, draws=10)
         assert np.isnan(numbers(alpha)[:3]).all()
         assert "undefined, as no two rankings differ" in repr(alpha)
-        for nested in ([], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]):
+        for nested in EMPTY:
             alpha = krippendorff_alpha(Annotations.from_rankings(nested, 3), distance=distance, draws=10)
             assert np.isnan(numbers(alpha)).all()
             assert (alpha.n_cases, alpha.n_rankings) == (0, 0)

@@ -464,7 +464,7 @@ def test_places_must_be_positive_whole_numbers(animals: Plausibilities, number: 
         with pytest.raises(
             DissensusError, match=r"rank (must be a whole number, one or more|is not of the right kind)"
         ):
-            asked(animals, rank=number)  # type: ignore[operator]
+            asked(animals, rank=number)
 
 
 def test_places_must_exist_and_top_must_leave_a_condition_out(animals: Plausibilities) -> None:
@@ -478,7 +478,7 @@ def test_places_must_exist_and_top_must_leave_a_condition_out(animals: Plausibil
     alone = Plausibilities.from_draws([[[1.0]]])
     for asked in (annotation_certainty, rank_shares):
         with pytest.raises(DissensusError, match="at least two conditions"):
-            asked(alone)  # type: ignore[operator]
+            asked(alone)
 
 
 def test_unknown_words_are_refused(animals: Plausibilities) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from dissensus.agreement.overlap import check_depth, soft_rankings
 from dissensus.agreement.table import (
-    Labelled,
     Matrix,
     Table,
     check_level,
@@ -160,16 +159,15 @@ def krippendorff_alpha(
     said = counted.select((counted.votes_per_case > 1) & (counted.case_weights > 0))
     if distance == "overlap":
         check_depth(depth, said.n_conditions)
-    found = disagreement_of(said, distance, depth)
+    found = disagreement_of(Table.of(said), distance, depth)
     observed, expected = (float(part[0]) for part in found.observed_and_expected(np.ones((1, said.n_cases))))
     values, samples = resampled([found], [said], draws=draws, seed=seed)
     low, high = middle(samples[:, 0], level)
     return Alpha(float(values[0]), low, high, level, observed, expected, said.n_cases, said.n_votes, distance)
 
 
-def disagreement_of(said: Labelled, distance: Distance, depth: int = 1) -> Disagreement:
+def disagreement_of(table: Table, distance: Distance, depth: int = 1) -> Disagreement:
     """Find what alpha needs to know of a study."""
-    table = Table.of(said)
     if distance == "ordinal":
         return _Midranks(table)
     if distance == "interval":
@@ -178,14 +176,14 @@ def disagreement_of(said: Labelled, distance: Distance, depth: int = 1) -> Disag
         return _Vectors.of_ratios(table)
     if distance == "first-choice":
         return _Sets.of(table, _vote_similarity)
-    rankings = Annotations.checked(said, "agreement")
+    said = Annotations.checked(table.study, "agreement")
     if distance == "overlap":
-        vectors, signs = soft_rankings(rankings, depth)
+        vectors, signs = soft_rankings(said, depth)
         by_case = given_on_cases(said, np.arange(said.n_opinions), said.n_opinions) @ vectors
         return _Vectors(table, by_case, table.sizes, signs)
-    first_key = rankings.ranking_of_mention * said.n_conditions
-    mentioned = np.sort(first_key + rankings.codes) - first_key
-    sets = Table.of_sets(rankings, offsets_from_lengths(rankings.mentions_per_ranking), mentioned)
+    first_key = said.ranking_of_mention * said.n_conditions
+    mentioned = np.sort(first_key + said.codes) - first_key
+    sets = Table.of_sets(said, offsets_from_lengths(said.mentions_per_ranking), mentioned)
     return _Sets.of(sets, _jaccard if distance == "set" else _masi)
 
 

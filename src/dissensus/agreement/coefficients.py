@@ -12,7 +12,6 @@ from dissensus.agreement.table import Matrix, Table, inner, sparse
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, weighted_counts
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.ratings import Ratings
 
 Credit: TypeAlias = Literal["none", "linear", "quadratic"]
 """What near misses are worth: nothing, or more the nearer two grades are."""
@@ -230,10 +229,10 @@ class Intraclass:
     averaged: bool
 
     @classmethod
-    def of(cls, said: Ratings, *, averaged: bool) -> Intraclass:
+    def of(cls, table: Table, *, averaged: bool) -> Intraclass:
         """Find what the components need to know of each case, of ratings by named annotators."""
-        named = said.annotators != ANONYMOUS
-        case, who, scores = said.panel.case_of_opinion[named], said.annotators[named], said.scores[named]
+        said, named = table.study, table.study.annotators != ANONYMOUS
+        case, who, scores = said.panel.case_of_opinion[named], said.annotators[named], table.numbers[table.kind[named]]
         centred = scores - scores.mean() if len(scores) else scores
         shape = (said.n_cases, len(said.annotator_names))
         counts, sums = (sparse(part, case, who, shape) for part in (np.ones(len(case)), centred))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dissensus.agreement.alpha import Distance, disagreement_of
 from dissensus.agreement.coefficients import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient, Intraclass
-from dissensus.agreement.table import Labelled, Measure, Table, check_level, middle, resampled
+from dissensus.agreement.table import Measure, Table, check_level, middle, resampled
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_seed
@@ -82,46 +82,45 @@ Prepared: TypeAlias = tuple[Measure | None, int, str, str]
 """A measure before it is computed, the cases that count, what it rests on, and why it is undefined if it is."""
 
 
-def _alpha(said: Labelled, distance: Distance) -> Prepared:
-    n_paired = int(Table.of(said).is_paired.sum())
-    if not n_paired:
-        return None, 0, "", UNPAIRED
-    if distance == "ratio" and Ratings.checked(said, "the ratio alpha").scores.min() < 0:
-        return None, n_paired, "", "undefined: ratios need ratings of zero or more"
-    return disagreement_of(said, distance), n_paired, "", NO_DIFFERENCE
-
-
-def _of_panel(said: Labelled, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none") -> Prepared:
-    table = Table.of(said)
+def _alpha(table: Table, distance: Distance) -> Prepared:
     n_paired = int(table.is_paired.sum())
     if not n_paired:
         return None, 0, "", UNPAIRED
-    undefined = "undefined: there is one condition only" if said.n_conditions < 2 else NO_DIFFERENCE
+    if distance == "ratio" and table.numbers.min() < 0:
+        return None, n_paired, "", "undefined: ratios need ratings of zero or more"
+    return disagreement_of(table, distance), n_paired, "", NO_DIFFERENCE
+
+
+def _of_panel(table: Table, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none") -> Prepared:
+    n_paired = int(table.is_paired.sum())
+    if not n_paired:
+        return None, 0, "", UNPAIRED
+    undefined = "undefined: there is one condition only" if len(table.numbers) < 2 else NO_DIFFERENCE
     return kind.of(table, credit), n_paired, "", undefined
 
 
-def _of_pairs(said: Labelled, credit: Credit = "none") -> Prepared:
-    if not (said.annotators != ANONYMOUS).any():
+def _of_pairs(table: Table, credit: Credit = "none") -> Prepared:
+    if not (table.study.annotators != ANONYMOUS).any():
         return None, 0, "", NAMELESS
-    kappa = CohenKappa.of(Table.of(said), credit, least=LEAST)
+    kappa = CohenKappa.of(table, credit, least=LEAST)
     if not kappa.n_pairs:
         return None, 0, "", f"undefined: no two annotators share {LEAST} cases"
-    defined = np.isfinite(kappa.of_pairs(np.ones((1, said.n_cases)))).sum()
+    defined = np.isfinite(kappa.of_pairs(np.ones((1, table.n_cases)))).sum()
     note = f"mean of {defined} pairs with at least {LEAST} common cases" if defined != 1 else "one pair of annotators"
     return kappa, kappa.n_cases, note, NO_DIFFERENCE
 
 
-def _of_ratings(said: Labelled, *, averaged: bool) -> Prepared:
-    if not (said.annotators != ANONYMOUS).any():
+def _of_ratings(table: Table, *, averaged: bool) -> Prepared:
+    if not (table.study.annotators != ANONYMOUS).any():
         return None, 0, "", NAMELESS
-    correlation = Intraclass.of(Ratings.checked(said, "the intraclass correlation"), averaged=averaged)
-    mean = float(correlation.ratings_per_case(np.ones((1, said.n_cases)))[0])
+    correlation = Intraclass.of(table, averaged=averaged)
+    mean = float(correlation.ratings_per_case(np.ones((1, table.n_cases)))[0])
     undefined = "undefined: cases and annotators cannot be told apart, or ratings do not vary"
     rated = int((correlation.cases[:, 0] > 0).sum())
     return correlation, rated, f"k = {mean:.3g} ratings per case" if averaged else "", undefined
 
 
-Preparation: TypeAlias = Callable[[Labelled], Prepared]
+Preparation: TypeAlias = Callable[[Table], Prepared]
 
 OF_LABELS: Mapping[str, Preparation] = {
     "alpha-nominal": partial(_alpha, distance="first-choice"),
@@ -289,12 +288,12 @@ Computed: TypeAlias = list[tuple[AgreementMeasure, FloatArray]]
 """Measures, and what each is in samples of cases (draws,)."""
 
 
-def _measured(studies: Sequence[Labelled], measures: Sequence[str] | None, *, seed: int, level: float) -> Computed:
+def _measured(studies: Sequence[Study], measures: Sequence[str] | None, *, seed: int, level: float) -> Computed:
     """Compute the measures of studies, study by study, of the cases with a weight that anybody spoke about."""
     prepared = []
     for study in studies:
         said = study.counted
-        said = said.select((said.votes_per_case > 0) & (said.case_weights > 0))
+        table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
         known, suited = {**OF_LABELS, **OF_GRADES}, tuple(OF_LABELS)
         if said.kind == "ratings":
             known, suited = dict(OF_RATINGS), tuple(OF_RATINGS)[1:]
@@ -302,11 +301,11 @@ def _measured(studies: Sequence[Labelled], measures: Sequence[str] | None, *, se
             suited = tuple(OF_GRADES)
         for name in suited if measures is None else measures:
             check_choice("measures", name, tuple(known))
-            prepared.append((name, said, known[name](said)))
+            prepared.append((name, table.study, known[name](table)))
     return _computed(prepared, seed=seed, level=level)
 
 
-def _computed(prepared: Sequence[tuple[str, Labelled, Prepared]], *, seed: int, level: float) -> Computed:
+def _computed(prepared: Sequence[tuple[str, Study, Prepared]], *, seed: int, level: float) -> Computed:
     """Compute measures on the same samples of cases."""
     values, samples = resampled(
         [measure for _, _, (measure, *_) in prepared], [study for _, study, _ in prepared], draws=DRAWS, seed=seed

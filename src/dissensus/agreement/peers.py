@@ -10,7 +10,7 @@ import numpy as np
 
 from dissensus.agreement.coefficients import pairs_within
 from dissensus.agreement.overlap import check_depth, soft_rankings
-from dissensus.agreement.table import inner, seats_of, sparse
+from dissensus.agreement.table import Table, inner, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice
@@ -278,10 +278,8 @@ def _averaged(said: Annotations, one: IntArray, other: IntArray, depth: int) -> 
     import polars as pl
 
     vectors, signs = soft_rankings(said, depth)
-    offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
-    sizes = np.diff(offsets)
-    shape = (said.n_rankings, said.n_conditions)
-    firsts = sparse(np.repeat(1 / sizes, sizes), row_of_each(offsets), said.codes[mentions], shape)
+    table = Table.of(said)
+    firsts = table.shares[table.kind]
     parts = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(one), PAIRS_AT_ONCE)] or [slice(0)]
     overlap = np.concatenate([(vectors[one[part]] * vectors[other[part]]) @ signs for part in parts])
     same = np.concatenate([inner(firsts[one[part]], firsts[other[part]]) for part in parts])

@@ -18,9 +18,6 @@ from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
-Labelled: TypeAlias = Annotations | Ratings
-"""Studies of which coefficients of agreement are defined."""
-
 Matrix: TypeAlias = Any
 """Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
 
@@ -44,13 +41,13 @@ class Table:
         The number that each value stands for: the place of a condition, or the rating.
     """
 
-    study: Labelled
+    study: Study
     kind: IntArray
     shares: Matrix
     numbers: FloatArray
 
     @classmethod
-    def of(cls, study: Labelled) -> Table:
+    def of(cls, study: Study) -> Table:
         """Take the first choices of rankings, among which several share the choice, or ratings."""
         if study.kind == "ratings":
             from scipy.sparse import eye_array
@@ -110,7 +107,7 @@ def seats_of(study: Study) -> IntArray:
     return np.asarray(study.panel.case_of_opinion * (n_names + study.n_opinions) + own, dtype=np.int64)
 
 
-def given_on_cases(study: Labelled, kind: IntArray, n_kinds: int) -> Matrix:
+def given_on_cases(study: Study, kind: IntArray, n_kinds: int) -> Matrix:
     """Count how often each kind of opinion was given on each case, shape (n_cases, n_kinds)."""
     case = study.panel.case_of_opinion
     return sparse(study.votes.astype(np.float64), case, kind, (study.n_cases, n_kinds))
@@ -145,7 +142,7 @@ class Measure(Protocol):
 
 
 def resampled(
-    measures: Sequence[Measure | None], studies: Sequence[Labelled], *, draws: int, seed: int
+    measures: Sequence[Measure | None], studies: Sequence[Study], *, draws: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Compute measures of studies (n_measures,), and of the same samples of their cases (draws, n_measures).
 
@@ -174,7 +171,7 @@ def resampled(
     return values, np.concatenate(samples)
 
 
-def units(study: Labelled) -> tuple[str, ...]:
+def units(study: Study) -> tuple[str, ...]:
     """Name what is resampled as a whole behind every case."""
     return study.groups or study.case_names
 

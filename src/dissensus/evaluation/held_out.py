@@ -318,7 +318,8 @@ class PanelSplit:
 
     def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
         """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
-        return self._of_targets(said, targets) / np.asarray(said.sum(axis=1)).ravel()[self.cases]
+        totals: FloatArray = np.asarray(said.sum(axis=1), dtype=np.float64).ravel()[self.cases]
+        return self._of_targets(said, targets) / totals
 
     def wins(self, targets: IntArray) -> FloatArray:
         """Return whether one condition per case won the second half, shape (n_cases,); ties share."""

@@ -40,7 +40,7 @@ def test_it_equals_dictionaries_of_fractions(said: Annotations, ties: Any, withi
     agreement = annotator_agreement(said, ties=ties, within=within)
     np.testing.assert_allclose(agreement.values, expected, atol=1e-12, rtol=0)
     np.testing.assert_array_equal(agreement.is_defined, ~np.isnan(expected))
-    anywhere, first = (annotator_agreement(said, within=one).values[agreement.is_defined] for one in WITHIN)
+    anywhere, first = (annotator_agreement(said, within=one).values[agreement.is_defined] for one in WITHIN)  # type: ignore[arg-type]
     assert ((first >= 0) & (first <= anywhere) & (anywhere <= 1)).all()
 
 
@@ -131,10 +131,10 @@ SAID = Annotations.from_rankings([[[["a"]], [["b"]]]])
             r"no case has both(.*\n)+.*did you mean 'case 0'\?",
             lambda: agreement_of([0, 1]).correlation({"Case 0": 1.0}),
         ),
-        ("values must have case names", lambda: agreement_of([0.0, 0.5]).correlation([0.1, 0.2])),
-        ("ties is not understood", lambda: annotator_agreement(SAID, ties="broken")),
-        ("within is not understood", lambda: annotator_agreement(SAID, within="anything")),
-        ("agreement needs rankings", lambda: annotator_agreement(Ratings.from_scores([[1.0]]))),
+        ("values must have case names", lambda: agreement_of([0.0, 0.5]).correlation([0.1, 0.2])),  # type: ignore[arg-type]
+        ("ties is not understood", lambda: annotator_agreement(SAID, ties="broken")),  # type: ignore[arg-type]
+        ("within is not understood", lambda: annotator_agreement(SAID, within="anything")),  # type: ignore[arg-type]
+        ("agreement needs rankings", lambda: annotator_agreement(Ratings.from_scores([[1.0]]))),  # type: ignore[arg-type]
         (r"the annotators have no names(.*\n)+.*annotator_names", lambda: pairwise_agreement(SAID, depth=1)),
         ("depth is larger than the number of conditions", lambda: pairwise_agreement(SAID, depth=3)),
     ],

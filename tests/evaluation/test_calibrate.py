@@ -166,7 +166,7 @@ TWO = Annotations.from_counts([[1, 1]], ["a", "b"])
         ("two annotators", lambda: calibrate(Ratings.from_scores([[1], [3]]))),
         (
             "cannot be judged",
-            lambda: calibrate(TWO, [Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"])]),
+            lambda: calibrate(TWO, [Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"])]),  # type: ignore[list-item]
         ),
         ("cannot be judged", lambda: calibrate(TWO, ["normal-inverse-gamma"])),
         ("needs models", lambda: calibrate(TWO, [PlackettLuce(prior="informed")])),
@@ -179,7 +179,8 @@ def test_what_cannot_be_held_out_is_refused(message: str, ask: Callable[[], obje
 
 
 def test_threads_change_no_bit_and_progress_counts_every_pair_and_panel() -> None:
-    said, done = simulate_study(n_cases=25, n_conditions=8, seed=2).annotations, []
+    said = simulate_study(n_cases=25, n_conditions=8, seed=2).annotations
+    done: list[int] = []
     how: dict[str, Any] = {"draws": 60, "max_pairs": 20, "advance": done.append}
     one, other = (calibrate(said, ["plackett-luce:1.5,2"], threads=threads, **how) for threads in (1, 3))
     assert json.dumps(one.record()) == json.dumps(other.record())

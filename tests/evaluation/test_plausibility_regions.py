@@ -207,6 +207,6 @@ def test_models_without_scores_or_of_other_cases_are_refused() -> None:
     for said in (Predictions.from_rankings([["a", "b"]], ["a", "b"]), Predictions.from_sets([["a"]], ["a", "b"])):
         for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
             with pytest.raises(DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
-                ask(said)  # type: ignore[operator]
+                ask(said)
     with pytest.raises(DissensusError):
         plausibility_regions(drawn, Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))

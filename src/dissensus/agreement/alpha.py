@@ -248,8 +248,9 @@ class _Vectors(Disagreement):
     def of_numbers(cls, table: Table) -> _Vectors:
         """Square the differences of numbers, shifted and scaled: sums of squares lose no digits to a distant zero."""
         numbers = table.shares @ table.numbers
-        spread = np.ptp(numbers) if len(numbers) else 0.0
-        scaled = (numbers - numbers.mean()) / spread if spread > 0 else np.zeros(len(numbers))
+        paired = numbers[table.is_paired @ table.counts > 0]
+        spread = np.ptp(paired) if len(paired) else 0.0
+        scaled = (numbers - paired.mean()) / spread if spread > 0 else np.zeros(len(numbers))
         vectors = np.sqrt(2) * scaled[:, None]
         return cls(table, table.counts @ vectors, table.counts @ vectors[:, 0] ** 2, np.ones(1))
 

@@ -16,31 +16,18 @@ import naive_certainty as naive
 from dissensus import (
     Aggregation,
     Annotations,
-    AnnotatorBootstrap,
-    Dirichlet,
     DissensusError,
-    InverseRank,
     MajorityVote,
     PlackettLuce,
-    ProbabilisticInverseRank,
     simulate_study,
 )
 from dissensus.evaluation.categories import VIA, Categories, Via, expected_risk
 from dissensus.evaluation.certainty import annotation_certainty
-from naive_certainty import small_studies, supports
+from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared
 
 CONDITIONS = ["acne", "eczema", "melanoma"]
 VOTES = MajorityVote().sample(Annotations.from_counts([[4, 3, 3]], CONDITIONS))
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(),
-    AnnotatorBootstrap(),
-    PlackettLuce(alpha=0.3, prior="symmetric"),
-    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
-    ProbabilisticInverseRank(reliability=4, alpha=0.5),
-    Dirichlet(),
-]
 
 
 # Building -------------------------------------------------------------------------------------------------

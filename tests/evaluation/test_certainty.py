@@ -24,7 +24,6 @@ from dissensus import (
     MajorityVote,
     NormalInverseGamma,
     PlackettLuce,
-    PlackettLuceML,
     Plausibilities,
     ProbabilisticInverseRank,
     Ratings,
@@ -46,24 +45,8 @@ from dissensus.evaluation.certainty import (
     certainty_profile,
 )
 from dissensus.kernels.chains import diagnose
-from naive_certainty import small_studies, supports
+from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared
-
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(),
-    InverseRank(ties="each"),
-    PlackettLuceML(),
-    AnnotatorBootstrap(),
-    AnnotatorBootstrap(MajorityVote()),
-    AnnotatorBootstrap(PlackettLuceML()),
-    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
-    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
-    ProbabilisticInverseRank(reliability=10),
-    ProbabilisticInverseRank(reliability=0.01),
-    ProbabilisticInverseRank(reliability=5, alpha=0.3),
-    Dirichlet(reliability=1, alpha=1),
-]
 
 STUDY = simulate_study(n_cases=40, seed=8).annotations
 

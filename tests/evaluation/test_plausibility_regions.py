@@ -17,9 +17,6 @@ from dissensus import (
     Annotations,
     Dirichlet,
     DissensusError,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
     Plausibilities,
     Predictions,
     plausibility_regions,
@@ -27,14 +24,7 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.plausibility_regions import PlausibilityRegions, conformities
-from naive_certainty import small_studies, supports
-
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(ties="each"),
-    PlackettLuce(alpha=1.0, prior="observed"),
-    Dirichlet(alpha=2.0),
-]
+from naive_certainty import AGGREGATIONS, small_studies, supports
 
 
 def spread(plausibilities: Plausibilities) -> FloatArray:

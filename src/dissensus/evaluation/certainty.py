@@ -206,10 +206,8 @@ def annotation_certainty(
     check_count(top=top)
     if top != 1:
         raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
-    aligned, chances = (
-        categories.aligned(plausibilities.conditions),
-        category_chances if via == "top" else leading_chances,
-    )
+    aligned = categories.aligned(plausibilities.conditions)
+    chances = category_chances if via == "top" else leading_chances
     parts = collected(
         plausibilities, lambda batch: _by_category(batch, chances(told_apart(batch, 1), aligned), aligned), advance
     )
@@ -310,15 +308,11 @@ class BatchCertainty(NamedTuple):
         Certainties and their Monte Carlo standard errors.
     is_member : (n_tops, sum of U)
         One for the conditions of the support that belong to the winning set of their case, zero for the others.
-    support_sizes, support
-        The support of each case, with the unmentioned conditions that are told apart.
     """
 
     values: FloatArray
     errors: FloatArray
     is_member: IntArray
-    support_sizes: IntArray
-    support: IntArray
 
 
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
@@ -335,7 +329,7 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
-    return BatchCertainty(values, errors, is_member, batch.support_sizes, batch.support)
+    return BatchCertainty(values, errors, is_member)
 
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
@@ -404,10 +398,8 @@ def rank_certainty(
     """
     check_choice("unranked", unranked, UNMENTIONED)
     check_rank(rank, plausibilities.n_conditions)
-    names, aligned = (
-        (*plausibilities.conditions, ANY_OTHER),
-        categories and categories.aligned(plausibilities.conditions),
-    )
+    names = (*plausibilities.conditions, ANY_OTHER)
+    aligned = None if categories is None else categories.aligned(plausibilities.conditions)
 
     def judged(batch: Batch) -> Found:
         if aligned is not None:
@@ -456,7 +448,7 @@ def rank_shares(
     import polars as pl
 
     check_rank(rank, plausibilities.n_conditions)
-    aligned = categories and categories.aligned(plausibilities.conditions)
+    aligned = None if categories is None else categories.aligned(plausibilities.conditions)
     column, names = (
         ("condition", (*plausibilities.conditions, None)) if aligned is None else ("category", aligned.names)
     )

@@ -256,9 +256,7 @@ def test_weights_of_cases_are_how_often_cases_count() -> None:
     thrice = study_of([*table, *table[:3], *table[:3]])
     weighted = study_of(table, case_weights=[3.0] * 3 + [1.0] * 12)
     for measure in (*NOMINAL, *GRADED):
-        slack = (
-            0.02 if measure.startswith("alpha") else 1e-12
-        )  # alpha counts pairs with oneself by rankings, not weight
+        slack = 0.02 if measure.startswith("alpha") else 1e-12  # alpha counts pairs with oneself by rankings
         assert value(weighted, measure) == pytest.approx(value(thrice, measure), abs=slack)
 
 

@@ -24,7 +24,8 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.aggregation.prior_recipe import REFITS
-from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
+from dissensus.evaluation.annotators import AnnotatorsAre
+from dissensus.evaluation.folds import MOST_GROUPS
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
 from test_aggregation import DRAWS, record, sampling

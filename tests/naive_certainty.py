@@ -13,9 +13,37 @@ from math import comb
 import numpy as np
 from hypothesis import strategies as st
 
-from dissensus import Annotations, Plausibilities
+from dissensus import (
+    Aggregation,
+    Annotations,
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    Plausibilities,
+    ProbabilisticInverseRank,
+)
 from dissensus.core.aliases import FloatArray
 from strategies import rankings
+
+AGGREGATIONS: list[Aggregation] = [
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+    PlackettLuceML(),
+    AnnotatorBootstrap(),
+    AnnotatorBootstrap(MajorityVote()),
+    AnnotatorBootstrap(PlackettLuceML()),
+    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
+    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
+    ProbabilisticInverseRank(reliability=10),
+    ProbabilisticInverseRank(reliability=0.01),
+    ProbabilisticInverseRank(reliability=5, alpha=0.3),
+    Dirichlet(reliability=1, alpha=1),
+]
+"""Aggregations that draw in different ways."""
 
 Outcome = tuple[frozenset[int], int]
 """Mentioned members, and how many unmentioned ones complete the set."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
-from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import Certainty
 from dissensus.study.rankings import Annotations
 from paper.data.printed_cases import CASES, N_CONDITIONS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.evaluation.agreement import annotator_agreement
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.evaluation.categories import expected_risk
 from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
 from dissensus.study.rankings import Annotations

@@ -14,7 +14,8 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.certainty import Certainty, certainty_profile
-from dissensus.evaluation.held_out import Average, HeldOut, clustered, judged
+from dissensus.evaluation.folds import Average, clustered
+from dissensus.evaluation.held_out import HeldOut, judged
 from dissensus.study.rankings import Annotations
 from paper.data.dermatology import Dermatology
 from paper.reproduction.certainty_claims import uncertain_share
@@ -98,10 +99,11 @@ def held_out_scores(said: Annotations, settings: Settings) -> dict[Run, Average]
     return {run: clustered(values, pairs.weights, pairs.clusters) for run, values in found.items()}
 
 
-def _scores(pairs: HeldOut[Annotations], run: Run, settings: Settings) -> tuple[FloatArray, FloatArray]:
+def _scores(pairs: HeldOut, run: Run, settings: Settings) -> tuple[FloatArray, FloatArray]:
     """Score every pair under the plausibilities, and under their powers; twice (n_pairs,)."""
     plain, powered = np.empty(pairs.n_pairs), np.empty(pairs.n_pairs)
-    for number, study in enumerate(pairs.studies):
+    for number, fold in enumerate(pairs.folds):
+        study = fold.left
         chosen = np.flatnonzero(pairs.rounds == number)
         names = [study.case_names[case] for case in pairs.cases[chosen]]
         said = dict(zip(names, pairs.opinions[chosen].tolist(), strict=True))

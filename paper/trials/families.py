@@ -18,7 +18,7 @@ from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.evaluation.held_out import check_some_remain, remains, without
+from dissensus.evaluation.folds import check_some_remain, remains, without
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 
@@ -214,7 +214,7 @@ class LeftOutFirsts:
         said = study.counted
         check_some_remain(said)
         chosen = one_of_each_case(said, np.random.default_rng(seed))
-        left = without(said, chosen)
+        left = without(said, chosen).left
         place = {name: number for number, name in enumerate(left.opinions.case_names)}
         cases = [place[said.case_names[case]] for case in said.panel.case_of_opinion[chosen]]
         offsets, mentions = take_rows(said.code_offsets, said.block_offsets[chosen])

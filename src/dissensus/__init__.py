@@ -34,20 +34,23 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_prior import RatingPrior as RatingPrior
     from dissensus.aggregation.rating_prior import rating_prior as rating_prior
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
+    from dissensus.agreement.alpha import Alpha as Alpha
+    from dissensus.agreement.alpha import krippendorff_alpha as krippendorff_alpha
+    from dissensus.agreement.annotator_quality import annotator_confusion as annotator_confusion
+    from dissensus.agreement.annotator_quality import annotator_gradings as annotator_gradings
+    from dissensus.agreement.annotator_quality import annotator_quality as annotator_quality
+    from dissensus.agreement.measures import AgreementMeasure as AgreementMeasure
+    from dissensus.agreement.measures import agreement_measures as agreement_measures
+    from dissensus.agreement.measures import cohen_kappa as cohen_kappa
+    from dissensus.agreement.overlap import mean_average_overlap as mean_average_overlap
+    from dissensus.agreement.peers import Agreement as Agreement
+    from dissensus.agreement.peers import annotator_agreement as annotator_agreement
+    from dissensus.agreement.peers import pairwise_agreement as pairwise_agreement
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.draws import Batch as Batch
     from dissensus.draws import Plausibilities as Plausibilities
     from dissensus.draws import Sampler as Sampler
-    from dissensus.evaluation.agreement import Agreement as Agreement
-    from dissensus.evaluation.agreement import annotator_agreement as annotator_agreement
-    from dissensus.evaluation.agreement import pairwise_agreement as pairwise_agreement
-    from dissensus.evaluation.agreement_measures import AgreementMeasure as AgreementMeasure
-    from dissensus.evaluation.agreement_measures import agreement_measures as agreement_measures
-    from dissensus.evaluation.agreement_measures import cohen_kappa as cohen_kappa
-    from dissensus.evaluation.annotator_gradings import annotator_gradings as annotator_gradings
-    from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
-    from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
     from dissensus.evaluation.calibration import Calibration as Calibration
     from dissensus.evaluation.calibration import calibrate as calibrate
     from dissensus.evaluation.calibration import load_calibration as load_calibration
@@ -57,16 +60,13 @@ if TYPE_CHECKING:
     from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
     from dissensus.evaluation.certainty import certainty_of as certainty_of
     from dissensus.evaluation.certainty import certainty_profile as certainty_profile
+    from dissensus.evaluation.certainty import rank_certainty as rank_certainty
+    from dissensus.evaluation.certainty import rank_shares as rank_shares
     from dissensus.evaluation.comparison import Comparison as Comparison
     from dissensus.evaluation.comparison import Difference as Difference
     from dissensus.evaluation.evaluator import evaluate as evaluate
-    from dissensus.evaluation.krippendorff import Alpha as Alpha
-    from dissensus.evaluation.krippendorff import krippendorff_alpha as krippendorff_alpha
     from dissensus.evaluation.plausibility_regions import PlausibilityRegions as PlausibilityRegions
     from dissensus.evaluation.plausibility_regions import plausibility_regions as plausibility_regions
-    from dissensus.evaluation.rank_certainty import rank_certainty as rank_certainty
-    from dissensus.evaluation.rank_certainty import rank_shares as rank_shares
-    from dissensus.evaluation.ranking_overlap import mean_average_overlap as mean_average_overlap
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation
@@ -146,42 +146,35 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
-    "simulate_ratings": "simulate.rating_study",
-    "BlandAltman": "metrics.numbers",
-    "BrierReliability": "metrics.calibration_error",
-    "BrierResolution": "metrics.calibration_error",
-    "BrierUncertainty": "metrics.calibration_error",
-    "CalibrationError": "metrics.calibration_error",
-    "ConcordanceCorrelation": "metrics.numbers",
-    "Correlation": "metrics.numbers",
-    "RMSE": "metrics.numbers",
-    "WassersteinNumbers": "metrics.numbers",
-    "CRPS": "metrics.numbers",
-    "MeanAbsoluteError": "metrics.numbers",
-    "annotator_shifts": "aggregation.rating_shifts",
-    "MedianRating": "aggregation.rating_points",
-    "MeanRating": "aggregation.rating_points",
     "AUROC": "metrics.ranking",
     "Aggregation": "aggregation.base",
-    "Agreement": "evaluation.agreement",
-    "AgreementMeasure": "evaluation.agreement_measures",
-    "Alpha": "evaluation.krippendorff",
+    "Agreement": "agreement.peers",
+    "AgreementMeasure": "agreement.measures",
+    "Alpha": "agreement.alpha",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AverageOverlap": "metrics.overlap",
     "AveragePrecision": "metrics.ranking",
     "BalancedAccuracy": "metrics.confusion",
     "Batch": "draws",
+    "BlandAltman": "metrics.numbers",
+    "BrierReliability": "metrics.calibration_error",
+    "BrierResolution": "metrics.calibration_error",
     "BrierScore": "metrics.probabilities",
+    "BrierUncertainty": "metrics.calibration_error",
+    "CRPS": "metrics.numbers",
     "Calibration": "evaluation.calibration",
+    "CalibrationError": "metrics.calibration_error",
     "CasePrior": "aggregation.case_prior",
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
-    "CohenKappa": "metrics.confusion",
     "Checklists": "study.checklists",
+    "CohenKappa": "metrics.confusion",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
+    "ConcordanceCorrelation": "metrics.numbers",
+    "Correlation": "metrics.numbers",
     "Coverage": "metrics.sets",
     "DawidSkene": "aggregation.dawid_skene",
     "Diagnostics": "aggregation.diagnostics",
@@ -203,6 +196,9 @@ _HOMES = {
     "LogScore": "metrics.probabilities",
     "MajorityVote": "aggregation.majority_vote",
     "Matthews": "metrics.confusion",
+    "MeanAbsoluteError": "metrics.numbers",
+    "MeanRating": "aggregation.rating_points",
+    "MedianRating": "aggregation.rating_points",
     "Metric": "metrics.base",
     "NegativeLikelihoodRatio": "metrics.decisions",
     "NegativePredictiveValue": "metrics.decisions",
@@ -222,6 +218,7 @@ _HOMES = {
     "Predicted": "metrics.base",
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
+    "RMSE": "metrics.numbers",
     "RankBiasedOverlap": "metrics.overlap",
     "RankedProbabilityScore": "metrics.grades",
     "RatingPrior": "aggregation.rating_prior",
@@ -242,32 +239,34 @@ _HOMES = {
     "UserDataSetMetric": "metrics.user_metric",
     "UserMetric": "metrics.user_metric",
     "WassersteinDistance": "metrics.grades",
+    "WassersteinNumbers": "metrics.numbers",
     "WithinGrades": "metrics.grades",
-    "agreement_measures": "evaluation.agreement_measures",
+    "agreement_measures": "agreement.measures",
     "annotation_certainty": "evaluation.certainty",
-    "annotator_agreement": "evaluation.agreement",
-    "annotator_confusion": "evaluation.annotator_quality",
-    "annotator_quality": "evaluation.annotator_quality",
-    "annotator_gradings": "evaluation.annotator_gradings",
+    "annotator_agreement": "agreement.peers",
+    "annotator_confusion": "agreement.annotator_quality",
+    "annotator_gradings": "agreement.annotator_quality",
+    "annotator_quality": "agreement.annotator_quality",
+    "annotator_shifts": "aggregation.rating_shifts",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
-    "cohen_kappa": "evaluation.agreement_measures",
+    "cohen_kappa": "agreement.measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "shards.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
     "informed_prior": "aggregation.case_prior",
-    "krippendorff_alpha": "evaluation.krippendorff",
+    "krippendorff_alpha": "agreement.alpha",
     "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",
-    "mean_average_overlap": "evaluation.ranking_overlap",
-    "pairwise_agreement": "evaluation.agreement",
+    "mean_average_overlap": "agreement.overlap",
+    "pairwise_agreement": "agreement.peers",
     "plackett_luce_log_likelihood": "aggregation.plackett_luce",
     "plausibility_regions": "evaluation.plausibility_regions",
-    "rank_certainty": "evaluation.rank_certainty",
-    "rank_shares": "evaluation.rank_certainty",
+    "rank_certainty": "evaluation.certainty",
+    "rank_shares": "evaluation.certainty",
     "rating_prior": "aggregation.rating_prior",
     "read_annotations": "study.reading",
     "read_checklists": "study.reading",
@@ -277,6 +276,7 @@ _HOMES = {
     "sampling_diagnostics": "aggregation.diagnostics",
     "simulate_binary": "simulate.checklist_study",
     "simulate_checklists": "simulate.checklist_study",
+    "simulate_ratings": "simulate.rating_study",
     "simulate_study": "simulate.differential_study",
     "to_xarray": "aggregation.diagnostics",
     "write_annotations": "study.canonical",

@@ -7,7 +7,8 @@ import pytest
 
 from dissensus import Annotations, Dirichlet, DissensusError, Evaluation, PlackettLuce, TopKAccuracy, evaluate
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.evaluation.annotators import Design, are_crossed, grouped, probe_vectors, weight_of_cases
+from dissensus.evaluation.annotators import Design, are_crossed, probe_vectors
+from dissensus.evaluation.folds import grouped, weight_of_cases
 from dissensus.evaluation.single_opinions import SingleOpinions
 
 Opinions = list[list[tuple[str, float]]]

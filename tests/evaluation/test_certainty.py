@@ -1,8 +1,10 @@
-"""Certainty against its naive twin, its properties, published numbers, and bad input."""
+"""Certainty of first places and of one place against its naive twin, its properties, published numbers, bad input."""
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -22,10 +24,11 @@ from dissensus import (
     MajorityVote,
     NormalInverseGamma,
     PlackettLuce,
-    PlackettLuceML,
     Plausibilities,
     ProbabilisticInverseRank,
     Ratings,
+    rank_certainty,
+    rank_shares,
     read_annotations,
     simulate_study,
 )
@@ -42,28 +45,13 @@ from dissensus.evaluation.certainty import (
     certainty_profile,
 )
 from dissensus.kernels.chains import diagnose
-from naive_certainty import small_studies, supports
+from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared
 
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(),
-    InverseRank(ties="each"),
-    PlackettLuceML(),
-    AnnotatorBootstrap(),
-    AnnotatorBootstrap(MajorityVote()),
-    AnnotatorBootstrap(PlackettLuceML()),
-    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
-    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
-    ProbabilisticInverseRank(reliability=10),
-    ProbabilisticInverseRank(reliability=0.01),
-    ProbabilisticInverseRank(reliability=5, alpha=0.3),
-    Dirichlet(reliability=1, alpha=1),
-]
-RULES = pytest.mark.parametrize("unranked", UNMENTIONED)
+STUDY = simulate_study(n_cases=40, seed=8).annotations
 
 
-def agrees(plausibilities: Plausibilities, unranked: Unmentioned) -> None:
+def agrees(plausibilities: Plausibilities, unranked: Unmentioned, rank: int = 2) -> None:
     """Compare all numbers of places with the naive twin; the winners must be worth what is said."""
     dense, known = naive.compared(plausibilities), supports(plausibilities)
     tops = range(1, plausibilities.n_conditions)
@@ -77,6 +65,35 @@ def agrees(plausibilities: Plausibilities, unranked: Unmentioned) -> None:
         worth = certainty_of(plausibilities, completed(one, plausibilities), top=one.top, unranked=unranked)
         np.testing.assert_allclose(worth.values, one.values, rtol=0, atol=1e-15)
         np.testing.assert_array_equal(worth.errors, one.errors)
+    place_agrees(plausibilities, rank, unranked)
+
+
+def place_agrees(draws: Plausibilities, rank: int, unranked: Unmentioned) -> None:
+    """Compare one place of every case with the naive twin: certainty, all shares, and given labels."""
+    dense, known, pool = naive.compared(draws), supports(draws), unranked == "pool"
+    found = rank_certainty(draws, rank=rank, unranked=unranked)
+    pairs = list(zip(dense, known, strict=True))
+    expected = [naive.rank_certainty(d, support, rank, pool=pool) for d, support in pairs]
+    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
+    table = rank_shares(draws, rank=rank)
+    for case, (d, support) in zip(draws.case_names, pairs, strict=True):
+        shares = naive.rank_shares(d, support, rank)
+        rows = dict(table.filter(case=case).select("condition", "share").iter_rows())
+        assert sum(rows.values()) == pytest.approx(1.0)
+        for code, name in enumerate(draws.conditions):
+            if code in support:
+                assert rows.get(name, 0.0) == pytest.approx(shares.get(code, 0.0), abs=1e-12)
+        assert rows.get(None, 0.0) == pytest.approx(shares.get(None, 0.0), abs=1e-12)
+    for code, name in enumerate(draws.conditions):
+        given_label = certainty_of(draws, name, rank=rank, unranked=unranked)
+        assert (given_label.rank, given_label.top) == (rank, None)
+        worth = [
+            shares.get(code, 0.0)
+            if code in support
+            else shares.get(None, 0.0) / (1 if pool else draws.n_conditions - len(support))
+            for support, shares in ((s, naive.rank_shares(d, s, rank)) for d, s in pairs)
+        ]
+        np.testing.assert_allclose(given_label.values, worth, rtol=0, atol=1e-12)
 
 
 def completed(certainty: Certainty, plausibilities: Plausibilities) -> list[list[str]]:
@@ -132,7 +149,8 @@ def fixed(values: FloatArray, n_conditions: int, *, threads: int = 1) -> Plausib
 def test_every_aggregation_agrees_with_the_naive_twin(data: st.DataObject) -> None:
     study = data.draw(small_studies())
     aggregation = data.draw(st.sampled_from(AGGREGATIONS))
-    agrees(aggregation.sample(study, draws=7, threads=1), data.draw(st.sampled_from(UNMENTIONED)))
+    rank = data.draw(st.integers(1, study.n_conditions))
+    agrees(aggregation.sample(study, draws=7, threads=1), data.draw(st.sampled_from(UNMENTIONED)), rank)
 
 
 @given(st.data())
@@ -143,13 +161,14 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
     values = np.random.default_rng(seed).integers(0, most + 1, size=(2, n_draws, size + 1)).astype(float)
     values[:, :, -1] *= n_rest > 0
     values[:, :, 0] += values.sum(axis=2) == 0
+    values /= values.sum(axis=2, keepdims=True)
     if size + n_rest > 1:
-        agrees(
-            fixed(values / values.sum(axis=2, keepdims=True), size + n_rest), data.draw(st.sampled_from(UNMENTIONED))
-        )
+        rank = data.draw(st.integers(1, size + n_rest))
+        agrees(fixed(values, size + n_rest), data.draw(st.sampled_from(UNMENTIONED)), rank)
 
 
-@RULES
+@pytest.mark.slow
+@pytest.mark.parametrize("unranked", UNMENTIONED)
 def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> None:
     study = simulate_study(n_cases=6, n_conditions=9, seed=2).annotations
     for aggregation in AGGREGATIONS:
@@ -206,14 +225,21 @@ def test_resamples_full_of_ties_take_no_time() -> None:
 # Properties -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
-def test_certainty_is_a_share_and_pooling_never_lowers_it(aggregation: Aggregation) -> None:
-    draws = aggregation.sample(simulate_study(n_cases=20, seed=4).annotations, draws=100)
-    identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
-    for one, other in zip(identified, pooled, strict=True):
-        assert ((one.values > 0) & (one.values <= 1)).all()
-        assert (other.values >= one.values).all()
-        assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
+def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the_top_one() -> None:
+    study = simulate_study(n_cases=20, seed=4).annotations
+    for aggregation in AGGREGATIONS:
+        draws = aggregation.sample(study, draws=100)
+        identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
+        for one, other in zip(identified, pooled, strict=True):
+            assert ((one.values > 0) & (one.values <= 1)).all()
+            assert (other.values >= one.values).all()
+            assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
+        for unranked, top in zip(UNMENTIONED, (identified[0], pooled[0]), strict=True):
+            first = rank_certainty(draws, unranked=unranked)
+            np.testing.assert_allclose(first.values, top.values, rtol=0, atol=1e-14)
+            same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
+            np.testing.assert_array_equal(first.errors[same], top.errors[same])
+            assert np.mean(same) > 0.7, "only where shares are tied may another condition be named"
 
 
 def test_deterministic_aggregations_without_ties_are_certain() -> None:
@@ -244,15 +270,15 @@ def test_errors_are_those_of_the_effective_sample_size() -> None:
     np.testing.assert_allclose(certainty.errors, expected, rtol=1e-9, atol=1e-15)
 
 
-def test_results_do_not_depend_on_threads_batches_or_company() -> None:
-    study = simulate_study(n_cases=40, seed=8).annotations
-    one = annotation_certainty(PlackettLuce().sample(study, draws=101, threads=1), top=2)
-    two = annotation_certainty(PlackettLuce().sample(study, draws=101, threads=3), top=2)
-    few = annotation_certainty(PlackettLuce().sample(study, draws=101).select(slice(5, 9)), top=2)
-    np.testing.assert_array_equal(one.values, two.values)
-    np.testing.assert_array_equal(one.errors, two.errors)
-    np.testing.assert_array_equal(one.values[5:9], few.values)
-    assert one.winners[5:9] == few.winners
+@pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(rank_certainty, rank=2)])
+def test_results_do_not_depend_on_threads_batches_or_company(asked: Callable[[Plausibilities], Certainty]) -> None:
+    one, two = (PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
+    alone, threaded, few = asked(one), asked(two), asked(one.select(slice(5, 9)))
+    for name in ("values", "errors"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(threaded, name))
+        np.testing.assert_array_equal(getattr(alone, name)[5:9], getattr(few, name))
+    assert alone.winners[5:9] == few.winners
+    assert rank_shares(one, rank=2).equals(rank_shares(two, rank=2))
 
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.randoms(use_true_random=False))
@@ -278,6 +304,54 @@ def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
     assert listed.winners == (("cat",), ("cat", "dog"))
 
 
+def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
+    draws = PlackettLuce(alpha=1.0, prior="observed").sample(simulate_study(n_cases=30, seed=5).annotations, draws=101)
+    for rank in (1, 2, 3):
+        found = rank_certainty(draws, rank=rank)
+        mentioned = np.array([winner != ("any other",) for winner in found.winners])
+        labels = [winner[0] for winner in found.winners if winner != ("any other",)]
+        worth = certainty_of(draws.select(mentioned), labels, rank=rank)
+        np.testing.assert_array_equal(worth.values, found.values[mentioned])
+        np.testing.assert_array_equal(worth.errors, found.errors[mentioned])
+
+
+def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None:
+    study = simulate_study(n_cases=20, n_conditions=9, seed=2).annotations
+    categories = Categories.from_labels(list("xyzxyzxyz"), study.conditions)
+    label = dict(zip(study.conditions, categories.labels, strict=True))
+    for aggregation in (InverseRank(ties="each"), PlackettLuce(alpha=1.0, prior="observed")):
+        draws = aggregation.sample(study, draws=50)
+        for rank in (1, 2, 4):
+            dense, known = naive.compared(draws), supports(draws)
+            found, table = (
+                rank_certainty(draws, rank=rank, categories=categories),
+                rank_shares(draws, rank=rank, categories=categories),
+            )
+            for i, case in enumerate(draws.case_names):
+                expected = dict.fromkeys("xyz", 0.0)
+                others = [name for code, name in enumerate(draws.conditions) if code not in known[i]]
+                for code, share in naive.rank_shares(dense[i], known[i], rank).items():
+                    names = others if code is None else [draws.conditions[code]]
+                    for name in names:
+                        expected[label[name]] += share / len(names)
+                shares = dict(table.filter(case=case).select("category", "share").iter_rows())
+                assert {name: shares.get(name, 0.0) for name in "xyz"} == pytest.approx(expected, abs=1e-12)
+                assert found.values[i] == pytest.approx(max(expected.values()), abs=1e-12)
+                assert expected[found.winners[i][0]] == pytest.approx(found.values[i], abs=1e-12)
+
+
+def test_unmentioned_conditions_are_named_where_the_prior_tells_them_apart() -> None:
+    rankings = [[[["a"]], [["a"]]], [[["a"], ["b"]]], [[["c"]]], [[["a"]]]]
+    said = Annotations.from_rankings(rankings, list("abcdef"))
+    draws = Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
+    table, dense = rank_shares(draws, rank=2), draws.dense()
+    second = np.argsort(-dense, axis=2)[:, :, 1]
+    named = table.filter(pl.col("condition").is_not_null()).rows()
+    assert ("2", "a") in {row[:2] for row in named}
+    for case, condition, share in named:
+        assert share == pytest.approx(np.mean(second[int(case)] == "abcdef".index(condition)))
+
+
 # The result -----------------------------------------------------------------------------------------------
 
 
@@ -298,13 +372,13 @@ def test_no_cases_have_no_certainty() -> None:
     draws = MajorityVote().sample(Annotations.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
     risks = Categories.from_labels(["x", "y"], ["a", "b"])
     for certainty in (
-        annotation_certainty(draws),
-        annotation_certainty(draws, categories=risks),
+        *(annotation_certainty(draws, categories=one) for one in (None, risks)),
+        *(rank_certainty(draws, rank=2, categories=one) for one in (None, risks)),
         certainty_of(draws, "a"),
     ):
-        assert np.isnan(certainty.mean)
-        assert np.isnan(certainty.share_below())
+        assert np.isnan([certainty.mean, certainty.share_below()]).all()
         assert certainty.to_frame().height == 0
+    assert all(rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
 
 
 def test_progress_is_told() -> None:
@@ -312,7 +386,16 @@ def test_progress_is_told() -> None:
     done: list[int] = []
     annotation_certainty(draws, advance=done.append)
     certainty_of(draws, draws.conditions[0], advance=done.append)
-    assert sum(done) == 2 * draws.n_cases
+    rank_certainty(draws, rank=2, advance=done.append)
+    rank_shares(draws, rank=2, advance=done.append)
+    assert sum(done) == 4 * draws.n_cases
+
+
+def test_the_result_says_which_place_it_is_about() -> None:
+    draws = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
+    assert rank_certainty(draws, rank=2).winners == (("b",),)
+    assert rank_certainty(draws, rank=3).winners == (("any other",),)
 
 
 # Published numbers ----------------------------------------------------------------------------------------
@@ -356,23 +439,29 @@ def animals() -> Plausibilities:
     return MajorityVote().sample(said)
 
 
-@pytest.mark.parametrize("top", [0, -1, 1.5, True, "2"])
-def test_top_must_be_a_positive_whole_number(animals: Plausibilities, top: int) -> None:
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "2"])
+def test_places_must_be_positive_whole_numbers(animals: Plausibilities, number: int) -> None:
     with pytest.raises(DissensusError, match="top must be a whole number, one or more"):
-        annotation_certainty(animals, top=top)
+        annotation_certainty(animals, top=number)
+    for asked in (rank_certainty, rank_shares):
+        with pytest.raises(
+            DissensusError, match=r"rank (must be a whole number, one or more|is not of the right kind)"
+        ):
+            asked(animals, rank=number)
 
 
-@pytest.mark.parametrize("top", [3, 4])
-def test_top_must_leave_a_condition_out(animals: Plausibilities, top: int) -> None:
-    with pytest.raises(
-        DissensusError, match=r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
-    ):
-        annotation_certainty(animals, top=top)
-
-
-def test_a_single_condition_cannot_be_compared() -> None:
-    with pytest.raises(DissensusError, match="at least two conditions"):
-        annotation_certainty(MajorityVote().sample(Annotations.from_rankings([[[["a"]]]])))
+def test_places_must_exist_and_top_must_leave_a_condition_out(animals: Plausibilities) -> None:
+    for top in (3, 4):
+        with pytest.raises(
+            DissensusError, match=r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
+        ):
+            annotation_certainty(animals, top=top)
+    with pytest.raises(DissensusError, match=r"a place that a condition can have\n.*1 to 3\n.*4"):
+        rank_certainty(animals, rank=4)
+    alone = Plausibilities.from_draws([[[1.0]]])
+    for asked in (annotation_certainty, rank_shares):
+        with pytest.raises(DissensusError, match="at least two conditions"):
+            asked(alone)
 
 
 def test_unknown_words_are_refused(animals: Plausibilities) -> None:
@@ -407,6 +496,10 @@ def test_sets_that_make_no_sense_are_refused(animals: Plausibilities, sets: obje
         certainty_of(animals, sets)  # type: ignore[arg-type]
 
 
-def test_sets_must_have_the_size_that_was_announced(animals: Plausibilities) -> None:
+def test_sets_must_have_the_size_that_was_announced_and_a_place_has_one_label(animals: Plausibilities) -> None:
     with pytest.raises(DissensusError, match=r"a set has the wrong size\n.*2 conditions\n.*1"):
         certainty_of(animals, [["cat", "horse"], "cat"], top=2)
+    with pytest.raises(DissensusError, match=r"a set has the wrong size\n.*1 conditions\n.*2"):
+        certainty_of(animals, [["cat", "cow"]] * 2, rank=2)
+    with pytest.raises(DissensusError, match=r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2"):
+        certainty_of(animals, "cat", top=1, rank=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,6 @@ from dissensus import (
     Annotations,
     Dirichlet,
     DissensusError,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
     Plausibilities,
     Predictions,
     plausibility_regions,
@@ -27,14 +24,7 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.plausibility_regions import PlausibilityRegions, conformities
-from naive_certainty import small_studies, supports
-
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(ties="each"),
-    PlackettLuce(alpha=1.0, prior="observed"),
-    Dirichlet(alpha=2.0),
-]
+from naive_certainty import AGGREGATIONS, small_studies, supports
 
 
 def spread(plausibilities: Plausibilities) -> FloatArray:
@@ -117,6 +107,7 @@ def measured_coverage(n_draws: int, repetitions: int = 400, n_cases: int = 49) -
     return shares
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_draws", "expected"), [(1, 0.9), (20, 1 - 81 / 980)])
 def test_new_cases_are_in_their_region_as_often_as_promised(n_draws: int, expected: float) -> None:
     shares = measured_coverage(n_draws)
@@ -200,21 +191,12 @@ def test_a_coverage_that_is_no_probability_is_refused(coverage: float) -> None:
         plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
 
 
-@pytest.mark.parametrize(
-    "said", [Predictions.from_rankings([["a", "b"]], ["a", "b"]), Predictions.from_sets([["a"]], ["a", "b"])]
-)
-def test_models_without_scores_are_refused(said: Any) -> None:
-    drawn = Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"])
-    for ask in (
-        lambda: plausibility_regions(drawn, said),
-        lambda: PlausibilityRegions(0.1, 0.9, 10, 1).grid(said),
-        lambda: PlausibilityRegions(0.1, 0.9, 10, 1).top_sets(drawn, said),
-    ):
-        with pytest.raises(DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
-            ask()
-
-
-def test_a_model_of_other_cases_is_refused() -> None:
+def test_models_without_scores_or_of_other_cases_are_refused() -> None:
     drawn = Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
+    regions = PlausibilityRegions(0.1, 0.9, 10, 1)
+    for said in (Predictions.from_rankings([["a", "b"]], ["a", "b"]), Predictions.from_sets([["a"]], ["a", "b"])):
+        for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
+            with pytest.raises(DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
+                ask(said)
     with pytest.raises(DissensusError):
         plausibility_regions(drawn, Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))

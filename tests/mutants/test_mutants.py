@@ -9,7 +9,18 @@ import pytest
 from mutants.__main__ import ROOT, Mutant, broken, mutants
 
 EVERYWHERE = {
-    *("aggregation", "cli", "core", "draws.py", "evaluation", "kernels", "metrics", "predictions", "report"),
+    *(
+        "aggregation",
+        "agreement",
+        "cli",
+        "core",
+        "draws.py",
+        "evaluation",
+        "kernels",
+        "metrics",
+        "predictions",
+        "report",
+    ),
     *("paper", "shards", "study", "workers"),
 }
 

@@ -147,8 +147,7 @@ def _tops(top: int | None, n_conditions: int) -> range:
 def _profile(plausibilities: Plausibilities, places: range | int, unmentioned: Unmentioned) -> tuple[Certainty, ...]:
     """Find the certainty of several numbers of first places, or of one place."""
     from dissensus.cli.progress import progress_of_cases
-    from dissensus.evaluation.certainty import certainty_profile
-    from dissensus.evaluation.rank_certainty import rank_certainty
+    from dissensus.evaluation.certainty import certainty_profile, rank_certainty
 
     with progress_of_cases("comparing draws", plausibilities.n_cases) as advance:
         if isinstance(places, int):
@@ -158,8 +157,7 @@ def _profile(plausibilities: Plausibilities, places: range | int, unmentioned: U
 
 def _by_category(plausibilities: Plausibilities, categories: Categories, via: Via, rank: int | None) -> Certainty:
     from dissensus.cli.progress import progress_of_cases
-    from dissensus.evaluation.certainty import annotation_certainty
-    from dissensus.evaluation.rank_certainty import rank_certainty
+    from dissensus.evaluation.certainty import annotation_certainty, rank_certainty
 
     with progress_of_cases("comparing categories", plausibilities.n_cases) as advance:
         if rank is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +19,21 @@ from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.value import Value
-from dissensus.evaluation.candidates import candidates, of_ratings, refine
+from dissensus.evaluation.candidates import candidates, refine
 from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     common_cases,
     run_names,
     why_no_panel,
 )
-from dissensus.evaluation.held_out import Advance, HeldOut, clustered
-from dissensus.evaluation.panel_split import (
+from dissensus.evaluation.folds import Average, clustered
+from dissensus.evaluation.held_out import (
     Expected,
+    HeldOut,
     PanelSplit,
     bins_of,
     calibration_error,
     first_choices,
-    first_votes,
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
@@ -41,7 +41,6 @@ from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -225,9 +224,9 @@ class Calibration(Value):
             "version": VERSION,
             "counts": dict(self.counts),
             "aggregations": [spec.record() for spec in self.specs],
-            "scores": _plain_rows(self.score_rows),
-            "panel_split": _plain_rows(self.split_rows),
-            "models": _plain_rows(self.model_rows),
+            "scores": _plain(self.score_rows),
+            "panel_split": _plain(self.split_rows),
+            "models": _plain(self.model_rows),
         }
 
     @checked
@@ -324,17 +323,12 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
+    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
-    judge = Judge(
-        HeldOut.of(said, max_pairs=max_pairs, seed=seed),
-        PanelSplit.of(said, max_cases=max_pairs, seed=seed) if isinstance(said, Annotations) else None,
-        models,
-        {"draws": draws, "seed": seed, "threads": threads},
-        advance,
-    )
+    how = {"draws": draws, "seed": seed, "threads": threads, "advance": advance}
+    judge = Judge(*_held_out(said, max_pairs, seed), models, how)
     for spec in judged_specs(said, aggregations, models):
         judge.score(spec)
     if refine:
@@ -350,21 +344,27 @@ def calibration_steps(
     max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
-    pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
-    panels = 0
-    if isinstance(said, Annotations):
-        panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
-    return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
+    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
+    pairs, split = _held_out(said, max_pairs, 0)
+    n_panels = 0 if split is None else len(split.cases)
+    return len(judged_specs(said, aggregations, models or {})) * (pairs.n_pairs + n_panels)
+
+
+def _held_out(study: Study, most: int, seed: int) -> tuple[HeldOut, PanelSplit | None]:
+    """Choose who is held out: so many opinions, and the panels of so many cases, which ratings do not have."""
+    pairs = HeldOut.of(study, max_pairs=most, seed=seed)
+    if study.kind == "ratings":
+        return pairs, None
+    return pairs, PanelSplit.of(Annotations.checked(study, "calibrate"), max_cases=most, seed=seed)
 
 
 def judged_specs(
-    study: Annotations | Ratings, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
+    study: Study, aggregations: Sequence[Aggregation | str] | None, models: Mapping[str, Predictions]
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
     if aggregations is None:
         informed = not why_no_panel(study, models)
-        return of_ratings(study) if isinstance(study, Ratings) else candidates(study, informed=informed)
+        return candidates(study, informed=informed)
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
         if spec.id == "given-draws" or spec.needs != study.kind or isinstance(spec, RatingPoint):
@@ -383,36 +383,43 @@ def judged_specs(
     return chosen
 
 
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What one aggregation came to: logarithms of scores by pair, of first blocks, what was fitted, and cut panels."""
+
+    spec: Aggregation
+    logs: FloatArray
+    firsts: FloatArray
+    fitted: Mapping[str, float]
+    panel: Expected | None
+
+
 @dataclass(eq=False)
 class Judge:
     """Score aggregations one after the other, and remember them."""
 
-    pairs: HeldOut[Any]
+    pairs: HeldOut
     split: PanelSplit | None
     models: Mapping[str, Predictions]
     how: dict[str, Any]
-    advance: Advance
-    specs: list[Aggregation] = field(default_factory=list)
-    logs: list[FloatArray] = field(default_factory=list)
-    firsts: list[FloatArray] = field(default_factory=list)
-    fits: list[dict[str, float]] = field(default_factory=list)
-    panels: list[Expected] = field(default_factory=list)
+    scored: list[Scored] = field(default_factory=list)
     priors: dict[int, InformedPrior] = field(default_factory=dict)
 
     def score(self, spec: Aggregation) -> float:
         """Return the mean log-probability of held-out rankings; find it if it is not known."""
-        if spec not in self.specs:
-            own = {**self.how, "advance": self.advance, "resolve": self._resolved}
-            logs, firsts, fitted = self.pairs.log_scores(spec, **own)
-            self.specs.append(spec)
-            self.logs.append(logs)
-            self.firsts.append(firsts)
-            self.fits.append(fitted)
-            if self.split is not None:
-                self.panels.append(self.split.expected(spec, self._named(self.split), **own))
-        return clustered(self.logs[self.specs.index(spec)], self.pairs.weights, self.pairs.clusters).mean
+        known = next((one for one in self.scored if one.spec == spec), None)
+        if known is None:
+            how = {**self.how, "resolve": self._resolved}
+            logs, firsts, fitted = self.pairs.log_scores(spec, **how)
+            panel = None if self.split is None else self.split.expected(spec, self._named(self.split), **how)
+            known = Scored(spec, logs, firsts, fitted, panel)
+            self.scored.append(known)
+        return self._average(known.logs).mean
 
-    def _resolved(self, spec: Aggregation, study: Annotations | Ratings) -> Aggregation:
+    def _average(self, values: FloatArray) -> Average:
+        return clustered(values, self.pairs.weights, self.pairs.clusters)
+
+    def _resolved(self, spec: Aggregation, study: Study) -> Aggregation:
         """Fit a prior that models inform to what is left in a study, which is one of few."""
         if not spec.is_informed:
             return spec
@@ -423,99 +430,77 @@ class Judge:
 
     def _named(self, split: PanelSplit) -> dict[str, IntArray]:
         """Return what every model puts first on the cases whose panels are cut."""
-        names = [split.study.case_names[case] for case in split.cases]
-        return {model: first_choices(said, names) for model, said in self.models.items()}
+        return {model: first_choices(said, split.case_names) for model, said in self.models.items()}
+
+    def best(self) -> Scored:
+        """Return the one with the highest score, informed ones apart."""
+        means = [-math.inf if one.spec.is_informed else self._average(one.logs).mean for one in self.scored]
+        return self.scored[int(np.argmax(means))]
 
     def refine(self) -> None:
         """Search on around the best."""
-        means = [self.score(spec) if not spec.is_informed else -math.inf for spec in self.specs]
-        best = int(np.argmax(means))
-        if math.isfinite(means[best]):
-            refine(self.specs[best], self.score, self.fits[best])
+        best = self.best()
+        if not best.spec.is_informed and math.isfinite(self._average(best.logs).mean):
+            refine(best.spec, self.score, best.fitted)
 
     def calibration(self) -> Calibration:
         """Put everything into tables."""
-        labels = labels_of(self.specs)
-        bins = [[]] * len(labels) if self.split is None else [bins_of(one, self.split) for one in self.panels]
-        scored = self._rows(bins)
-        rows = tuple({"aggregation": label, **row} for label, found in zip(labels, bins, strict=True) for row in found)
-        found = Calibration(tuple(self.specs), scored, rows, (), self._counts())
-        agreements = () if self.split is None else tuple(self._agreements(found, self.split))
-        return Calibration(found.specs, scored, rows, agreements, found.counts)
-
-    def _counts(self) -> dict[str, int]:
-        return {
+        split, best, specs = self.split, self.best(), tuple(one.spec for one in self.scored)
+        labels = labels_of(specs)
+        scores: list[Row] = []
+        bins: list[Row] = []
+        for label, one in zip(labels, self.scored, strict=True):
+            own = [] if split is None or one.panel is None else bins_of(one.panel, split)
+            bins += [{"aggregation": label, **row} for row in own]
+            confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
+            error = {"calibration_error": calibration_error(own) if own else math.nan}
+            scores.append({"aggregation": label, **_told(one), **self._compared(one, best), **confirmed, **error})
+        counts = {
             "pairs": self.pairs.n_pairs,
             "cases": len(np.unique(self.pairs.cases)),
             "clusters": len(np.unique(self.pairs.clusters)),
-            "panels": 0 if self.split is None else len(self.split.cases),
+            "panels": 0 if split is None else len(split.cases),
             "draws": self.how["draws"],
             "seed": self.how["seed"],
         }
+        found = Calibration(specs, tuple(scores), tuple(bins), (), counts)
+        return found if split is None else replace(found, model_rows=tuple(self._agreements(found, split)))
 
-    def _rows(self, bins: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
-        """Write the table of scores; the best is the highest of those that are not informed."""
-        means = [-math.inf if spec.is_informed else self.score(spec) for spec in self.specs]
-        best = self.logs[int(np.argmax(means))]
-        labels = labels_of(self.specs)
-        return tuple(
-            {"aggregation": label, **_told(spec, self.fits[i]), **self._scored(i, best), **_confirmed(bins[i])}
-            for i, (label, spec) in enumerate(zip(labels, self.specs, strict=True))
-        )
-
-    def _scored(self, place: int, best: FloatArray) -> Row:
+    def _compared(self, one: Scored, best: Scored) -> Row:
         """Average the scores of an aggregation, and their differences to the best."""
-        log, (weights, clusters) = self.logs[place], (self.pairs.weights, self.pairs.clusters)
-        able = bool(np.isfinite(log).all() and np.isfinite(best).all())
-        whole, first = clustered(log, weights, clusters), clustered(self.firsts[place], weights, clusters)
-        gap = clustered(log - best if able else np.full(len(log), np.nan), weights, clusters)
+        able = bool(np.isfinite(one.logs).all() and np.isfinite(best.logs).all())
+        score, first = self._average(one.logs), self._average(one.firsts)
+        gap = self._average(one.logs - best.logs if able else np.full(len(one.logs), np.nan))
         return {
-            "score": whole.mean,
-            "se": whole.error,
+            "score": score.mean,
+            "se": score.error,
             "difference": gap.mean,
             "difference_se": gap.error,
-            "on_plateau": able and not self.specs[place].is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "on_plateau": able and not one.spec.is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
             "first_score": first.mean,
             "first_se": first.error,
-            "impossible": int(np.count_nonzero(np.isneginf(log))),
+            "impossible": int(np.count_nonzero(np.isneginf(one.logs))),
         }
 
-    def _agreements(self, found: Calibration, split: PanelSplit) -> list[Row]:
+    def _agreements(self, found: Calibration, split: PanelSplit) -> Iterator[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
-        informed = [i for i, spec in enumerate(self.specs) if spec.is_informed]
+        informed = [i for i, spec in enumerate(found.specs) if spec.is_informed]
         chosen = {ADJUSTED: found.best_place} if found._order else {}
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
-        rows: list[Row] = []
+        first = split.choices(split.first)
         for number, (model, targets) in enumerate(self._named(split).items(), start=1):
-            rows.append({"model": model, "estimand": AGREEMENT, "aggregation": None, **_shared(split, targets)})
+            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
+            compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
             for estimand, place in chosen.items():
-                own = self.panels[place]
-                compared = _compared(split, own.predicted[number], own.confirmed[number])
-                rows.append({"model": model, "estimand": estimand, "aggregation": found.labels[place], **compared})
-        return rows
-
-
-def _shared(split: PanelSplit, targets: IntArray) -> Row:
-    """Compare shares of single annotators: in the first halves, and in the second."""
-    first = split.shares(first_votes(split.study, split.first), targets)
-    return _compared(split, first, split.shares(split.votes, targets))
-
-
-def _compared(split: PanelSplit, predicted: FloatArray, observed: FloatArray) -> Row:
-    weights, clusters = split.weights, split.clusters
-    expected, seen = clustered(predicted, weights, clusters), clustered(observed, weights, clusters)
-    gap = clustered(predicted - observed, weights, clusters)
-    return {
-        "n_cases": len(observed),
-        "predicted": expected.mean,
-        "observed": seen.mean,
-        "observed_se": seen.error,
-        "gap": gap.mean,
-        "gap_se": gap.error,
-        "low": gap.mean - Z * gap.error,
-        "high": gap.mean + Z * gap.error,
-    }
+                panel = self.scored[place].panel
+                assert panel is not None  # as panels are cut
+                compared[estimand, found.labels[place]] = panel.predicted[number], panel.confirmed[number]
+            for (estimand, aggregation), (predicted, observed) in compared.items():
+                row = split.compared(predicted, observed, "observed")
+                ends = {"low": row["gap"] - Z * row["gap_se"], "high": row["gap"] + Z * row["gap_se"]}
+                named = {"model": model, "estimand": estimand, "aggregation": aggregation, "n_cases": len(observed)}
+                yield {**named, **row, **ends}
 
 
 # Names and plain values ---------------------------------------------------------------------------------
@@ -530,18 +515,17 @@ def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     >>> labels_of([PlackettLuce(), PlackettLuce(2, prior="informed")])
     ('plackett-luce 1', 'panel 2')
     """
-    return tuple(_label(spec, name) for spec, name in zip(specs, run_names(specs), strict=True))
+    labels = []
+    for spec, name in zip(specs, run_names(specs), strict=True):
+        reliability = spec.parameters().get("reliability")
+        head, mark, tail = name.partition(" (")
+        labels.append(name if reliability is None else f"{head} {reliability:g}{mark}{tail}")
+    return tuple(labels)
 
 
-def _label(spec: Aggregation, name: str) -> str:
-    reliability = spec.parameters().get("reliability")
-    head, _, tail = name.partition(" (")
-    return name if reliability is None else f"{head} {reliability:g}" + (f" ({tail}" if tail else "")
-
-
-def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
+def _told(one: Scored) -> Row:
     """Return the parameters that are swept, as columns."""
-    parameters = spec.parameters()
+    parameters, fitted = one.spec.parameters(), one.fitted
     alpha, prior = fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
     return {
         "reliability": parameters.get("reliability"),
@@ -551,26 +535,27 @@ def _told(spec: Aggregation, fitted: Mapping[str, float]) -> Row:
     }
 
 
-def _confirmed(bins: Sequence[Row]) -> Row:
-    """Return what all cut panels together came to, as columns; nothing where panels are not cut."""
-    if not bins:
-        return dict.fromkeys(("stated", "predicted", "confirmed", "calibration_error"), math.nan)
-    whole = {name: bins[-1][name] for name in ("stated", "predicted", "confirmed")}
-    return {**whole, "calibration_error": calibration_error(bins)}
-
-
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(list(rows), infer_schema_length=None)
 
 
-def _plain_rows(rows: Sequence[Row]) -> list[Row]:
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+def _plain(rows: Sequence[Row]) -> list[Row]:
+    """Leave numbers out that JSON cannot hold."""
+    return [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _restored(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Put back what JSON cannot hold: scores of what has no chance are minus infinity, other numbers nan."""
+    lost: Row = {"score": -math.inf, "first_score": -math.inf}
+    lost |= dict.fromkeys(("aggregation", "reliability", "alpha", "prior"))
+    return tuple(
+        {name: lost.get(name, math.nan) if value is None else value for name, value in row.items()} for row in rows
+    )
 
 
 def restored_calibration(record: Mapping[str, Any]) -> Calibration:
@@ -583,22 +568,11 @@ def restored_calibration(record: Mapping[str, Any]) -> Calibration:
         )
     return Calibration(
         tuple(restored_aggregation(one) for one in record["aggregations"]),
-        tuple(_with_infinity(row) for row in record["scores"]),
-        tuple(_with_nan(row) for row in record["panel_split"]),
-        tuple(_with_nan(row) for row in record["models"]),
+        _restored(record["scores"]),
+        _restored(record["panel_split"]),
+        _restored(record["models"]),
         record["counts"],
     )
-
-
-def _with_infinity(row: Row) -> Row:
-    """Put back what JSON cannot hold: scores of what has no chance are minus infinity."""
-    lost = {name: -math.inf for name in ("score", "first_score") if row[name] is None}
-    return _with_nan({**row, **lost})
-
-
-def _with_nan(row: Row) -> Row:
-    optional = ("aggregation", "reliability", "alpha", "prior")
-    return {name: math.nan if value is None and name not in optional else value for name, value in row.items()}
 
 
 @checked

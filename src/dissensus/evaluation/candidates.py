@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dissensus.aggregation.base import Aggregation
@@ -13,7 +13,6 @@ from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -27,20 +26,24 @@ MOST_CONFUSIONS = 100_000
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def candidates(study: Annotations, *, informed: bool = False) -> tuple[Aggregation, ...]:
+def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ...]:
     """Return what is judged by default: aggregations by reliability and strength of the prior.
 
     >>> said = Annotations.from_counts([[2, 1]], ["a", "b"])
     >>> len(candidates(said)), len({type(one).__name__ for one in candidates(said)})
     (23, 2)
     """
-    specs = of_labels(study) if are_labels(study) else of_rankings(study)
-    return (*specs, *(informed_ones(study) if informed else ()))
+    if study.kind == "ratings":
+        return of_ratings(study)
+    said = Annotations.checked(study, "calibrate")
+    specs = of_labels(said) if (said.counted.mentions_per_ranking == 1).all() else of_rankings(said)
+    return (*specs, *(informed_ones(said) if informed else ()))
 
 
-def of_ratings(study: Ratings, thresholds: tuple[float, ...] | None = None) -> tuple[Aggregation, ...]:
+def of_ratings(study: Study, thresholds: tuple[float, ...] | None = None) -> tuple[Aggregation, ...]:
     """Return what is judged by default where opinions are ratings: by reliability, with shifts where there are names.
 
+    >>> from dissensus import Ratings
     >>> len(of_ratings(Ratings.from_scores([[1, 2]])))
     8
     """
@@ -51,16 +54,12 @@ def of_ratings(study: Ratings, thresholds: tuple[float, ...] | None = None) -> t
 def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
     """Return what is judged where others are evaluated too: ratings are cut where those cut them.
 
+    >>> from dissensus import Ratings
     >>> judged_beside(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
     (2.5,)
     """
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
-    return of_ratings(study, cuts[0]) if isinstance(study, Ratings) and cuts else None
-
-
-def are_labels(study: Annotations) -> bool:
-    """Tell whether every opinion names a single condition."""
-    return bool((study.counted.mentions_per_ranking == 1).all())
+    return of_ratings(study, cuts[0]) if study.kind == "ratings" and cuts else None
 
 
 def of_rankings(study: Annotations) -> Iterator[Aggregation]:
@@ -93,7 +92,7 @@ def informed_ones(study: Annotations) -> Iterator[Aggregation]:
     yield from (kind(gamma, prior="informed") for gamma in SOME)
 
 
-def refine(spec: Aggregation, score: Callable[[Aggregation], float], fitted: dict[str, float]) -> None:
+def refine(spec: Aggregation, score: Callable[[Aggregation], float], fitted: Mapping[str, float]) -> None:
     """Ask for the score of finer steps of reliability around a spec, and then of the strength of its prior.
 
     Parameters

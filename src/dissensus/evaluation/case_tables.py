@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.core.aliases import IntArray
 from dissensus.core.ragged import row_of_each
-from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
 from dissensus.study.rankings import Annotations
 

@@ -302,13 +302,17 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
+    winners = chances.mean(axis=2).argmax(axis=0)
+    return *averaged(np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])]), n_chains), winners
+
+
+def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
     from dissensus.kernels.winning_sets import standard_errors
 
-    winners = chances.mean(axis=2).argmax(axis=0)
-    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
     errors = np.empty(len(marks))
     standard_errors(marks, n_chains, errors)
-    return marks.mean(axis=1), errors, winners
+    return marks.mean(axis=1), errors
 
 
 def category_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> FloatArray:

@@ -1,29 +1,31 @@
-"""How certain the annotations of a case are: how often the draws agree on the first conditions."""
+"""How certain the annotations of a case are: how often the draws agree on the first conditions, or on one place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_length
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.ragged import offsets_from_lengths
+from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import (
     VIA,
     Categories,
     Via,
+    averaged,
     category_certainty,
     category_chances,
     collected,
     leading_chances,
+    order_chances,
 )
 from dissensus.metrics.base import Drawn
 
@@ -35,6 +37,9 @@ UNMENTIONED: tuple[Unmentioned, ...] = ("identify", "pool")
 
 Sets: TypeAlias = "str | Sequence[str | Collection[str]] | Mapping[str, str | Collection[str]]"
 """A label for all cases, or one label or set of labels per case, in their order or by name of the case."""
+
+Found: TypeAlias = tuple[FloatArray, FloatArray, Iterable[tuple[str, ...]]]
+"""Certainties, their Monte Carlo standard errors and winning sets of the cases of a batch."""
 
 ANY_OTHER = "any other"
 """Stands for a condition that nobody mentioned."""
@@ -152,24 +157,7 @@ class Certainty:
         )
 
 
-class BatchCertainty(NamedTuple):
-    """Hold the certainty of the cases of a batch for several numbers of first places.
-
-    Attributes
-    ----------
-    values, errors : (n_tops, n_cases)
-        Certainties and their Monte Carlo standard errors.
-    is_member : (n_tops, sum of U)
-        One for the conditions of the support that belong to the winning set of their case, zero for the others.
-    support_sizes, support
-        The support of each case, with the unmentioned conditions that are told apart.
-    """
-
-    values: FloatArray
-    errors: FloatArray
-    is_member: IntArray
-    support_sizes: IntArray
-    support: IntArray
+# First places --------------------------------------------------------------------------------------------
 
 
 @checked
@@ -212,9 +200,18 @@ def annotation_certainty(
     >>> certainty.winners[0], certainty.values.round(1)
     (('cat',), array([1. , 0.5]))
     """
-    if categories is not None:
-        return _by_category(plausibilities, categories, via, top, advance)
-    return certainty_profile(plausibilities, tops=(top,), unranked=unranked, advance=advance)[0]
+    if categories is None:
+        return certainty_profile(plausibilities, tops=(top,), unranked=unranked, advance=advance)[0]
+    check_choice("via", via, VIA)
+    check_count(top=top)
+    if top != 1:
+        raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
+    aligned = categories.aligned(plausibilities.conditions)
+    chances = category_chances if via == "top" else leading_chances
+    parts = collected(
+        plausibilities, lambda batch: _by_category(batch, chances(told_apart(batch, 1), aligned), aligned), advance
+    )
+    return _joined(plausibilities, parts, top=top)
 
 
 @checked
@@ -237,19 +234,42 @@ def certainty_profile(
     check_choice("unranked", unranked, UNMENTIONED)
     for top in tops:
         check_top(top, plausibilities.n_conditions)
-    chosen = np.array(tops, dtype=np.int64)
-    deepest = max(tops, default=1)
-    parts = collected(
-        plausibilities, lambda batch: batch_certainty(told_apart(batch, deepest, unranked), chosen, unranked), advance
-    )
-    found = _joined(parts, len(chosen))
-    names, n_draws = plausibilities.case_names, plausibilities.n_draws
-    return tuple(
-        Certainty(
-            names, int(top), found.values[i], found.errors[i], _winners(plausibilities, found, i, int(top)), n_draws
-        )
-        for i, top in enumerate(chosen)
-    )
+    chosen, deepest = np.array(tops, dtype=np.int64), max(tops, default=1)
+
+    def judged(batch: Batch) -> list[Found]:
+        drawn = told_apart(batch, deepest, unranked)
+        found = batch_certainty(drawn, chosen, unranked)
+        winners = [
+            _named_sets(drawn.batch, plausibilities.conditions, *one) for one in zip(found.is_member, tops, strict=True)
+        ]
+        return list(zip(found.values, found.errors, winners, strict=True))
+
+    parts = collected(plausibilities, judged, advance)
+    return tuple(_joined(plausibilities, [part[i] for part in parts], top=int(top)) for i, top in enumerate(tops))
+
+
+def _joined(
+    plausibilities: Plausibilities, parts: Sequence[Found], *, top: int | None = None, rank: int | None = None
+) -> Certainty:
+    """Put what was found in batches one after the other; there may be no batch."""
+    values, errors = (np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in (0, 1))
+    winners = tuple(winner for part in parts for winner in part[2])
+    return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws, rank)
+
+
+def _by_category(batch: Batch, chances: FloatArray, categories: Categories) -> Found:
+    """Find the category of every case that most draws agree on."""
+    values, errors, codes = category_certainty(chances, batch.n_chains)
+    return values, errors, [(categories.names[code],) for code in codes]
+
+
+def _named_sets(batch: Batch, conditions: Sequence[str], is_member: IntArray, top: int) -> list[tuple[str, ...]]:
+    """Name the members of the winning set of every case."""
+    chosen = np.flatnonzero(is_member)
+    bounds = np.searchsorted(chosen, batch.support_offsets).tolist()
+    named = [conditions[code] for code in batch.support[chosen]]
+    members = [tuple(named[start:stop]) for start, stop in pairwise(bounds)]
+    return [mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in members]
 
 
 def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> Drawn:
@@ -279,6 +299,22 @@ def check_rank(rank: int, n_conditions: int) -> None:
         )
 
 
+class BatchCertainty(NamedTuple):
+    """Hold the certainty of the cases of a batch for several numbers of first places.
+
+    Attributes
+    ----------
+    values, errors : (n_tops, n_cases)
+        Certainties and their Monte Carlo standard errors.
+    is_member : (n_tops, sum of U)
+        One for the conditions of the support that belong to the winning set of their case, zero for the others.
+    """
+
+    values: FloatArray
+    errors: FloatArray
+    is_member: IntArray
+
+
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
     from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
@@ -293,7 +329,7 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
-    return BatchCertainty(values, errors, is_member, batch.support_sizes, batch.support)
+    return BatchCertainty(values, errors, is_member)
 
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
@@ -301,7 +337,7 @@ def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool)
     from dissensus.kernels.winning_sets import set_chances
 
     marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
-    return _averaged(marks, drawn.batch.n_chains)
+    return averaged(marks, drawn.batch.n_chains)
 
 
 def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentioned) -> tuple[FloatArray, FloatArray]:
@@ -316,63 +352,131 @@ def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentione
     if unranked == "identify":
         is_other = winners == drawn.batch.support_sizes
         marks[is_other] /= drawn.batch.rest_sizes[is_other, None]
-    return _averaged(marks, drawn.batch.n_chains)
+    return averaged(marks, drawn.batch.n_chains)
 
 
-def _averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
-    from dissensus.kernels.winning_sets import standard_errors
-
-    errors = np.empty(len(marks))
-    standard_errors(marks, n_chains, errors)
-    return marks.mean(axis=1), errors
+# One place -----------------------------------------------------------------------------------------------
 
 
-def _joined(parts: Sequence[BatchCertainty], n_tops: int) -> BatchCertainty:
-    """Put the results of batches side by side."""
-    if not parts:
-        nothing, none = np.empty((n_tops, 0)), np.empty(0, dtype=np.int64)
-        return BatchCertainty(nothing, nothing, np.empty((n_tops, 0), dtype=np.int64), none, none)
-    return BatchCertainty(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
-
-
-def _winners(plausibilities: Plausibilities, found: BatchCertainty, i: int, top: int) -> tuple[tuple[str, ...], ...]:
-    """Name the members of the winning set of every case."""
-    conditions, offsets = plausibilities.conditions, offsets_from_lengths(found.support_sizes)
-    chosen = np.flatnonzero(found.is_member[i])
-    bounds = np.searchsorted(chosen, offsets)
-    named = [conditions[code] for code in found.support[chosen]]
-    members = (tuple(named[bounds[i] : bounds[i + 1]]) for i in range(plausibilities.n_cases))
-    return tuple(mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in members)
-
-
-def _by_category(
+@checked
+def rank_certainty(
     plausibilities: Plausibilities,
-    categories: Categories,
-    via: Via,
-    top: int,
-    advance: Callable[[int], None] | None,
+    *,
+    rank: int = 1,
+    unranked: Unmentioned = "identify",
+    categories: Categories | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Certainty:
-    """Find the category of every case that most draws agree on."""
-    check_choice("via", via, VIA)
-    check_count(top=top)
-    if top != 1:
-        raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
-    aligned = categories.aligned(plausibilities.conditions)
-    chances = category_chances if via == "top" else leading_chances
-    parts = collected(
-        plausibilities,
-        lambda batch: category_certainty(chances(told_apart(batch, 1), aligned), batch.n_chains),
-        advance,
+    """Find, for each case, the condition that most draws have in one place, and how many do ([stutz]).
+
+    The first place is what :func:`annotation_certainty` is about with ``top=1``. Further down, the certainty of a place
+    is no certainty of what stands above it: draws that agree on the second condition may differ in the first. Exact
+    ties within a draw count by expectation over random tie-breaking; of several conditions that are as frequent, the
+    first one is named, a mentioned one before all others.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of every case.
+    rank
+        The place, from 1 to the number of conditions.
+    unranked
+        What a condition in this place counts as that nobody mentioned; see :func:`annotation_certainty`.
+    categories
+        Compare the categories of the conditions in this place, for example levels of risk; an unmentioned one has the
+        category of a random one of them.
+    advance
+        Is told the number of cases of each batch done.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, InverseRank
+    >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]], [[["a"], ["b", "c"]]]], ["a", "b", "c", "d"])
+    >>> second = rank_certainty(InverseRank(ties="each").sample(said), rank=2)
+    >>> second.values, second.winners
+    (array([1. , 0.5]), (('b',), ('b',)))
+    """
+    check_choice("unranked", unranked, UNMENTIONED)
+    check_rank(rank, plausibilities.n_conditions)
+    names = (*plausibilities.conditions, ANY_OTHER)
+    aligned = None if categories is None else categories.aligned(plausibilities.conditions)
+
+    def judged(batch: Batch) -> Found:
+        if aligned is not None:
+            return _by_category(batch, category_chances(told_apart(batch, rank), aligned, rank), aligned)
+        drawn = told_apart(batch, rank, unranked)
+        codes, shares = _shares(drawn, rank)
+        columns, rests = drawn.batch.columns, drawn.batch.columns[1:] - 1
+        if unranked == "identify":
+            shares[rests] /= np.maximum(1, drawn.batch.rest_sizes)
+        chosen = first_of_most(shares, columns)
+        values, errors = rank_judged(drawn, chosen - columns[:-1], rank, unranked)
+        return values, errors, [(names[code],) for code in codes[chosen]]
+
+    return _joined(plausibilities, collected(plausibilities, judged, advance), rank=rank)
+
+
+@checked
+def rank_shares(
+    plausibilities: Plausibilities,
+    *,
+    rank: int = 1,
+    categories: Categories | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> pl.DataFrame:
+    """Count how often each condition of a case has one place: ``case``, ``condition``, ``share``.
+
+    There is a row per condition that ever has the place, and one (condition missing) for all others together; which of
+    them it is stays open, unless the prior tells them apart. The shares of a case sum to one.
+
+    Parameters
+    ----------
+    plausibilities, rank, advance
+        See :func:`rank_certainty`.
+    categories
+        Count categories, in a column ``category`` instead of ``condition``; see :func:`rank_certainty`.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations, InverseRank
+    >>> said = Annotations.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"], case_names=["x"])
+    >>> rank_shares(InverseRank(ties="each").sample(said), rank=2).rows()
+    [('x', 'b', 0.5), ('x', 'c', 0.5)]
+    >>> rank_shares(InverseRank(ties="each").sample(said), rank=4).rows()
+    [('x', None, 1.0)]
+    """
+    import polars as pl
+
+    check_rank(rank, plausibilities.n_conditions)
+    aligned = None if categories is None else categories.aligned(plausibilities.conditions)
+    column, names = (
+        ("condition", (*plausibilities.conditions, None)) if aligned is None else ("category", aligned.names)
     )
-    values, errors, codes = side_by_side(parts, 3)
-    winners = tuple((aligned.names[int(code)],) for code in codes)
-    return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws)
+
+    def counted(batch: Batch) -> pl.DataFrame:
+        drawn = told_apart(batch, rank)
+        if aligned is None:
+            case, (codes, shares) = row_of_each(drawn.batch.columns), _shares(drawn, rank)
+        else:
+            by_case = drawn.means(np.stack(order_chances(drawn, aligned, rank))).T
+            case, codes, shares = *(axis.ravel() for axis in np.indices(by_case.shape)), by_case.ravel()
+        rows = np.flatnonzero(shares > 0.0)
+        said = {"case": [batch.case_names[i] for i in case[rows]], column: [names[code] for code in codes[rows]]}
+        return pl.DataFrame({**said, "share": shares[rows]}, schema=schema)
+
+    schema = {"case": pl.String, column: pl.String, "share": pl.Float64}
+    return pl.concat([pl.DataFrame(schema=schema), *collected(plausibilities, counted, advance)])
 
 
-def side_by_side(parts: Sequence[Sequence[npt.NDArray[Any]]], n_columns: int) -> list[FloatArray]:
-    """Put the columns of the results of batches one after the other; there may be no batch."""
-    return [np.concatenate([np.empty(0), *(part[column] for part in parts)]) for column in range(n_columns)]
+def _shares(drawn: Drawn, rank: int) -> tuple[IntArray, FloatArray]:
+    """Return codes, -1 for the unmentioned ones together, and shares side by side for all cases, (sum of (U + 1),)."""
+    from dissensus.kernels.orders import place_shares
+
+    codes = np.insert(drawn.batch.support, drawn.batch.support_offsets[1:], -1)
+    return codes, place_shares(drawn.layout, drawn.orders, rank)
+
+
+# Given sets ----------------------------------------------------------------------------------------------
 
 
 @checked
@@ -417,66 +521,44 @@ def certainty_of(
     array([1. , 0.5])
     """
     check_choice("unranked", unranked, UNMENTIONED)
-    given = _codes_of_sets(plausibilities, sets, _size_of_sets(plausibilities, top, rank))
-    parts = collected(plausibilities, lambda batch: _certainty_of_batch(batch, given, rank, unranked), advance)
-    values, errors = side_by_side(parts, 2)
-    conditions = plausibilities.conditions
-    winners = tuple(tuple(conditions[code] for code in given[case]) for case in plausibilities.case_names)
-    sizes = {len(members) for members in winners}
-    common = top if top is not None or len(sizes) != 1 or rank is not None else sizes.pop()
-    return Certainty(plausibilities.case_names, common, values, errors, winners, plausibilities.n_draws, rank)
-
-
-def _size_of_sets(plausibilities: Plausibilities, top: int | None, rank: int | None) -> int | None:
-    """Return how many labels each set must have, if that is known."""
-    if rank is None:
-        return top
-    check_rank(rank, plausibilities.n_conditions)
-    if top is not None:
-        raise DissensusError(
-            "top and rank are two questions",
-            expected="top for sets of first conditions, or rank for the condition in one place",
-            got=f"top={top} and rank={rank}",
-        )
-    return 1
-
-
-def _certainty_of_batch(
-    batch: Batch, given: Mapping[str, IntArray], rank: int | None, unranked: Unmentioned
-) -> tuple[FloatArray, FloatArray]:
-    sets = [given[case] for case in batch.case_names]
     if rank is not None:
-        drawn = told_apart(batch, rank, unranked)
-        return rank_judged(drawn, _places_in_support(drawn.batch, sets), rank, unranked)
-    sizes = np.array([len(codes) for codes in sets], dtype=np.int64)
-    drawn = told_apart(batch, int(sizes.max()), unranked)
-    members = [np.isin(drawn.batch.support_of(case), codes) for case, codes in enumerate(sets)]
-    return _judged(drawn, sizes, np.concatenate(members).astype(np.int64), unranked == "pool")
+        check_rank(rank, plausibilities.n_conditions)
+        if top is not None:
+            raise DissensusError(
+                "top and rank are two questions",
+                expected="top for sets of first conditions, or rank for the condition in one place",
+                got=f"top={top} and rank={rank}",
+            )
+    given = _codes_of_sets(plausibilities, sets, top if rank is None else 1)
+    conditions = plausibilities.conditions
 
+    def judged(batch: Batch) -> Found:
+        codes = [given[case] for case in batch.case_names]
+        sizes = np.array([len(members) for members in codes], dtype=np.int64)
+        drawn = told_apart(batch, rank or int(sizes.max()), unranked)
+        is_member = [np.isin(drawn.batch.support_of(case), members) for case, members in enumerate(codes)]
+        if rank is None:
+            found = _judged(drawn, sizes, np.concatenate(is_member).astype(np.int64), unranked == "pool")
+        else:
+            places = [int(own.argmax()) if own.any() else len(own) for own in is_member]
+            found = rank_judged(drawn, np.array(places, dtype=np.int64), rank, unranked)
+        return *found, [tuple(conditions[code] for code in members) for members in codes]
 
-def _places_in_support(batch: Batch, labels: Sequence[IntArray]) -> IntArray:
-    """Return where the only label of each case stands in its support; U if it does not."""
-    supports = (batch.support_of(case) for case in range(batch.n_cases))
-    found = [np.flatnonzero(support == label) for support, label in zip(supports, labels, strict=True)]
-    return np.array([at[0] if len(at) else size for at, size in zip(found, batch.support_sizes, strict=True)])
+    sizes = {len(codes) for codes in given.values()}
+    common = top if top is not None or len(sizes) != 1 or rank is not None else sizes.pop()
+    return _joined(plausibilities, collected(plausibilities, judged, advance), top=common, rank=rank)
 
 
 def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) -> dict[str, IntArray]:
     """Turn the names of given sets into codes, by name of the case."""
+    cases = plausibilities.case_names
     if top is not None:
         check_top(top, plausibilities.n_conditions)
-    known = {name: code for code, name in enumerate(plausibilities.conditions)}
-    by_case = _sets_by_case(plausibilities, sets)
-    return {case: _codes_of_set(by_case[case], known, case, top) for case in plausibilities.case_names}
-
-
-def _sets_by_case(plausibilities: Plausibilities, sets: Sets) -> Mapping[str, str | Collection[str]]:
-    cases = plausibilities.case_names
     if isinstance(sets, str):
-        return dict.fromkeys(cases, sets)
+        sets = dict.fromkeys(cases, sets)
     if not isinstance(sets, Mapping):
         check_length("set", len(sets), len(cases))
-        return dict(zip(cases, sets, strict=True))
+        sets = dict(zip(cases, sets, strict=True))
     unknown = [name for name in sets if name not in set(cases)]
     if unknown:
         raise DissensusError(
@@ -489,7 +571,8 @@ def _sets_by_case(plausibilities: Plausibilities, sets: Sets) -> Mapping[str, st
             got=f"{len(missing)} cases without one: {listing(missing)}",
             advice="select the others first: plausibilities.select([...])",
         )
-    return sets
+    known = {name: code for code, name in enumerate(plausibilities.conditions)}
+    return {case: _codes_of_set(sets[case], known, case, top) for case in cases}
 
 
 def _codes_of_set(members: str | Collection[str], known: Mapping[str, int], case: str, top: int | None) -> IntArray:

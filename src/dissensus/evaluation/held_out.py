@@ -1,54 +1,66 @@
-"""Opinions that are left out in turn, and how likely the other opinions on the case make them.
+"""What annotators who are held out say about aggregations: opinions left out in turn, and panels cut in two.
 
-Opinions are left out in rounds, at most one annotator of a case in each, and of half of the cases only. A round is a
-study like any other: what is learned from all cases (how often conditions are mentioned, a fitted alpha, how good an
-annotator is) is learned from what is left, and no opinion has a part in the posterior that it judges.
+Opinions are left out in rounds, at most one annotator of a case in each, and of half of the cases only; the others on
+the case say how likely each was.
+
+Of a panel cut in two, the first choices of the held-out half have a winner; those who tie share the win. Certainty says
+how sure the first half is of *its* winner in a panel without end, while a held-out half of two or three is a lottery.
+So the chance to win in a panel of that very size is predicted too, by simulating panels from the draws: stated and
+confirmed then compare like with like.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.agreement.table import Matrix, Table
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
-from dissensus.study.panel import ANONYMOUS
+from dissensus.evaluation.folds import (
+    Average,
+    Columns,
+    Fold,
+    check_some_remain,
+    clustered,
+    clusters_of,
+    first_half,
+    judged_in_turn,
+    places_within,
+    remains,
+    without,
+)
+from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.kernels.predictive import LeftOut
-
-AnyStudy = TypeVar("AnyStudy", bound=Study)
+    from dissensus.kernels.simulated_panels import Panels
 
 MOST_PER_CASE = 6
 """How many opinions of a case are left out, one after the other; of more, these are taken at random."""
 
-FOLDS = 2
+PARTS = 2
 """In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest."""
 
-Resolver = Callable[[Aggregation, Any], Aggregation]
-"""What makes an aggregation ready for the study of a round: a prior that predictions inform is fitted to it."""
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+"""Limits of the bins of certainty; a bin holds its lower limit, and the last one also the upper."""
 
-Advance = Callable[[int], None] | None
-
-
-def as_it_is(spec: Aggregation, study: Study) -> Aggregation:  # noqa: ARG001
-    """Leave an aggregation as it is."""
-    return spec
+EVEN = 1e-9
+"""Votes closer than this are as many."""
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut(Generic[AnyStudy]):
+class HeldOut:
     """Say which opinions are left out, and in which round.
 
     Attributes
@@ -70,14 +82,14 @@ class HeldOut(Generic[AnyStudy]):
     (array([0, 1]), array([2., 1.]))
     """
 
-    study: AnyStudy
+    study: Any
     opinions: IntArray
     weights: FloatArray
     rounds: IntArray
 
     @staticmethod
-    def of(study: AnyStudy, *, max_pairs: int, seed: int) -> HeldOut[AnyStudy]:
-        """Choose the opinions: all, or those of cases taken at random until there are enough."""
+    def of(study: Study, *, max_pairs: int, seed: int) -> HeldOut:
+        """Choose the opinions: all, or those of cases taken at random until there are enough, at least one."""
         said = study.counted
         check_some_remain(said)
         rng = np.random.default_rng([seed, 1])
@@ -86,10 +98,13 @@ class HeldOut(Generic[AnyStudy]):
         order = order[np.argsort(case[order], kind="stable")]
         place = places_within(case[order])
         order, place = order[place < MOST_PER_CASE], place[place < MOST_PER_CASE]
-        kept = np.isin(case[order], enough_cases(case[order], rng.permutation(said.n_cases), max_pairs))
+        cases = rng.permutation(said.n_cases)
+        counts = np.bincount(case[order], minlength=said.n_cases)[cases]
+        enough = cases[(np.cumsum(counts) <= max_pairs) | (np.cumsum(counts) == counts)]
+        kept = np.isin(case[order], enough)
         chosen, place = order[kept], place[kept]
-        fold = rng.integers(FOLDS, size=said.n_cases)[case[chosen]]
-        _, rounds = np.unique(place * FOLDS + fold, return_inverse=True)
+        part = rng.integers(PARTS, size=said.n_cases)[case[chosen]]
+        _, rounds = np.unique(place * PARTS + part, return_inverse=True)
         back = np.argsort(chosen)
         return HeldOut(said, chosen[back], standing_for(said, chosen[back]), rounds[back].astype(np.int64))
 
@@ -98,15 +113,10 @@ class HeldOut(Generic[AnyStudy]):
         """Number of opinions that are left out."""
         return len(self.opinions)
 
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds."""
-        return int(self.rounds.max(initial=-1)) + 1
-
     @cached_property
     def cases(self) -> IntArray:
         """Position of the case of each pair, shape (n_pairs,)."""
-        return self.study.panel.case_of_opinion[self.opinions]
+        return np.asarray(self.study.panel.case_of_opinion[self.opinions])
 
     @cached_property
     def clusters(self) -> IntArray:
@@ -114,54 +124,40 @@ class HeldOut(Generic[AnyStudy]):
         return clusters_of(self.study, self.cases)
 
     @cached_property
-    def studies(self) -> tuple[AnyStudy, ...]:
-        """The study of every round."""
-        return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(self.n_rounds))
+    def folds(self) -> tuple[Fold, ...]:
+        """What is left in every round."""
+        n_rounds = int(self.rounds.max(initial=-1)) + 1
+        return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
 
-    def log_scores(
-        self,
-        spec: Aggregation,
-        *,
-        draws: int,
-        seed: int,
-        threads: int | None,
-        advance: Advance = None,
-        resolve: Resolver = as_it_is,
-    ) -> tuple[FloatArray, FloatArray, dict[str, float]]:
+    def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
 
         The rankings themselves count once, at power one, whatever their weight. Of ratings it is the log density, of
-        what they are above the shift of their annotator where shifts are estimated from the others.
+        what they are above the shift of their annotator where shifts are estimated from the others. ``how`` is what
+        :func:`judged_in_turn` takes.
         """
-        scores, firsts = np.empty(self.n_pairs), np.empty(self.n_pairs)
-        fitted: list[dict[str, float]] = []
-        for number, study in enumerate(self.studies):
-            chosen = np.flatnonzero(self.rounds == number)
-            names = [study.case_names[case] for case in self.cases[chosen]]
-            chosen_spec = resolve(spec, study)
-            drawn = chosen_spec.sample(study, draws=draws, seed=seed, threads=threads).select(names)
-            fitted.append(dict(drawn.fitted))
-            said = dict(zip(names, self.opinions[chosen].tolist(), strict=True))
-            done = 0
-            for ranking, first in drawn.map(self._judge(chosen_spec, study, said)):
-                own = chosen[done : done + len(ranking)]
-                scores[own], firsts[own] = ranking, first
-                done += len(ranking)
-                if advance is not None:
-                    advance(len(ranking))
-        return scores, firsts, {name: float(np.mean([one[name] for one in fitted])) for name in fitted[0]}
+        columns, fitted = judged_in_turn(self.folds, spec, self._judge, **how)
+        back = np.argsort(np.argsort(self.rounds, kind="stable"))
+        return columns[0][back], columns[1][back], fitted
 
-    def _judge(
-        self, spec: Aggregation, left: Study, said: dict[str, int]
-    ) -> Callable[[Batch], tuple[FloatArray, FloatArray]]:
-        """Return what judges the draws of a batch by the opinions that were left out of it."""
-        if isinstance(self.study, Annotations):
-            return partial(judged, study=self.study, said=said)
-        assert isinstance(left, Ratings)
-        assert isinstance(self.study, Ratings)
-        shifts = spec.shifts_of(left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
-        own = np.append(np.resize(shifts, len(self.study.annotator_names)), 0.0)[self.study.annotators]
-        return partial(judged_ratings, scores=self.study.scores - own, said=said)
+    def _judge(self, number: int, spec: Aggregation) -> Callable[[Batch], Columns]:
+        """Return what judges the draws of a batch by the opinions that were left out of it in a round."""
+        fold, study = self.folds[number], self.study
+        said = dict(zip(fold.case_names, self.opinions[self.rounds == number].tolist(), strict=True))
+        if study.kind != "ratings":
+            return partial(judged, study=study, said=said)
+        shifts = spec.shifts_of(fold.left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
+        own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
+        return partial(judged_ratings, scores=study.scores - own, said=said)
+
+
+def standing_for(study: Study, opinions: IntArray) -> FloatArray:
+    """Return how many annotators each chosen opinion stands for: those of a case all together, for all of it."""
+    case, votes = study.panel.case_of_opinion, study.votes.astype(np.float64)
+    everyone = weighted_counts(case, np.where(remains(study), votes, 0.0), study.n_cases)
+    chosen = weighted_counts(case[opinions], votes[opinions], study.n_cases)
+    share = np.divide(everyone, chosen, out=np.zeros_like(chosen), where=chosen > 0)
+    return np.asarray(votes[opinions] * (share * study.case_weights)[case[opinions]])
 
 
 def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
@@ -209,109 +205,215 @@ def in_terms_of(batch: Batch, study: Annotations, opinions: IntArray) -> LeftOut
     )
 
 
-# Which opinions -----------------------------------------------------------------------------------------
+# Panels cut in two --------------------------------------------------------------------------------------
 
 
-def seat_keys(study: Study) -> IntArray:
-    """Give the annotator behind each opinion on a case a number, shape (n_opinions,); one with a name has one."""
-    case, n_names = study.panel.case_of_opinion, len(study.annotator_names)
-    own = np.where(study.annotators == ANONYMOUS, n_names + np.arange(study.n_opinions), study.annotators)
-    return np.asarray(case * (n_names + study.n_opinions) + own, dtype=np.int64)
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What the first half of each panel lets expect, and what the second half said.
+
+    Attributes
+    ----------
+    stated : (n_cases,)
+        Certainty of the condition that the first half puts first.
+    predicted : (1 + n_models, n_cases)
+        Chance that it wins in a panel as large as the second half, and the same for what each model put first.
+    confirmed : (1 + n_models, n_cases)
+        Whether it won; ties share.
+    """
+
+    stated: FloatArray
+    predicted: FloatArray
+    confirmed: FloatArray
 
 
-def remains(study: Study) -> BoolArray:
-    """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
-    _, seat, sizes = np.unique(seat_keys(study), return_inverse=True, return_counts=True)
-    own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
-    return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
+@dataclass(frozen=True, eq=False)
+class PanelSplit:
+    """Say which annotators are on which side.
 
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    cases : (n_cases,)
+        The cases whose panels are cut, ascending.
+    first : (n_opinions,)
+        How many of the annotators behind each opinion are in the first half.
+    parts : (n_cases,)
+        Cases are cut in turn, part by part; the others keep their panels, and others are learned from.
 
-def check_some_remain(study: Study) -> None:
-    """Refuse a study in which nobody can be left out, and say what follows."""
-    if not remains(study).any():
-        raise DissensusError(
-            "no case has opinions of two annotators, so none can be held out to judge by",
-            expected="at least some cases with two opinions or more",
-            got=f"{study.n_cases} cases with at most one annotator each",
-            advice="how far these annotators can be trusted is then not known from this study: whatever is computed "
-            "rests on the reliability that is assumed, so evaluate at several (plackett-luce:1,3,10) and report the "
-            "range, or ask a second annotator about some of the cases",
+    Examples
+    --------
+    >>> said = Annotations.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> split = PanelSplit.of(said, max_cases=10, seed=0)
+    >>> split.cases, int(split.first[:2].sum())
+    (array([0]), 2)
+    """
+
+    study: Annotations
+    cases: IntArray
+    first: IntArray
+    parts: IntArray
+
+    @staticmethod
+    def of(study: Annotations, *, max_cases: int, seed: int) -> PanelSplit:
+        """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
+        said, rng = study.counted, np.random.default_rng([seed, 2])
+        several = np.unique(said.panel.case_of_opinion[remains(said)])
+        cases = np.sort(rng.permutation(several)[:max_cases])
+        return PanelSplit(said, cases, first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
+
+    @cached_property
+    def second(self) -> IntArray:
+        """How many of the annotators behind each opinion are in the second half, shape (n_opinions,)."""
+        is_cut = np.isin(self.study.panel.case_of_opinion, self.cases)
+        return np.where(is_cut, self.study.votes - self.first, 0)
+
+    @cached_property
+    def clusters(self) -> IntArray:
+        """Number of each case, or of its group, shape (n_cases,)."""
+        return clusters_of(self.study, self.cases)
+
+    @property
+    def case_names(self) -> list[str]:
+        """Names of the cases whose panels are cut."""
+        return [self.study.case_names[case] for case in self.cases]
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """For every part, the first halves of its panels, and the whole panels of the others."""
+        study, case, found = self.study, self.study.panel.case_of_opinion, []
+        for part in range(PARTS):
+            cases = self.cases[self.parts == part]
+            found.append(Fold(study, np.where(np.isin(case, cases), self.first, study.votes), cases))
+        return tuple(found)
+
+    @cached_property
+    def votes(self) -> Matrix:
+        """First choices of the second half, shape (n_cases of the study, K); a tied block shares one vote."""
+        return self.choices(self.second)
+
+    def choices(self, votes: IntArray) -> Matrix:
+        """Count the first choices of those who stay."""
+        return Table.of(Fold(self.study, votes, self.cases).left).by_value
+
+    def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
+        """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
+        weights = self.study.case_weights[self.cases]
+        return clustered(values[chosen], weights[chosen], self.clusters[chosen])
+
+    def compared(
+        self, predicted: FloatArray, seen: FloatArray, word: str, chosen: BoolArray | slice = slice(None)
+    ) -> dict[str, float]:
+        """Compare what was predicted of cases with what was seen, which is called by a word."""
+        of_seen, gap = self.average(seen, chosen), self.average(predicted - seen, chosen)
+        mean = self.average(predicted, chosen).mean
+        return {
+            "predicted": mean,
+            word: of_seen.mean,
+            f"{word}_se": of_seen.error,
+            "gap": gap.mean,
+            "gap_se": gap.error,
+        }
+
+    def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
+        """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
+        totals: FloatArray = np.asarray(said.sum(axis=1), dtype=np.float64).ravel()[self.cases]
+        return self._of_targets(said, targets) / totals
+
+    def wins(self, targets: IntArray) -> FloatArray:
+        """Return whether one condition per case won the second half, shape (n_cases,); ties share."""
+        votes = self.votes.tocoo()
+        best = np.zeros(self.study.n_cases)
+        np.maximum.at(best, votes.row, votes.data)
+        n_best = np.bincount(votes.row[votes.data > best[votes.row] - EVEN], minlength=len(best))[self.cases]
+        own = self._of_targets(self.votes, targets)
+        return np.where((targets >= 0) & (own > best[self.cases] - EVEN), 1.0 / n_best, 0.0)
+
+    def _of_targets(self, votes: Matrix, targets: IntArray) -> FloatArray:
+        """Return the votes of one condition per case, none for -1."""
+        return np.where(targets >= 0, votes[self.cases, np.maximum(targets, 0)], 0.0)
+
+    def expected(self, spec: Aggregation, models: Mapping[str, IntArray], **how: Any) -> Expected:
+        """Draw from the first halves; ``models`` gives what each of them puts first on the cases, -1 for nothing.
+
+        ``how`` is what :func:`judged_in_turn` takes.
+        """
+        named = np.array([*models.values()], dtype=np.int64).reshape(len(models), len(self.cases))
+        place = {name: i for i, name in enumerate(self.case_names)}
+        foreseen = partial(self._foreseen, place=place, named=named)
+        (own, stated, wanted, predicted), _ = judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
+        back = np.argsort(own)
+        return Expected(stated[back], predicted[:, back], np.array([self.wins(row) for row in wanted[:, back]]))
+
+    def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
+        """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
+        from dissensus.kernels.simulated_panels import winning_chances
+
+        own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
+        stated, leading = leading_conditions(batch)
+        wanted = np.vstack([leading, named[:, own]])
+        chances = winning_chances(batch.layout(), batch.values, self._panels(own, wanted, batch))
+        return own, stated, wanted, np.where(wanted >= 0, chances.reshape(len(own), -1).T, 0.0)
+
+    def _panels(self, own: IntArray, wanted: IntArray, batch: Batch) -> Panels:
+        """Seat the second halves of some cases."""
+        from dissensus.kernels.simulated_panels import Panels
+
+        offsets, opinions = take_rows(self.study.panel.opinion_offsets, self.cases[own])
+        sizes = np.diff(self.study.code_offsets)[self.study.block_offsets[opinions]]
+        seats = weighted_counts(row_of_each(offsets), self.second[opinions].astype(float), len(own)).astype(np.int64)
+        return Panels(
+            offsets_from_lengths(seats),
+            np.repeat(sizes, self.second[opinions]),
+            np.arange(len(own) + 1) * len(wanted),
+            np.ascontiguousarray(wanted.T).ravel(),
+            case_keys(batch.case_names),
         )
 
 
-def places_within(rows: IntArray) -> IntArray:
-    """Count the elements of each row from zero; rows are ascending.
+def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:
+    """Return the certainty of each case and the code of the condition that is most often on top, twice (n_cases,)."""
+    told = batch.identified(1)
+    case = row_of_each(told.support_offsets)
+    on_top = told.top_shares()[np.arange(len(case)) + case]
+    first = first_of_most(on_top, told.support_offsets)
+    return on_top[first], told.support[first]
 
-    >>> places_within(np.array([0, 0, 2, 2, 2]))
-    array([0, 1, 0, 1, 2])
+
+def first_choices(model: Predictions, case_names: Sequence[str]) -> IntArray:
+    """Return the code that a model lists first on each case, -1 where it lists nothing; of ties the first."""
+    place = {name: i for i, name in enumerate(model.case_names)}
+    rows = np.array([place[name] for name in case_names], dtype=np.int64)
+    has_any = model.entries_per_case[rows] > 0
+    return np.where(has_any, np.append(model.codes, -1)[np.where(has_any, model.offsets[rows], -1)], -1)
+
+
+# Tables -------------------------------------------------------------------------------------------------
+
+
+def bins_of(found: Expected, split: PanelSplit) -> list[dict[str, Any]]:
+    """Compare stated, predicted and confirmed in bins of certainty, and in all cases together."""
+    number = np.minimum(np.searchsorted(EDGES, found.stated + EVEN, side="right") - 1, len(EDGES) - 2)
+    limits = [*((number == i, EDGES[i], EDGES[i + 1]) for i in range(len(EDGES) - 1)), (number >= 0, 0.0, 1.0)]
+    return [
+        {
+            "low": low,
+            "high": high,
+            "n_cases": int(np.count_nonzero(chosen)),
+            "stated": split.average(found.stated, chosen).mean,
+            **split.compared(found.predicted[0], found.confirmed[0], "confirmed", chosen),
+        }
+        for chosen, low, high in limits
+        if chosen.any()
+    ]
+
+
+def calibration_error(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Average the distance between predicted and confirmed over the bins, by cases; the last row is all together.
+
+    >>> calibration_error([{"n_cases": 1, "gap": 0.1}, {"n_cases": 3, "gap": -0.1}, {"n_cases": 4, "gap": -0.05}])
+    0.1
     """
-    return np.arange(len(rows)) - np.searchsorted(rows, rows)
-
-
-def enough_cases(case_of_pair: IntArray, order: IntArray, most: int) -> IntArray:
-    """Take cases in an order until they have as many pairs as wanted; at least one."""
-    counts = np.bincount(case_of_pair, minlength=len(order))[order]
-    return np.asarray(order[(np.cumsum(counts) <= most) | (np.cumsum(counts) == counts)])
-
-
-def standing_for(study: Study, opinions: IntArray) -> FloatArray:
-    """Return how many annotators each chosen opinion stands for: those of a case all together, for all of it."""
-    case, votes = study.panel.case_of_opinion, study.votes.astype(np.float64)
-    everyone = weighted_counts(case, np.where(remains(study), votes, 0.0), study.n_cases)
-    chosen = weighted_counts(case[opinions], votes[opinions], study.n_cases)
-    share = np.divide(everyone, chosen, out=np.zeros_like(chosen), where=chosen > 0)
-    return np.asarray(votes[opinions] * (share * study.case_weights)[case[opinions]])
-
-
-def without(study: AnyStudy, opinions: IntArray) -> AnyStudy:
-    """Leave one annotator of some cases out: one vote of a nameless opinion, all that one with a name said."""
-    votes = study.votes.copy()
-    votes[opinions] -= 1
-    named = opinions[study.annotators[opinions] != ANONYMOUS]
-    keys = seat_keys(study)
-    votes[np.isin(keys, keys[named])] = 0
-    return with_votes(study, votes)
-
-
-def with_votes(study: AnyStudy, votes: IntArray) -> AnyStudy:
-    """Give every opinion another number of votes; those with none are left out."""
-    kept = np.flatnonzero(votes > 0)
-    panel = replace(study.panel.keep(kept), votes=votes[kept])
-    return study._with_opinions(panel, kept)
-
-
-def clusters_of(study: Study, cases: IntArray) -> IntArray:
-    """Give the groups of cases a number, or the cases where they stand alone."""
-    names = study.groups or study.case_names
-    _, of_case = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
-    return np.asarray(of_case, dtype=np.int64)[cases]
-
-
-# Averages -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Average:
-    """A weighted mean and its standard error."""
-
-    mean: float
-    error: float
-
-
-def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Average:
-    """Average values; the standard error lets those of one cluster depend on each other.
-
-    >>> clustered(np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), np.array([0, 0, 1, 1]))
-    Average(mean=2.0, error=1.0)
-    """
-    total = weights.sum()
-    if not total > 0:
-        return Average(np.nan, np.nan)
-    mean = float(weights @ values / total)
-    if not np.isfinite(mean):
-        return Average(mean, np.nan)
-    _, number = np.unique(clusters, return_inverse=True)
-    sums = weighted_counts(number.astype(np.int64), weights * (values - mean), int(number.max()) + 1)
-    n = len(sums)
-    error = float(np.sqrt(np.square(sums).sum() * n / (n - 1)) / total) if n > 1 else float("nan")
-    return Average(mean, error)
+    bins = rows[:-1]
+    return float(np.average([abs(row["gap"]) for row in bins], weights=[row["n_cases"] for row in bins]))

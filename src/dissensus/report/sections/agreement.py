@@ -28,15 +28,15 @@ class AgreementSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table: title, value, interval, cases, and what each measure says."""
-        from dissensus.evaluation.agreement_measures import agreement_measures
+        from dissensus.agreement.measures import agreement_measures
 
         table = agreement_measures(subject.evaluation.study, seed=subject.evaluation.seed)
         return {"rows": list(_rows(table.to_dicts())), "findings": "finding" in table.columns}
 
 
 def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
+    from dissensus.agreement.measures import MEANINGS, TITLES
     from dissensus.core.names import visible
-    from dissensus.evaluation.agreement_measures import MEANINGS, TITLES
 
     for row in measured:
         yield {

@@ -41,7 +41,7 @@ class AnnotatorsSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table, the most accurate annotator first."""
-        from dissensus.evaluation.annotator_quality import annotator_quality
+        from dissensus.agreement.annotator_quality import annotator_quality
 
         study = subject.evaluation.study
         assert isinstance(study, Annotations)

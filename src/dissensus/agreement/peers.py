@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from dissensus.agreement.coefficients import pairs_within
+from dissensus.agreement.overlap import check_depth, soft_rankings
+from dissensus.agreement.table import Table, inner, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.evaluation.ranking_overlap import check_depth, soft_rankings
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
@@ -88,10 +90,20 @@ class Agreement:
         >>> round(annotator_agreement(said).correlation({"x": 0.9, "y": 0.5}), 6)
         1.0
         """
-        _check_common(self.case_names, values)
+        if not isinstance(values, Mapping):
+            got = type(values).__name__
+            raise DissensusError("values must have case names", expected="{case name: number}", got=got)
+        if self.case_names and not any(name in values for name in self.case_names):
+            raise DissensusError(
+                "no case has both an agreement and a value",
+                expected=f"names of cases such as {self.case_names[0]!r}",
+                got=f"{len(values)} values" + (f" for names such as {next(iter(values))!r}" if values else ""),
+                advice=suggestion(str(next(iter(values), "")), self.case_names),
+            )
         other = np.array([values.get(name, np.nan) for name in self.case_names], dtype=np.float64)
         both = np.isfinite(self.values) & np.isfinite(other)
-        return _pearson(self.values[both], other[both])
+        x, y = self.values[both], other[both]
+        return float("nan") if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0 else float(np.corrcoef(x, y)[0, 1])
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per case: ``case``, ``agreement`` (nan where undefined), ``n_annotators``.
@@ -148,13 +160,18 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     check_choice("ties", ties, TIES)
     check_choice("within", within, WITHIN)
     said = Annotations.checked(annotations, "agreement").counted
-    units = _Units.of(said)
-    hits = _expected_hits(said, units, inverse_ranks(said, ties), _counted(said, within))
-    weights = units.weights * units.votes
-    sums = weighted_counts(units.case, weights, said.n_cases)
-    n_annotators = weighted_counts(units.case, units.votes, said.n_cases).astype(np.int64)
+    counted = np.ones(len(said.codes), dtype=np.bool_)
+    if within == "first-block":
+        is_first = np.zeros(len(said.block_sizes), dtype=np.bool_)
+        is_first[said.block_offsets[:-1]] = True
+        counted = is_first[row_of_each(said.code_offsets)]
+    seats = _Seats.of(said)
+    hits = _expected_hits(said, seats, inverse_ranks(said, ties), counted)
+    weights = seats.weights * seats.votes
+    sums = weighted_counts(seats.case, weights, said.n_cases)
+    n_annotators = weighted_counts(seats.case, seats.votes, said.n_cases).astype(np.int64)
     values = np.full(said.n_cases, np.nan)
-    np.divide(weighted_counts(units.case, weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
+    np.divide(weighted_counts(seats.case, weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
     return Agreement(said.case_names, values, n_annotators, said.case_weights)
 
 
@@ -162,12 +179,12 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 
 
 @dataclass(frozen=True, eq=False)
-class _Units:
+class _Seats:
     """Who is left out together: the rankings of one annotator on one case; nameless rankings stand alone.
 
-    ``of_ranking`` (n_rankings,) is the unit of each ranking; ``case``, ``weights`` and ``votes`` (n_units,) are the
-    case of each unit, ascending, the mean weight of its rankings, and how many annotators are such a unit, each of whom
-    is left out alone; ``shares`` (n_rankings,) is the weight of each ranking within its unit.
+    ``of_ranking`` (n_rankings,) is the seat of each ranking; ``case``, ``weights`` and ``votes`` (n_seats,) are the
+    case of each seat, ascending, the mean weight of its rankings, and how many annotators have such a seat, each of
+    whom is left out alone; ``shares`` (n_rankings,) is the weight of each ranking within its seat.
     """
 
     of_ranking: IntArray
@@ -177,63 +194,33 @@ class _Units:
     shares: FloatArray
 
     @classmethod
-    def of(cls, said: Annotations) -> _Units:
-        alone = len(said.annotator_names) + np.arange(said.n_rankings)
-        who = np.where(said.annotators == ANONYMOUS, alone, said.annotators)
-        most = len(said.annotator_names) + said.n_rankings
-        keys, first, unit = np.unique(said.panel.case_of_opinion * most + who, return_index=True, return_inverse=True)
-        sums = weighted_counts(unit, said.weights, len(keys))
-        votes = said.votes[first].astype(np.float64)
-        return cls(unit, keys // max(most, 1), sums / np.bincount(unit), votes, said.weights / sums[unit])
+    def of(cls, said: Annotations) -> _Seats:
+        keys, first, seat = np.unique(seats_of(said), return_index=True, return_inverse=True)
+        sums = weighted_counts(seat, said.weights, len(keys))
+        case, votes = said.panel.case_of_opinion[first], said.votes[first].astype(np.float64)
+        return cls(seat, case, sums / np.bincount(seat), votes, said.weights / sums[seat])
 
 
-def _counted(said: Annotations, within: Within) -> BoolArray:
-    """Mark the mentions that count as naming a condition, shape (n_mentions,)."""
-    if within == "ranking":
-        return np.ones(len(said.codes), dtype=np.bool_)
-    is_first = np.zeros(len(said.block_sizes), dtype=np.bool_)
-    is_first[said.block_offsets[:-1]] = True
-    return is_first[row_of_each(said.code_offsets)]
+def _expected_hits(said: Annotations, seats: _Seats, weights: FloatArray, counted: BoolArray) -> FloatArray:
+    """Return how often each seat names the top-1 of the others on its case, shape (n_seats,).
 
-
-def _expected_hits(said: Annotations, units: _Units, weights: FloatArray, counted: BoolArray) -> FloatArray:
-    """Return how often each unit names the top-1 of the others on its case, shape (n_units,).
-
-    Cells are the pairs of a unit and a condition of its case's support.
+    Cells are the pairs of a seat and a condition of its case's support.
     """
     support = said.support
-    cells, member = take_rows(support.offsets, units.case)
-    unit = row_of_each(cells)
-    of_mention = units.of_ranking[said.ranking_of_mention]
+    cells, member = take_rows(support.offsets, seats.case)
+    seat = row_of_each(cells)
+    of_mention = seats.of_ranking[said.ranking_of_mention]
     cell = cells[of_mention] + support.local
-    case = units.case[of_mention]
-    of_all = weights * units.votes[of_mention]
+    case = seats.case[of_mention]
+    of_all = weights * seats.votes[of_mention]
     totals = weighted_counts(support.offsets[case] + support.local, of_all, len(support.codes))
-    others = totals[member] - weighted_counts(cell, weights, len(unit))
-    mass = weighted_counts(case, of_all, said.n_cases)[units.case]
-    top = np.maximum.reduceat(others, cells[:-1]) if len(unit) else others
-    is_top = others >= (top - TIED * mass)[unit]
-    named = weighted_counts(cell, units.shares[said.ranking_of_mention] * counted, len(unit))
-    n_units = len(units.case)
-    return weighted_counts(unit, np.where(is_top, named, 0.0), n_units) / np.bincount(unit[is_top], minlength=n_units)
-
-
-def _check_common(case_names: tuple[str, ...], values: object) -> None:
-    if not isinstance(values, Mapping):
-        raise DissensusError("values must have case names", expected="{case name: number}", got=type(values).__name__)
-    if case_names and not any(name in values for name in case_names):
-        raise DissensusError(
-            "no case has both an agreement and a value",
-            expected=f"names of cases such as {case_names[0]!r}",
-            got=f"{len(values)} values" + (f" for names such as {next(iter(values))!r}" if values else ""),
-            advice=suggestion(str(next(iter(values), "")), case_names),
-        )
-
-
-def _pearson(x: FloatArray, y: FloatArray) -> float:
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return float("nan")
-    return float(np.corrcoef(x, y)[0, 1])
+    others = totals[member] - weighted_counts(cell, weights, len(seat))
+    mass = weighted_counts(case, of_all, said.n_cases)[seats.case]
+    top = np.maximum.reduceat(others, cells[:-1]) if len(seat) else others
+    is_top = others >= (top - TIED * mass)[seat]
+    named = weighted_counts(cell, seats.shares[said.ranking_of_mention] * counted, len(seat))
+    n_seats = len(seats.case)
+    return weighted_counts(seat, np.where(is_top, named, 0.0), n_seats) / np.bincount(seat[is_top], minlength=n_seats)
 
 
 # Each with each ------------------------------------------------------------------------------------------
@@ -274,66 +261,35 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
             got=f"{annotations.n_votes} anonymous rankings",
             advice="say who gave each ranking (annotator_names=[...], an annotator column), or use annotator_agreement",
         )
-    one, other = _pairs_within_cases(said)
-    return _averaged(said, one, other, _pair_overlaps(said, one, other, depth), _same_first(said, one, other))
+    return _averaged(said, *_pairs_of_people(said), depth)
 
 
-def _pairs_within_cases(said: Annotations) -> tuple[IntArray, IntArray]:
+def _pairs_of_people(said: Annotations) -> tuple[IntArray, IntArray]:
     """List the pairs of rankings on one case by two different named annotators, the lower code first."""
     named = np.flatnonzero(said.annotators != ANONYMOUS)
-    case = said.panel.case_of_opinion[named]
-    ends = np.searchsorted(case, case, side="right")
-    later = ends - 1 - np.arange(len(named))
-    first = np.repeat(np.arange(len(named)), later)
-    second = first + 1 + np.arange(len(first)) - offsets_from_lengths(later)[:-1][first]
-    pairs = np.stack([named[first], named[second]])
+    pairs = named[np.stack(pairs_within(said.panel.case_of_opinion[named]))]
     who = said.annotators[pairs]
     pairs = np.where(who[0] < who[1], pairs, pairs[::-1])[:, who[0] != who[1]]
     return pairs[0], pairs[1]
 
 
-def _pair_overlaps(said: Annotations, one: IntArray, other: IntArray, depth: int) -> FloatArray:
-    """Return the mean average overlap of every pair, a few at a time."""
-    soft = soft_rankings(said, depth)
-    parts = [soft.take(one[part]).inner(soft.take(other[part])) for part in _parts(len(one), PAIRS_AT_ONCE)]
-    return np.clip(np.concatenate([np.empty(0), *parts], dtype=np.float64), 0.0, 1.0)
-
-
-def _parts(length: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, length, size))
-
-
-def _same_first(said: Annotations, one: IntArray, other: IntArray) -> FloatArray:
-    """Return the chance that random first choices of both are the same, |A and B| / (|A| |B|)."""
-    firsts = said.block_offsets[:-1]
-    sizes = said.block_sizes[firsts].astype(np.float64)
-    offsets, mentions = take_rows(said.code_offsets, firsts)
-    codes = said.codes[mentions]
-    mine, theirs = (_keyed(*take_rows(offsets, rows), codes, said.n_conditions) for rows in (one, other))
-    common = np.intersect1d(mine, theirs, assume_unique=True) // said.n_conditions
-    return np.bincount(common, minlength=len(one)) / (sizes[one] * sizes[other])
-
-
-def _keyed(offsets: IntArray, elements: IntArray, codes: IntArray, n_conditions: int) -> IntArray:
-    """Give every element of every row a number that tells its row and its condition."""
-    return row_of_each(offsets) * n_conditions + codes[elements]
-
-
-def _averaged(
-    said: Annotations, one: IntArray, other: IntArray, overlaps: FloatArray, same: FloatArray
-) -> pl.DataFrame:
+def _averaged(said: Annotations, one: IntArray, other: IntArray, depth: int) -> pl.DataFrame:
     """Average over the rankings of a pair on a case, then over cases by weight."""
     import polars as pl
 
+    vectors, signs = soft_rankings(said, depth)
+    table = Table.of(said)
+    firsts = table.shares[table.kind]
+    parts = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(one), PAIRS_AT_ONCE)] or [slice(0)]
+    overlap = np.concatenate([(vectors[one[part]] * vectors[other[part]]) @ signs for part in parts])
+    same = np.concatenate([inner(firsts[one[part]], firsts[other[part]]) for part in parts])
     case = said.panel.case_of_opinion[one]
     pair = pl.DataFrame({"a": said.annotators[one], "b": said.annotators[other], "case": case})
-    pair = pair.with_columns(overlap=overlaps, same_first=same, weight=said.case_weights[case])
+    pair = pair.with_columns(overlap=np.clip(overlap, 0.0, 1.0), same_first=same, weight=said.case_weights[case])
     by_case = pair.group_by("a", "b", "case", maintain_order=True).mean()
-    means = [((pl.col(name) * pl.col("weight")).sum() / pl.col("weight").sum()).alias(name) for name in MEASURES]
+    measures = ("overlap", "same_first")
+    means = [((pl.col(name) * pl.col("weight")).sum() / pl.col("weight").sum()).alias(name) for name in measures]
     by_pair = by_case.group_by("a", "b").agg(pl.len().cast(pl.Int64).alias("n_cases"), *means).sort("a", "b")
     names = np.array([*said.annotator_names, None], dtype=object)
     people = {f"annotator_{side}": pl.Series(names[by_pair[side]], dtype=pl.String) for side in ("a", "b")}
-    return pl.DataFrame(people).with_columns(by_pair["n_cases"], *(by_pair[name] for name in MEASURES))
-
-
-MEASURES = ("overlap", "same_first")
+    return pl.DataFrame(people).with_columns(by_pair["n_cases"], *(by_pair[name] for name in measures))

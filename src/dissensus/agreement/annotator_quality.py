@@ -1,4 +1,4 @@
-"""How good each annotator is, as Dawid-Skene learns it from how they agree with each other."""
+"""How good each annotator is, as Dawid-Skene and the ordered probit model learn it from how they agree."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, known_truths
+from dissensus.aggregation.ordered_probit import Gradings, check_grades
+from dissensus.agreement.table import check_level
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
@@ -67,20 +69,9 @@ def annotator_quality(
     >>> table.sort("accuracy")["annotator"][0], table["cases"].to_list()
     ('C', [16, 16, 16])
     """
-    import polars as pl
-
     check_level(level)
     opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
-    low, high = np.quantile(record.accuracies, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return pl.DataFrame(
-        {
-            "annotator": [annotations.annotator_names[code] for code in people],
-            "cases": cases_of(opinions, people),
-            "accuracy": record.accuracies.mean(axis=0),
-            "low": low,
-            "high": high,
-        }
-    )
+    return _frame(annotations, opinions, people, _summary(record.accuracies, level, "accuracy", "low", "high"))
 
 
 @checked
@@ -115,12 +106,60 @@ def annotator_confusion(
 
     _, people, record = _learned(annotations, gold, draws=draws, seed=seed)
     names, conditions = np.array(annotations.annotator_names), np.array(annotations.conditions)
-    rows = _rows(record, len(people), len(conditions), draws)
+    shape = (len(people), len(conditions) + 1, len(conditions))  # one row of each annotator is for what nobody named
+    confusions = record.confusions[: shape[0] * shape[1]].reshape(shape)
+    rows = np.moveaxis(confusions[:, :-1], 1, 2) / draws
     who, truth, said = (axis.ravel() for axis in np.indices(rows.shape))
     columns = {"annotator": names[people[who]], "truth": conditions[truth], "said": conditions[said]}
     return pl.DataFrame({name: column.astype(object) for name, column in columns.items()}, strict=False).with_columns(
         pl.all().cast(pl.String), probability=pl.Series(rows.ravel())
     )
+
+
+@checked
+def annotator_gradings(
+    annotations: Annotations, *, draws: int = 1000, seed: int = 0, level: float = 0.9
+) -> pl.DataFrame:
+    """Estimate how far each named annotator shifts grades, and how much their grades scatter.
+
+    As :class:`OrderedProbit` learns it. The unit is the standard deviation of the severities of cases. Someone of shift
+    0.5 sees every case half a deviation more severe than annotators do on average; someone of spread 1 perceives a case
+    with an error as large as cases differ.
+
+    Parameters
+    ----------
+    annotations
+        Grades by annotators who are named; only first blocks count.
+    draws, seed
+        Of the posterior.
+    level
+        How much the intervals hold.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per annotator who said anything: ``annotator``, ``cases``, ``shift`` (the posterior mean), ``shift_low``,
+        ``shift_high``, ``spread``, ``spread_low`` and ``spread_high``.
+
+    Examples
+    --------
+    >>> grades = [[[[0]], [[0]], [[1]]]] * 6 + [[[[1]], [[1]], [[2]]]] * 6
+    >>> said = Annotations.from_rankings(grades, 3, annotator_names=["A", "B", "C"], question="grades")
+    >>> table = annotator_gradings(said, draws=400)
+    >>> table.sort("shift")["annotator"][-1], table["cases"].to_list()
+    ('C', [12, 12, 12])
+    """
+    check_level(level)
+    check_count(draws=draws)
+    check_seed(seed)
+    opinions = Annotations.checked(annotations, "the shift of annotators").opinions
+    check_grades(opinions)
+    _check_named(opinions)
+    study = Gradings.of(opinions)
+    record = study.run(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed, keeps_cases=False)
+    shifts = _summary(record.shifts, level, "shift", "shift_low", "shift_high")
+    spreads = _summary(record.spreads, level, "spread", "spread_low", "spread_high")
+    return _frame(annotations, opinions, study.annotators, {**shifts, **spreads})
 
 
 def _learned(
@@ -131,44 +170,39 @@ def _learned(
     check_seed(seed)
     opinions = Annotations.checked(annotations, "the quality of annotators").opinions
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
-    if not (opinions.annotators != ANONYMOUS).any():
-        raise DissensusError(
-            "annotators have no names, so they cannot be told apart",
-            expected="names of annotators",
-            advice="give the column that names them: read_annotations(..., columns={'annotator': ...})",
-        )
+    _check_named(opinions)
     order = np.argsort(opinions.keys, kind="stable")
     study = Chains.of(opinions.take(order), truths[order], full=True)
     record = study.of_annotators(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
     return opinions, study.annotators, record
 
 
-def _rows(record: Record, n_people: int, n_conditions: int, draws: int) -> FloatArray:
-    """Return mean confusions, shape (n_people, K true, K named)."""
-    columns = record.confusions[: n_people * (n_conditions + 1)].reshape(n_people, n_conditions + 1, n_conditions)
-    return np.moveaxis(columns[:, :-1], 1, 2) / draws
+def _check_named(opinions: Opinions) -> None:
+    """Refuse opinions of nobody who has a name."""
+    if not (opinions.annotators != ANONYMOUS).any():
+        raise DissensusError(
+            "annotators have no names, so they cannot be told apart",
+            expected="names of annotators",
+            advice="give the column that names them: read_annotations(..., columns={'annotator': ...})",
+        )
 
 
-def cases_of(opinions: Opinions, people: IntArray) -> IntArray:
-    """Count the cases on which each annotator said something, given their codes.
+def _summary(draws: FloatArray, level: float, *columns: str) -> dict[str, FloatArray]:
+    """Return the mean and the ends of the interval of draws (n_draws, n_people), under these names."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return dict(zip(columns, (draws.mean(axis=0), low, high), strict=True))
 
-    Examples
-    --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], annotator_names=["A", "B"])
-    >>> cases_of(said.opinions, np.array([0, 1]))
-    array([1, 1])
-    """
+
+def _frame(
+    annotations: Annotations, opinions: Opinions, people: IntArray, columns: dict[str, FloatArray]
+) -> pl.DataFrame:
+    """Write a row per annotator, with the number of cases on which each said something."""
+    import polars as pl
+
     case, annotator, _, _ = first_votes(opinions)
-    pairs = np.unique(annotator[annotator != ANONYMOUS] * opinions.n_cases + case[annotator != ANONYMOUS])
-    return np.bincount(np.searchsorted(people, pairs // opinions.n_cases), minlength=len(people))
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that no interval can have.
-
-    Examples
-    --------
-    >>> check_level(0.9)
-    """
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", got=repr(level))
+    named = annotator != ANONYMOUS
+    pairs = np.unique(annotator[named] * opinions.n_cases + case[named])
+    cases = np.bincount(np.searchsorted(people, pairs // opinions.n_cases), minlength=len(people))
+    return pl.DataFrame(
+        {"annotator": [annotations.annotator_names[code] for code in people], "cases": cases, **columns}
+    )

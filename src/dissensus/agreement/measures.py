@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.agreement.alpha import Distance, disagreement_of
+from dissensus.agreement.coefficients import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient, Intraclass
+from dissensus.agreement.table import Measure, Table, check_level, middle, resampled
+from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
-from dissensus.evaluation.intraclass import Intraclass
-from dissensus.evaluation.kappas import CREDITS, Choices, CohenKappa, Credit, FleissKappa, GwetCoefficient
-from dissensus.evaluation.krippendorff import (
-    Distance,
-    Distances,
-    Labelled,
-    alpha_distances,
-    alphas_of,
-    check_level,
-    middle,
-    paired,
-    resampled,
-)
 from dissensus.study.checklists import Checklists
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
@@ -49,17 +39,6 @@ ALL_FINDINGS = "mean of findings"
 UNPAIRED = "undefined: no case has two opinions"
 NAMELESS = "undefined: annotators have no names"
 NO_DIFFERENCE = "undefined: no two opinions differ"
-
-
-class Measure(Protocol):
-    """A statistic of cases that can be resampled."""
-
-    @property
-    def width(self) -> int:
-        """How many numbers it takes per sample of cases."""
-
-    def values(self, times: FloatArray) -> FloatArray:
-        """Return the measure if each case occurs so many ``times`` (n, n_cases), shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -96,83 +75,52 @@ class AgreementMeasure:
     note: str
 
 
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """A measure of a study before it is computed: positions of its cases, and what is known without computing."""
-
-    name: str
-    measure: Measure | None
-    cases: IntArray
-    n_cases: int
-    note: str = ""
-    undefined: str = NO_DIFFERENCE
-
-
-@dataclass(frozen=True, eq=False)
-class _Alpha:
-    """Krippendorff's alpha as a measure."""
-
-    said: Labelled
-    distances: Distances
-
-    @property
-    def width(self) -> int:
-        return self.distances.width
-
-    def values(self, times: FloatArray) -> FloatArray:
-        return alphas_of(self.said, self.distances, times)
-
-
 # Which measures there are ----------------------------------------------------------------------------------
 
 
-def _alpha(said: Labelled, name: str, distance: Distance) -> _Prepared:
-    kept = np.flatnonzero((said.votes_per_case > 1) & (said.case_weights > 0))
-    if not len(kept):
-        return _Prepared(name, None, kept, 0, undefined=UNPAIRED)
-    if distance == "ratio" and isinstance(said, Ratings) and said.scores.min() < 0:
-        return _Prepared(name, None, kept, len(kept), undefined="undefined: ratios need ratings of zero or more")
-    pairs = paired(said)
-    return _Prepared(name, _Alpha(pairs, alpha_distances(pairs, distance)), kept, len(kept))
+Prepared: TypeAlias = tuple[Measure | None, int, str, str]
+"""A measure before it is computed, the cases that count, what it rests on, and why it is undefined if it is."""
 
 
-def _of_panel(
-    said: Labelled, name: str, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none"
-) -> _Prepared:
-    choices = Choices.of(Annotations.checked(said, name))
-    n_paired = int(((choices.sizes > 1) & (choices.weights > 0)).sum())
-    everything = np.arange(said.n_cases)
+def _alpha(table: Table, distance: Distance) -> Prepared:
+    n_paired = int(table.is_paired.sum())
     if not n_paired:
-        return _Prepared(name, None, everything, 0, undefined=UNPAIRED)
-    undefined = "undefined: there is one condition only" if said.n_conditions < 2 else NO_DIFFERENCE
-    return _Prepared(name, kind.of(choices, credit), everything, n_paired, undefined=undefined)
+        return None, 0, "", UNPAIRED
+    if distance == "ratio" and table.numbers.min() < 0:
+        return None, n_paired, "", "undefined: ratios need ratings of zero or more"
+    return disagreement_of(table, distance), n_paired, "", NO_DIFFERENCE
 
 
-def _of_pairs(said: Labelled, name: str, credit: Credit = "none") -> _Prepared:
-    everything = np.arange(said.n_cases)
-    if not (said.annotators != ANONYMOUS).any():
-        return _Prepared(name, None, everything, 0, undefined=NAMELESS)
-    kappa = CohenKappa.of(Choices.of(Annotations.checked(said, name)), credit, least=LEAST)
-    if not len(kappa.pairs):
-        return _Prepared(name, None, everything, 0, undefined=f"undefined: no two annotators share {LEAST} cases")
-    defined = np.isfinite(kappa.of_pairs(np.ones((1, said.n_cases)))).sum()
+def _of_panel(table: Table, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none") -> Prepared:
+    n_paired = int(table.is_paired.sum())
+    if not n_paired:
+        return None, 0, "", UNPAIRED
+    undefined = "undefined: there is one condition only" if len(table.numbers) < 2 else NO_DIFFERENCE
+    return kind.of(table, credit), n_paired, "", undefined
+
+
+def _of_pairs(table: Table, credit: Credit = "none") -> Prepared:
+    if not (table.study.annotators != ANONYMOUS).any():
+        return None, 0, "", NAMELESS
+    kappa = CohenKappa.of(table, credit, least=LEAST)
+    if not kappa.n_pairs:
+        return None, 0, "", f"undefined: no two annotators share {LEAST} cases"
+    defined = np.isfinite(kappa.of_pairs(np.ones((1, table.n_cases)))).sum()
     note = f"mean of {defined} pairs with at least {LEAST} common cases" if defined != 1 else "one pair of annotators"
-    return _Prepared(name, kappa, everything, kappa.n_cases, note)
+    return kappa, kappa.n_cases, note, NO_DIFFERENCE
 
 
-def _of_ratings(said: Labelled, name: str, *, averaged: bool) -> _Prepared:
-    ratings, everything = Ratings.checked(said, name), np.arange(said.n_cases)
-    if not (said.annotators != ANONYMOUS).any():
-        return _Prepared(name, None, everything, 0, undefined=NAMELESS)
-    correlation = Intraclass.of(ratings, averaged=averaged)
-    mean = float(correlation.ratings_per_case(np.ones((1, said.n_cases)))[0])
-    note = f"k = {mean:.3g} ratings per case" if averaged else ""
+def _of_ratings(table: Table, *, averaged: bool) -> Prepared:
+    if not (table.study.annotators != ANONYMOUS).any():
+        return None, 0, "", NAMELESS
+    correlation = Intraclass.of(table, averaged=averaged)
+    mean = float(correlation.ratings_per_case(np.ones((1, table.n_cases)))[0])
     undefined = "undefined: cases and annotators cannot be told apart, or ratings do not vary"
     rated = int((correlation.cases[:, 0] > 0).sum())
-    return _Prepared(name, correlation, everything, rated, note, undefined)
+    return correlation, rated, f"k = {mean:.3g} ratings per case" if averaged else "", undefined
 
 
-Preparation: TypeAlias = Callable[[Labelled, str], _Prepared]
+Preparation: TypeAlias = Callable[[Table], Prepared]
 
 OF_LABELS: Mapping[str, Preparation] = {
     "alpha-nominal": partial(_alpha, distance="first-choice"),
@@ -236,13 +184,6 @@ MEANINGS: Mapping[str, str] = {
 """What each measure says, in a sentence."""
 
 
-def _known(said: Labelled) -> tuple[Mapping[str, Preparation], tuple[str, ...]]:
-    """Return the measures that a study has, and those that suit it."""
-    if isinstance(said, Ratings):
-        return OF_RATINGS, tuple(OF_RATINGS)[1:]
-    return {**OF_LABELS, **OF_GRADES}, tuple(OF_GRADES if said.question == "grades" else OF_LABELS)
-
-
 # The table -------------------------------------------------------------------------------------------------
 
 
@@ -289,10 +230,14 @@ def agreement_measures(
     """
     check_seed(seed)
     check_level(level)
-    if isinstance(study, Checklists):
-        return _of_findings(study.by_finding(), measures, seed=seed, level=level)
-    computed = _measured({"": _labelled(study)}, measures, seed=seed)
-    return _frame([computed.row(place, level) for place in range(len(computed.prepared))])
+    if measures is not None and not len(measures):
+        raise DissensusError(
+            "there is no measure to compute", expected="names of measures, or None for those that suit"
+        )
+    if study.kind == "checklists":
+        return _of_findings(Checklists.checked(study, "agreement").by_finding(), measures, seed=seed, level=level)
+    said = Ratings.checked(study, "agreement") if study.kind == "ratings" else Annotations.checked(study, "agreement")
+    return _frame([row for row, _ in _measured([said], measures, seed=seed, level=level)])
 
 
 @checked
@@ -329,121 +274,78 @@ def cohen_kappa(
     check_seed(seed)
     check_level(level)
     said = Annotations.checked(annotations, "Cohen's kappa").counted
-    kappa = CohenKappa.of(Choices.of(said), credit, least=1, only=_two(said, annotators))
-    name = "cohen-kappa" if credit == "none" else f"cohen-kappa-{credit}"
-    undefined = NO_DIFFERENCE if len(kappa.pairs) else "undefined: they have no case in common"
-    prepared = _Prepared(name, kappa, np.arange(said.n_cases), kappa.n_cases, undefined=undefined)
-    computed = _Computed.of([prepared], [said], seed=seed)
-    return computed.row(0, level)
-
-
-def _two(said: Annotations, annotators: tuple[str, str]) -> tuple[int, int]:
-    """Return the codes of two different annotators."""
     if len(annotators) != 2 or annotators[0] == annotators[1]:
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))
     names = [known_name("annotator", name, said.annotator_names) for name in annotators]
     one, other = (said.annotator_names.index(name) for name in names)
-    return one, other
+    kappa = CohenKappa.of(Table.of(said), credit, least=1, only=(one, other))
+    name = "cohen-kappa" if credit == "none" else f"cohen-kappa-{credit}"
+    undefined = NO_DIFFERENCE if kappa.n_pairs else "undefined: they have no case in common"
+    return _computed([(name, said, (kappa, kappa.n_cases, "", undefined))], seed=seed, level=level)[0][0]
 
 
-def _labelled(study: object) -> Labelled:
-    return study if isinstance(study, Ratings) else Annotations.checked(study, "agreement")
+Computed: TypeAlias = list[tuple[AgreementMeasure, FloatArray]]
+"""Measures, and what each is in samples of cases (draws,)."""
 
 
-def _speaking(study: Labelled) -> Labelled:
-    """Keep the cases with a weight on which somebody said something that counts."""
-    said = study.counted
-    return said.select((said.votes_per_case > 0) & (said.case_weights > 0))
+def _measured(studies: Sequence[Study], measures: Sequence[str] | None, *, seed: int, level: float) -> Computed:
+    """Compute the measures of studies, study by study, of the cases with a weight that anybody spoke about."""
+    prepared = []
+    for study in studies:
+        said = study.counted
+        table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
+        known, suited = {**OF_LABELS, **OF_GRADES}, tuple(OF_LABELS)
+        if said.kind == "ratings":
+            known, suited = dict(OF_RATINGS), tuple(OF_RATINGS)[1:]
+        elif Annotations.checked(said, "agreement").question == "grades":
+            suited = tuple(OF_GRADES)
+        for name in suited if measures is None else measures:
+            check_choice("measures", name, tuple(known))
+            prepared.append((name, table.study, known[name](table)))
+    return _computed(prepared, seed=seed, level=level)
 
 
-def _measured(studies: Mapping[str, Labelled], measures: Sequence[str] | None, *, seed: int) -> _Computed:
-    """Compute the measures of studies whose cases are resampled together, study by study."""
-    if measures is not None and not len(measures):
-        raise DissensusError(
-            "there is no measure to compute", expected="names of measures, or None for those that suit"
-        )
-    prepared, kept = [], []
-    for study in map(_speaking, studies.values()):
-        known, suited = _known(study)
-        for measure in suited if measures is None else measures:
-            check_choice("measures", measure, tuple(known))
-            kept.append(study)
-            prepared.append(known[measure](study, measure))
-    return _Computed.of(prepared, kept, seed=seed)
-
-
-@dataclass(frozen=True, eq=False)
-class _Computed:
-    """Values of measures (n_measures,), and what they are in samples of cases (draws, n_measures)."""
-
-    prepared: Sequence[_Prepared]
-    studies: Sequence[Labelled]
-    values: FloatArray
-    samples: FloatArray
-
-    @classmethod
-    def of(cls, prepared: Sequence[_Prepared], studies: Sequence[Labelled], *, seed: int) -> _Computed:
-        """Compute all measures on the same samples of cases, those of one group together."""
-        known = {name: number for number, name in enumerate(dict.fromkeys(n for s in studies for n in _units(s)))}
-        cluster = [
-            np.array([known[name] for name in _units(study)], dtype=np.int64)[one.cases]
-            for one, study in zip(prepared, studies, strict=True)
-        ]
-
-        def of_times(times: FloatArray) -> FloatArray:
-            return np.stack([_values(one, times[:, at]) for one, at in zip(prepared, cluster, strict=True)], axis=1)
-
-        width = max([len(known), *(one.measure.width for one in prepared if one.measure is not None)])
-        samples = resampled(np.arange(len(known)), of_times, width, draws=DRAWS, seed=seed)
-        values = of_times(np.ones((1, len(known))))[0]
-        return cls(prepared, studies, values, samples.reshape(-1, len(prepared)))
-
-    def row(self, place: int, level: float) -> AgreementMeasure:
-        """Put a measure, its interval and what is to be said of it together."""
-        one, study, value = self.prepared[place], self.studies[place], float(self.values[place])
+def _computed(prepared: Sequence[tuple[str, Study, Prepared]], *, seed: int, level: float) -> Computed:
+    """Compute measures on the same samples of cases."""
+    values, samples = resampled(
+        [measure for _, _, (measure, *_) in prepared], [study for _, study, _ in prepared], draws=DRAWS, seed=seed
+    )
+    found: Computed = []
+    for (name, study, (_, n_cases, note, undefined)), value, own in zip(prepared, values, samples.T, strict=True):
         is_defined = np.isfinite(value)
-        low, high = middle(self.samples[:, place], level) if is_defined else (np.nan, np.nan)
+        low, high = middle(own, level) if is_defined else (np.nan, np.nan)
         n_annotators = len(np.unique(study.annotators[study.annotators != ANONYMOUS])) or None
-        note = one.note if is_defined else one.undefined
-        return AgreementMeasure(one.name, value, low, high, one.n_cases, n_annotators, note)
-
-    def mean(self, measure: str, level: float) -> AgreementMeasure:
-        """Average a measure over the studies in which it is defined."""
-        places = [place for place, one in enumerate(self.prepared) if one.name == measure]
-        rows = [self.row(place, level) for place in places]
-        kept = [place for place in places if np.isfinite(self.values[place])]
-        n_cases, n_annotators = max(row.n_cases for row in rows), max(row.n_annotators or 0 for row in rows) or None
-        if not kept:
-            note = "undefined: in every finding"
-            return AgreementMeasure(measure, np.nan, np.nan, np.nan, n_cases, n_annotators, note)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a sample in which no finding has a value has no mean
-            low, high = middle(np.nanmean(self.samples[:, kept], axis=1), level)
-        note = f"mean of {len(kept)} of {len(places)} findings"
-        return AgreementMeasure(measure, float(self.values[kept].mean()), low, high, n_cases, n_annotators, note)
-
-
-def _units(study: Labelled) -> tuple[str, ...]:
-    """Name what is resampled as a whole behind every case."""
-    return study.groups or study.case_names
-
-
-def _values(one: _Prepared, times: FloatArray) -> FloatArray:
-    return np.full(len(times), np.nan) if one.measure is None else one.measure.values(times)
+        why = note if is_defined else undefined
+        found.append((AgreementMeasure(name, float(value), low, high, n_cases, n_annotators, why), own))
+    return found
 
 
 def _of_findings(
     studies: Mapping[str, Annotations], measures: Sequence[str] | None, *, seed: int, level: float
 ) -> pl.DataFrame:
-    """Return a row per finding and measure, and the means over findings."""
+    """Return a row per finding and measure, and the means over the findings in which a measure is defined."""
     import polars as pl
 
-    computed = _measured(studies, measures, seed=seed)
-    names = list(dict.fromkeys(one.name for one in computed.prepared))
-    rows = [computed.row(place, level) for place in range(len(computed.prepared))]
-    means = [computed.mean(name, level) for name in names]
+    computed = _measured(list(studies.values()), measures, seed=seed, level=level)
+    names = list(dict.fromkeys(row.measure for row, _ in computed))
+    means = [_mean([one for one in computed if one[0].measure == name], level) for name in names]
     findings = [*(finding for finding in studies for _ in names), *[ALL_FINDINGS] * len(names)]
-    return _frame([*rows, *means]).insert_column(0, pl.Series("finding", findings, dtype=pl.String))
+    rows = [*(row for row, _ in computed), *means]
+    return _frame(rows).insert_column(0, pl.Series("finding", findings, dtype=pl.String))
+
+
+def _mean(found: Computed, level: float) -> AgreementMeasure:
+    """Average a measure over the studies in which it is defined."""
+    rows, kept = [row for row, _ in found], [one for one in found if np.isfinite(one[0].value)]
+    n_cases, n_annotators = max(row.n_cases for row in rows), max(row.n_annotators or 0 for row in rows) or None
+    whole = replace(rows[0], value=np.nan, low=np.nan, high=np.nan, n_cases=n_cases, n_annotators=n_annotators)
+    if not kept:
+        return replace(whole, note="undefined: in every finding")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a sample in which no finding has a value has no mean
+        low, high = middle(np.nanmean([samples for _, samples in kept], axis=0), level)
+    value = float(np.mean([row.value for row, _ in kept]))
+    return replace(whole, value=value, low=low, high=high, note=f"mean of {len(kept)} of {len(rows)} findings")
 
 
 def _frame(rows: Sequence[AgreementMeasure]) -> pl.DataFrame:

@@ -1,0 +1,290 @@
+"""Krippendorff's alpha equals published values, and every pair written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_agreement as naive
+from dissensus import Annotations, DissensusError, Ratings, read_annotations
+from dissensus.agreement import alpha as module
+from dissensus.agreement import table
+from dissensus.agreement.alpha import Alpha, disagreement_of, krippendorff_alpha
+from shared_data import SHARED, needs_shared
+from strategies import rankings
+
+DISTANCES: tuple[Any, ...] = ("first-choice", "overlap", "set", "masi")
+LEVELS: tuple[Any, ...] = ("first-choice", "ordinal", "interval", "ratio")
+OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+TIMES = st.lists(st.integers(0, 3), min_size=5, max_size=5)
+NUMBERS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 7.0, 1e-6, 4e5])
+EMPTY: list[Any] = [[], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]]
+CASES = st.lists(st.lists(NUMBERS, max_size=4), min_size=1, max_size=5)
+
+
+def digits(*observers: str) -> list[list[str]]:
+    """Read one row of digits per observer; a full stop is missing."""
+    return [[digit for digit in column if digit != "."] for column in zip(*observers, strict=True)]
+
+
+def labels(*observers: str) -> Annotations:
+    return Annotations.from_rankings([[[[digit]] for digit in case] for case in digits(*observers)], list("12345"))
+
+
+def rated(*observers: str) -> Ratings:
+    return Ratings.from_scores([[float(digit) for digit in case] for case in digits(*observers)])
+
+
+def disputed(n_cases: int, seed: int = 0, **more: Any) -> Annotations:
+    """Simulate three annotators who give the true one of four labels 70 % of the time, or guess."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(4, size=(n_cases, 1))
+    said = np.where(rng.random((n_cases, 3)) < 0.7, truth, rng.integers(4, size=(n_cases, 3)))
+    return Annotations.from_rankings([[[[int(code)]] for code in case] for case in said], 4, **more)
+
+
+def simulated(n_cases: int, seed: int) -> Ratings:
+    rng = np.random.default_rng(seed)
+    scores = rng.gamma(4.0, size=(n_cases, 1)) * np.exp(0.4 * rng.normal(size=(n_cases, 3)))
+    return Ratings.from_scores(np.round(scores, 1).tolist())
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Annotations:
+    """Draw a study with ties, abstentions and rankings without weight."""
+    n_conditions = draw(st.integers(2, 5))
+    nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=4), min_size=1, max_size=4))
+    weights = [[draw(st.sampled_from([0.0, 1.0, 1.0, 2.0])) for _ in case] for case in nested]
+    return Annotations.from_rankings(nested, n_conditions, weights=weights)
+
+
+def numbers(alpha: Alpha) -> list[float]:
+    return [alpha.value, alpha.low, alpha.high, alpha.observed, alpha.expected]
+
+
+def value(study: Any, distance: Any = "first-choice", depth: int = 2) -> float:
+    return krippendorff_alpha(study, distance=distance, depth=depth, draws=1).value
+
+
+# Published, and written out ------------------------------------------------------------------------------
+
+
+def test_three_observers_have_the_published_nominal_alpha() -> None:
+    """The example that encyclopaedias compute: fifteen units, three observers, missing data, 0.691."""
+    said = labels(".....34121133.3", "1.213343.......", "..21344.21133.4")
+    assert krippendorff_alpha(said).value == pytest.approx(0.691, abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("distance", "published"), [("first-choice", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
+)
+def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(distance: Any, published: float) -> None:
+    """Krippendorff (2011), "Computing Krippendorff's alpha-reliability", example C and sections D to F."""
+    alpha = krippendorff_alpha(rated(*OBSERVERS), distance=distance, draws=20)
+    assert alpha.value == pytest.approx(published, abs=0.0005)
+    assert (alpha.n_cases, alpha.n_rankings) == (11, 40)
+    if distance != "ratio":
+        graded = krippendorff_alpha(labels(*OBSERVERS), distance=distance, draws=20)
+        np.testing.assert_allclose([graded.value, graded.low], [alpha.value, alpha.low], atol=1e-12)
+
+
+@given(said=studies(), times=TIMES)
+def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(
+    said: Annotations, times: list[int]
+) -> None:
+    cases, counts = naive.blocks_by_case(said), np.array([times[: said.n_cases]], dtype=float)
+    repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
+    apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
+    for distance, of in zip(DISTANCES, (*apart, naive.jaccard_distance, naive.masi_distance), strict=True):
+        np.testing.assert_allclose(value(said, distance), naive.alpha(cases, of), atol=1e-10)
+        found = disagreement_of(table.Table.of(said.counted), distance, 2).values(counts)[0]
+        np.testing.assert_allclose(found, naive.alpha(repeated, of), atol=1e-10)
+
+
+@given(cases=CASES, times=TIMES)
+def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
+    cases: list[list[float]], times: list[int]
+) -> None:
+    said, counts = Ratings.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
+    repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
+    spread, left = (np.ptp([x for case in some if len(case) > 1 for x in case] or [0]) for some in (cases, repeated))
+    for distance in LEVELS:
+        np.testing.assert_allclose(value(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
+        if left >= 0.001 * spread:  # where samples lack what is far apart, differences lose digits
+            found = disagreement_of(table.Table.of(said), distance).values(counts)[0]
+            np.testing.assert_allclose(found, naive.alpha_of_numbers(repeated, distance), atol=1e-9)
+
+
+@pytest.mark.parametrize("distance", LEVELS)
+def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
+    counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
+    listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
+    shared = krippendorff_alpha(Ratings.from_counts(counts, levels), distance=distance, draws=5)
+    assert shared.n_rankings == 13
+    assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
+
+
+def test_tied_first_grades_count_as_their_mean() -> None:
+    tied = Annotations.from_rankings([[[["b", "c"]], [["b", "c"]]], [[["a"]], [["d"]]]], ["a", "b", "c", "d"])
+    expected = value(Ratings.from_scores([[1.5, 1.5], [0, 3]]), "interval")
+    assert [value(tied, "interval"), value(tied, "ordinal")] == pytest.approx([expected, expected])
+
+
+def test_ratings_of_weight_zero_are_missing() -> None:
+    frame = pl.DataFrame({"case": ["x", "x", "x", "y", "y"], "score": [1, 2, 9, 4, 4], "weight": [1, 1, 0, 1, 1]})
+    expected = naive.alpha_of_numbers([[1, 2], [4, 4]], "interval")
+    assert value(Ratings.from_long(frame), "interval") == pytest.approx(expected)
+
+
+# Laws ----------------------------------------------------------------------------------------------------
+
+
+def test_all_distances_agree_on_single_labels_at_depth_one() -> None:
+    values = [value(disputed(30), distance, depth=1) for distance in DISTANCES]
+    np.testing.assert_allclose(values, values[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("distance", "change"),
+    [
+        ("first-choice", lambda x: -(x**3)),
+        ("ordinal", np.exp),
+        ("ordinal", np.negative),
+        ("interval", lambda x: 1000 - 3 * x),
+        ("ratio", lambda x: 1000 * x),
+    ],
+)
+def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
+    said = simulated(40, 0)
+    other = Ratings.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
+    np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
+
+
+@pytest.mark.parametrize("distance", LEVELS)
+def test_the_order_of_cases_changes_nothing_and_twice_the_cases_only_the_pairs_with_oneself(distance: Any) -> None:
+    said = simulated(30, 1)
+    alpha, n = value(said, distance), said.n_opinions
+    assert value(said.select(list(range(30))[::-1]), distance) == pytest.approx(alpha, abs=1e-12)
+    scores = [list(case) for case in np.split(said.scores, 30)]
+    copy = Ratings.from_scores(scores, case_names=[f"c{i}" for i in range(30)])
+    ratio = (n / (n - 1)) / (2 * n / (2 * n - 1))
+    assert 1 - value(Ratings.concatenate([said, copy]), distance) == pytest.approx((1 - alpha) * ratio, abs=1e-12)
+
+
+def test_perfect_agreement_is_one_chance_zero_and_systematic_disagreement_negative() -> None:
+    agreed = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b", "c"]], [["c", "b"]]]])
+    numbered = Ratings.from_scores([[1, 1], [2, 2, 2], [0, 0]])
+    values = [value(agreed, one) for one in DISTANCES] + [value(numbered, one) for one in LEVELS]
+    assert values == pytest.approx([1.0] * 8, abs=1e-12)
+    assert value(Annotations.from_rankings([[[["a"]], [["b"]]]] * 2)) < 0
+    codes = np.random.default_rng(1).integers(3, size=(2000, 4))
+    random = krippendorff_alpha(Annotations.from_rankings([[[[int(c)]] for c in case] for case in codes], 3), draws=200)
+    assert abs(random.value) < 0.02
+    assert random.low < 0 < random.high
+
+
+def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
+    same = Annotations.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
+    for distance in DISTANCES:
+        alpha = krippendorff_alpha(same, distance=distance, draws=10)
+        assert np.isnan(numbers(alpha)[:3]).all()
+        assert "undefined, as no two rankings differ" in repr(alpha)
+        for nested in EMPTY:
+            alpha = krippendorff_alpha(Annotations.from_rankings(nested, 3), distance=distance, draws=10)
+            assert np.isnan(numbers(alpha)).all()
+            assert (alpha.n_cases, alpha.n_rankings) == (0, 0)
+            assert "undefined, as no case has two rankings" in repr(alpha)
+    for distance in LEVELS:
+        for scores in ([[3, 3], [3, 3]], [[0, 0], [0, 0]], [[1], []]):
+            assert np.isnan(value(Ratings.from_scores(scores), distance))
+
+
+# Intervals -----------------------------------------------------------------------------------------------
+
+
+def test_one_case_or_one_group_has_no_interval_and_groups_are_resampled_whole() -> None:
+    for said in (Annotations.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
+        alpha = krippendorff_alpha(said)
+        assert np.isfinite(alpha.value)
+        assert np.isnan([alpha.low, alpha.high]).all()
+    nested, names = disputed(40).to_rankings() * 2, [str(i) for i in range(80)]
+    alone, together = (
+        krippendorff_alpha(Annotations.from_rankings(nested, case_names=names, groups=groups))
+        for groups in (None, [str(i % 40) for i in range(80)])
+    )
+    assert together.value == alone.value
+    assert together.high - together.low > 1.2 * (alone.high - alone.low)
+
+
+def test_weights_of_cases_count_and_their_scale_does_not() -> None:
+    said = disputed(10, case_weights=[1.0] * 9 + [0.0])
+    fewer = disputed(10).select(range(9))
+    np.testing.assert_allclose(numbers(krippendorff_alpha(said)), numbers(krippendorff_alpha(fewer)))
+    heavier, lighter = (disputed(10, case_weights=[scale] * 9 + [3 * scale]) for scale in (1.0, 1e-6))
+    np.testing.assert_allclose(numbers(krippendorff_alpha(heavier)), numbers(krippendorff_alpha(lighter)))
+
+
+def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, Any]] = [(disputed(40), distance) for distance in DISTANCES]
+    asked += [(simulated(40, 2), distance) for distance in LEVELS]
+
+    def found(seed: int = 0) -> list[list[float]]:
+        return [numbers(krippendorff_alpha(said, distance=distance, draws=50, seed=seed)) for said, distance in asked]
+
+    first = found()
+    assert first == found()
+    assert all(one[1] != other[1] for one, other in zip(first, found(1), strict=True))
+    monkeypatch.setattr(table, "NUMBERS_AT_ONCE", 200)
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "DENSE", 1.0)
+    np.testing.assert_allclose(found(), first, rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", LEVELS)
+def test_the_interval_covers_the_value_of_a_large_study(distance: Any) -> None:
+    study: Any = disputed if distance == "first-choice" else simulated
+    target = value(study(20_000, 0), distance)
+    found = [krippendorff_alpha(study(150, s), distance=distance, draws=100, seed=s) for s in range(1, 401)]
+    covered = np.mean([alpha.low <= target <= alpha.high for alpha in found])
+    assert 0.83 <= covered <= 0.95  # 150 cases: 88 to 90 % in the long run, within three binomial errors of 400
+
+
+# Refusals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "message"),
+    [
+        (disputed(3), {"distance": "euclid"}, "distance is not understood"),
+        (disputed(3), {"draws": 0}, "draws must be a whole number"),
+        (disputed(3), {"seed": -1}, "seed"),
+        (disputed(3), {"level": 1.0}, "level must be between 0 and 1"),
+        (disputed(3), {"level": "0.9"}, "level must be between 0 and 1"),
+        (disputed(3), {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
+        (disputed(3), {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
+        (disputed(3), {"distance": "ratio"}, "ratios need ratings"),
+        *((simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
+        (Ratings.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+    ],
+)
+def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        krippendorff_alpha(study, **options)
+
+
+@needs_shared
+def test_alpha_of_the_published_differential_diagnoses() -> None:
+    folder = SHARED / "dermatology_ddx"
+    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    alpha = krippendorff_alpha(said)
+    assert (alpha.n_cases, alpha.n_rankings) == (1922, 9577)
+    assert alpha.value == pytest.approx(0.499, abs=0.001)
+    assert 0.47 < alpha.low < alpha.value < alpha.high < 0.53

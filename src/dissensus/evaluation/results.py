@@ -400,7 +400,9 @@ class Evaluation(Value):
         """Number of groups of cases, 0 if cases stand alone."""
         if not self.study.groups:
             return 0
-        return (self._designs(self._key(0), ALL)[1] if self.is_sample and self.models else 0) or len(set(self.study.groups))
+        return (self._designs(self._key(0), ALL)[1] if self.is_sample and self.models else 0) or len(
+            set(self.study.groups)
+        )
 
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
@@ -635,7 +637,9 @@ class Evaluation(Value):
         one = self.estimates[place]
         own = self._resampled(one.key, ALL, one.tally)
         designs, n_groups = self._designs(one.key, ALL)
-        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index((min(first, second), max(first, second)))
+        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index(
+            (min(first, second), max(first, second))
+        )
         low, high = self._limits(one.key)
         widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
         return spread(

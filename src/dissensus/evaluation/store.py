@@ -272,7 +272,10 @@ def _described(evaluation: Evaluation) -> Described:
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "remarks": list(evaluation.remarks),
-        "curves": [{part.name: getattr(one, part.name) for part in fields(one) if part.name not in POINTS} for one in evaluation.lines],
+        "curves": [
+            {part.name: getattr(one, part.name) for part in fields(one) if part.name not in POINTS}
+            for one in evaluation.lines
+        ],
         "inputs": dict(evaluation.inputs),
         "study": {
             "kind": study.kind,
@@ -331,7 +334,13 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
     return Evaluation(
         runs=tuple(
-            Run(restored_aggregation(run["spec"]), run["aggregation"], run["n_draws"], run["n_chains"], run.get("fitted", {}))
+            Run(
+                restored_aggregation(run["spec"]),
+                run["aggregation"],
+                run["n_draws"],
+                run["n_chains"],
+                run.get("fitted", {}),
+            )
             for run in described["runs"]
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),

@@ -33,8 +33,8 @@ from dissensus import (
     load_evaluation,
 )
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.batches import bin_of
 from dissensus.evaluation.certainty import certainty_profile
+from dissensus.evaluation.tally import bin_of
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")

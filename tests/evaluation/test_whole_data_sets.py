@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.completion import findings_of
-from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
+from dissensus.evaluation.data_set import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
@@ -34,7 +33,7 @@ def data_set(n: int = 300, seed: int = 0) -> DataSet:
 @pytest.mark.parametrize("metric", [ds.AUROC(), ds.Sensitivity(), ds.FBeta(), ds.CohenKappa(), ds.Matthews()], ids=repr)
 def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: ds.Metric) -> None:
     data, rng = data_set(), np.random.default_rng(1)
-    [whole] = whole_metrics([metric])
+    [whole] = data_set_metrics([metric])
     found = data.valued([whole])
     pseudo = found.pseudo_values()[0, 0]
     weights = data.weights
@@ -83,7 +82,6 @@ def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
 
 def test_findings_and_cases_of_rows_are_numbered() -> None:
     findings, items = findings_of(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"])
-    assert findings is not None
     assert items is not None
     assert findings.tolist() == [0, 0, 1]
     assert items.tolist() == [0, 1, 0]

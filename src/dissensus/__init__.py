@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from dissensus.predictions.reader import read_predictions as read_predictions
     from dissensus.report.page import write_report as write_report
     from dissensus.report.section import ReportSection as ReportSection
-    from dissensus.shards.evaluation import evaluate_files as evaluate_files
+    from dissensus.pieces.evaluation import evaluate_files as evaluate_files
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
@@ -259,7 +259,7 @@ _HOMES = {
     "cohen_kappa": "evaluation.agreement_measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
-    "evaluate_files": "shards.evaluation",
+    "evaluate_files": "pieces.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
     "informed_prior": "aggregation.case_prior",

@@ -14,7 +14,7 @@ from dissensus.evaluation.basis import merged
 from dissensus.evaluation.plan import Evaluated, Plan, Strata, informed_by, known_prior
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
-from dissensus.workers.work import Task, workers_of
+from dissensus.workers import n_workers, worked
 
 LEAST_CASES, MOST_CASES = 128, 10_000
 """How many cases a part has: a few parts for every worker, within these limits."""
@@ -33,16 +33,15 @@ def evaluated_in_parts(
     advance: Callable[[int], None] | None = None,
 ) -> Evaluated:
     """Evaluate all cases, part by part; parameters are those of :meth:`Plan.evaluated`."""
-    workers = workers_of(executor)
     counts = study.counted.panel.votes_per_case
     annotated = [name for name, count in zip(study.case_names, counts, strict=True) if count]
-    size = -(-len(annotated) // (PARTS_PER_WORKER * workers.n_workers))
+    size = -(-len(annotated) // (PARTS_PER_WORKER * n_workers(executor)))
     size = max(LEAST_CASES, min(size, MOST_CASES))
     parts = {f"{first:09d}": annotated[first : first + size] for first in range(0, len(annotated), size)}
-    tasks = [Task(name, partial(_payload, study, models, strata, cases)) for name, cases in parts.items()]
+    payloads = {name: partial(_payload, study, models, strata, cases) for name, cases in parts.items()}
     fixed = replace(plan, aggregations=fixed_aggregations(plan.aggregations, study))
     found: dict[str, Evaluated] = {}
-    for name, result in workers.results(evaluate_part, pickled((fixed, threads)), tasks):
+    for name, result in worked(executor, evaluate_part, pickled((fixed, threads)), payloads):
         found[name] = pickle.loads(result)
         if advance is not None:
             advance(len(parts[name]) * len(plan.aggregations))

@@ -1,4 +1,4 @@
-"""What a shard contributes to the whole: sums over its cases, which add up in any order to the same."""
+"""What a piece contributes to the whole: sums over its cases, which add up in any order to the same."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Disputed(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class ShardSums(Value):
+class PieceSums(Value):
     """Sum over cases everything that tables over cases are made of.
 
     Attributes
@@ -107,8 +107,8 @@ class ShardSums(Value):
     are_same: BoolArray
     disputed: Disputed | None
 
-    def __add__(self, other: ShardSums) -> ShardSums:
-        return ShardSums(
+    def __add__(self, other: PieceSums) -> PieceSums:
+        return PieceSums(
             self.n_votes + other.n_votes,
             self.drawings,
             _added(self.totals, other.totals),
@@ -123,16 +123,16 @@ class ShardSums(Value):
 
 CLASSES = (
     *(Exact, ExactTally, ExactResamples, ExactFit, Totals, CaseSums, GroupSums, Certainties, Drawing),
-    *(Named, Disputed, ShardSums, SeenCases, Labels),
+    *(Named, Disputed, PieceSums, SeenCases, Labels),
 )
-"""What may be in the files of a shard."""
+"""What may be in the files of a piece."""
 
 
 def _added(one: tuple[Addend, ...], other: tuple[Addend, ...]) -> tuple[Addend, ...]:
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
-# Of one shard -------------------------------------------------------------------------------------------
+# Of one piece -------------------------------------------------------------------------------------------
 
 
 def sums_of(
@@ -144,15 +144,15 @@ def sums_of(
     seed: int,
     unit: float,
     reference: int,
-) -> tuple[ShardSums, dict[Place, GroupSums]]:
-    """Sum over the evaluated cases of a shard, and over the cases of every group, if there are groups."""
+) -> tuple[PieceSums, dict[Place, GroupSums]]:
+    """Sum over the evaluated cases of a piece, and over the cases of every group, if there are groups."""
     names = done.case_names
     own = study.select(list(names))
     weights = CaseWeights.of(own.panel, seed, unit)
     shared = None if done.shared is None else Measured(done.shared, (~np.isnan(done.shared)).astype(np.float64))
     both = dict(_by_place(done, shared, weights, strata))
     found = [one.findings for one in done.outcomes if one.findings is not None and len(one.findings.certainties)]
-    sums = ShardSums(
+    sums = PieceSums(
         own.panel.n_votes,
         done.drawings,
         tuple(outcome.totals for outcome in done.outcomes),
@@ -202,26 +202,26 @@ def same_models(models: Mapping[str, Predictions]) -> BoolArray:
     return found
 
 
-# Of all shards ------------------------------------------------------------------------------------------
+# Of all pieces ------------------------------------------------------------------------------------------
 
 
 def squares_of(
-    shards: Callable[[], Iterable[Mapping[Place, GroupSums]]], masses: Mapping[Place, FloatArray]
+    pieces: Callable[[], Iterable[Mapping[Place, GroupSums]]], masses: Mapping[Place, FloatArray]
 ) -> dict[Place, GroupSquares]:
-    """Put the groups of all shards together, and square their sums; of many groups part by part.
+    """Put the groups of all pieces together, and square their sums; of many groups part by part.
 
     Parameters
     ----------
-    shards
-        Gives the sums of groups of all shards, one after the other, as often as it is called.
+    pieces
+        Gives the sums of groups of all pieces, one after the other, as often as it is called.
     masses
         The mass of all cases of every place, shape (columns,).
     """
-    n_sums = sum(len(one.keys) for of_shard in shards() for one in of_shard.values())
+    n_sums = sum(len(one.keys) for of_piece in pieces() for one in of_piece.values())
     n_parts = max(1, -(-n_sums // GROUPS_AT_ONCE))
     found: dict[Place, GroupSquares] = {}
     for number in range(n_parts):
-        total = merged(_ByPlace({key: one.part(number, n_parts) for key, one in each.items()}) for each in shards())
+        total = merged(_ByPlace({key: one.part(number, n_parts) for key, one in each.items()}) for each in pieces())
         found = added_by_key(found, {place: one.squares(masses[place]) for place, one in total.sums.items()})
     return found
 

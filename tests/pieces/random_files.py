@@ -1,4 +1,4 @@
-"""Random studies as tables of rows, evaluated at once in memory and shard by shard; everything that must be equal."""
+"""Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 
 import dissensus as ds
 from dissensus.evaluation.store import summary_rows
-from dissensus.shards.evaluation import evaluate_files
+from dissensus.pieces.evaluation import evaluate_files
 
 GROUPS = ("none", "few", "many", "own", "one")
 MODELS = ("scores", "probabilities", "logits", "ranking", "set", "short")
@@ -85,8 +85,8 @@ class Files:
             "reading": dict(self.reading),
         }
 
-    def in_shards(self, folder: Path, *, n_files: int = 2, **asked: Any) -> ds.Evaluation:
-        """Evaluate shard by shard; the run is in the directory ``run``."""
+    def in_pieces(self, folder: Path, *, n_files: int = 2, **asked: Any) -> ds.Evaluation:
+        """Evaluate piece by piece; the run is in the directory ``run``."""
         given = self.written(folder, n_files)
         return evaluate_files(given.pop("study"), given.pop("predictions"), folder / "run", **given, **asked)
 
@@ -151,7 +151,7 @@ def told(one: pl.DataFrame, other: pl.DataFrame) -> str:
 
 
 def by_case(run: Path, kind: str) -> pl.DataFrame:
-    """Read the tables by case of all shards, in the order of their columns."""
+    """Read the tables by case of all pieces, in the order of their columns."""
     return sorted_rows(pl.concat([pl.read_parquet(file) for file in sorted((run / kind).glob("*.parquet"))]))
 
 

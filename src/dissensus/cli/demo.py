@@ -105,7 +105,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
             strata=study.strata,
             advance=advance,
         )
-    noted = replace(result, material=replace(result.material, inputs={ORIGIN: origin}))
+    noted = replace(result, inputs={ORIGIN: origin})
     return with_truth(noted, study.truth)
 
 

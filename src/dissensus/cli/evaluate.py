@@ -266,7 +266,7 @@ def evaluate(
         )
     sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
     hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
-    result = replace(result, material=replace(result.material, inputs=hashes))
+    result = replace(result, inputs=hashes)
     write_results(result, out, overwrite=overwrite, report=report, remote_images=remote_images)
     show_results(result, out)
 

@@ -11,13 +11,12 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
+from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dissensus.predictions.lists import Predictions
 
 
 COLUMNS = (
@@ -25,6 +24,9 @@ COLUMNS = (
     *("probability_better", "p_value", "p_adjusted", "margin"),
 )
 """What the table of differences holds, before the verdict."""
+
+PARTIAL = (AGREEMENT, TRUTH)
+"""Estimands that some metrics do not have."""
 
 LEAST_CASES, LEAST_GROUPS = 30, 5
 """With fewer cases, or fewer groups of cases, there are numbers but no verdict."""
@@ -219,7 +221,7 @@ class Comparison:
             for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
-            if one.identity["estimand"] != AGREEMENT or not np.isnan(self.ranks[r, k, m, rank])
+            if one.identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -284,7 +286,7 @@ def _differences(evaluation: Evaluation, place: int, margin: float | None) -> li
     pairs = list(combinations(range(len(evaluation.models)), 2))
     by_pair = [pair_differences(evaluation, place, *pair, margin=margin) for pair in pairs]
     found = [one for of_metric in zip(*by_pair, strict=True) for one in of_metric]
-    found = [one for one in found if one.estimand != AGREEMENT or not np.isnan(one.difference)]
+    found = [one for one in found if one.estimand not in PARTIAL or not np.isnan(one.difference)]
     adjusted = holm([one.p_value for one in found])
     return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
 
@@ -360,17 +362,7 @@ def _chance(gains: FloatArray) -> float:
 
 def are_same(evaluation: Evaluation, a: int, b: int) -> bool:
     """Tell whether two models name the same conditions in the same order, with the same values, on every case."""
-    if evaluation.whole is not None:
-        return bool(evaluation.whole.are_same[a, b])
-    one, other = (list(evaluation.predictions.values())[place] for place in (a, b))
-    return same_lists(one, other)
-
-
-def same_lists(one: Predictions, other: Predictions) -> bool:
-    """Tell whether two models say the same about the same cases."""
-    return one.kind == other.kind and all(
-        np.array_equal(getattr(one, part), getattr(other, part)) for part in ("offsets", "codes", "values")
-    )
+    return bool(evaluation.sums["least", "same"][a, b])
 
 
 def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:

@@ -18,7 +18,7 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import end_weights
 from dissensus.evaluation.labels import Labels, LabelsByTruth
-from dissensus.evaluation.tally import CaseWeights
+from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics.base import CurveKind, Metric
 from dissensus.metrics.calibration_error import bin_of
 from dissensus.metrics.confusion import decisions

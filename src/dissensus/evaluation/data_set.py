@@ -8,24 +8,29 @@ order. Cases are summed in the order of their keys, so that their order and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR
-from dissensus.core.value import Value
-from dissensus.evaluation.basis import Basis, Measured, case_sums
-from dissensus.evaluation.curves import Curve
-from dissensus.evaluation.labels import Labels, LabelsByTruth
-from dissensus.evaluation.refits import FitSums
-from dissensus.evaluation.tally import CaseWeights
-from dissensus.evaluation.whole import Place
+from dissensus.evaluation.curves import Curve, Sheet, wishes
+from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
+from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
+from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums, place_sums
+from dissensus.evaluation.tally import PIECE, bin_of, step_of
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
+from dissensus.study.checklists import PAIR
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.plan import Plan
 
 FINDING = "finding"
 """Name of the column that says which finding a row is about, where every finding of a case is a row."""
@@ -37,62 +42,14 @@ CASES_AT_ONCE = 4096
 """How many cases are summed at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class Kept(Value):
-    """What an evaluation keeps for metrics of a whole data set.
-
-    Attributes
-    ----------
-    runs, points
-        The labels of every run, and of every deterministic aggregation.
-    votes
-        What single annotators say: shares of all conditions; missing where that is not defined.
-    bases
-        What intervals of these metrics over groups of cases are found from, by :data:`Place`; those over all cases
-        follow from pseudo-values where all cases are held.
-    reaches : (models, metrics)
-        By :data:`Place`, of how many cases one is that the metric rests on.
-    agreed : (models, metrics, 1)
-        The metrics against single annotators; missing where that is not defined.
-    remarks
-        What makes a metric meaningless, in sentences.
-    curves
-        Curves of the headline run and of the reference run, and rows of their confusion matrices.
-    """
-
-    runs: tuple[LabelsByTruth, ...]
-    points: tuple[LabelsByTruth, ...] = ()
-    votes: Labels | None = None
-    bases: Mapping[Place, Basis] = field(default_factory=dict)
-    reaches: Mapping[Place, FloatArray] = field(default_factory=dict)
-    agreed: FloatArray | None = None
-    remarks: tuple[str, ...] = ()
-    curves: tuple[Curve, ...] = ()
-
-
 def places_of(metrics: Sequence[Metric]) -> IntArray:
     """Return where the metrics of a whole data set stand among all metrics."""
-    return np.array([k for k, metric in enumerate(metrics) if isinstance(metric, DataSetMetric)], dtype=np.int64)
+    return np.array([k for k, metric in enumerate(metrics) if metric.sees == "data set"], dtype=np.int64)
 
 
-def whole_metrics(metrics: Sequence[Metric]) -> tuple[DataSetMetric, ...]:
+def data_set_metrics(metrics: Sequence[Metric]) -> tuple[DataSetMetric, ...]:
     """Return the metrics of a whole data set."""
     return tuple(metric for metric in metrics if isinstance(metric, DataSetMetric))
-
-
-def said_by(
-    scores: FloatArray, weights: FloatArray, *, is_binary: bool, findings: IntArray | None, items: IntArray | None
-) -> Said:
-    """Hold what a model said, scores (n_cases, K); rows are cases unless they are findings of cases."""
-    alone = np.arange(len(scores), dtype=np.int64)
-    return Said(
-        scores,
-        first_shares(scores),
-        weights,
-        is_binary,
-        np.zeros_like(alone) if findings is None else findings,
-        alone if items is None else items,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +72,10 @@ class DataSet:
         """How much each case counts, shape (n_cases,)."""
         return self.said[0].weights
 
-    def take(self, cases: IntArray) -> DataSet:
-        """Keep the cases at these positions."""
-        return DataSet(
-            tuple(one.select(cases) for one in self.said),
-            {truth: labels.take(cases) for truth, labels in self.labels.items()},
-        )
+    def take(self, cases: IntArray, *, only_labels: bool = False) -> DataSet:
+        """Keep the cases at these positions; ``only_labels`` where what was said is of these cases already."""
+        said = self.said if only_labels else tuple(one.select(cases) for one in self.said)
+        return DataSet(said, {truth: labels.take(cases) for truth, labels in self.labels.items()})
 
     def within(self, codes: IntArray) -> DataSet:
         """Keep the draws whose label is one of some conditions."""
@@ -285,6 +240,11 @@ class Valued:
                 found[m, k] = centres[m, k] + np.divide(added, shares[k], out=np.zeros_like(added), where=shares[k] > 0)
         return found
 
+    def influences(self) -> tuple[FloatArray, FloatArray]:
+        """Return pseudo-values and shares (models, metrics, n_cases); what is undefined does not count."""
+        means = self.pseudo_values()
+        return means, np.where(np.isnan(means), 0.0, np.broadcast_to(self.shares(), means.shape))
+
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
         whole, found = self._mass, np.full((*self.centres.shape, len(self.weights)), np.nan)
@@ -297,14 +257,8 @@ class Valued:
                 found[m, k] = whole[k] * np.sqrt(np.maximum(spread, 0.0))
         return found
 
-    def measured(self) -> Measured:
-        """Return pseudo-values and shares as sums over cases take them; undefined ones do not count."""
-        means = self.pseudo_values()
-        shares = np.broadcast_to(self.shares(), means.shape)
-        return Measured(means, np.where(np.isnan(means), 0.0, shares))
-
-    def fit(self, moved: Sequence[FloatArray], bootstrap: FloatArray) -> FitSums:
-        """Sum over resampled cases with the prior as it is and refitted.
+    def fit(self, moved: Sequence[FloatArray], bootstrap: FloatArray) -> FloatArray:
+        """Sum over resampled cases with the prior as it is and refitted, and weights: (3, n_refits, models, metrics).
 
         Parameters
         ----------
@@ -322,10 +276,190 @@ class Valued:
                 own = self.pseudo_values(np.stack([of[cases, refit].astype(np.float64) for of in moved]), cases)
                 parts = (still[..., cases], own, np.ones_like(own))
                 sums[:, refit] += np.stack([(weights * part).sum(axis=-1) for part in parts])
-        return FitSums(*np.nan_to_num(sums))
+        return np.nan_to_num(sums)
 
 
-def bases_of(valued: Valued, weights: CaseWeights, *, n_resamples: int, pairs: bool) -> Basis:
-    """Return what intervals of metrics are found from, over all cases that they were computed on."""
-    (sums,), (groups,) = case_sums(valued.measured(), weights, n_resamples=n_resamples, pairs=pairs)
-    return sums.basis(None if groups is None else groups.squares(sums.masses), weights.unit)
+
+# All cases ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AllCases:
+    """Compute metrics of a whole data set from what all pieces of a study kept of their cases.
+
+    Attributes
+    ----------
+    plan
+        What is computed.
+    sums
+        The sums over all cases, with their labels and what models said about them.
+    n_models
+        How many models there are.
+    is_binary
+        Whether the last of two conditions is the positive one.
+    threads
+        How many threads compute.
+    """
+
+    plan: Plan
+    sums: Sums
+    n_models: int
+    is_binary: bool
+    threads: int = 1
+
+    @cached_property
+    def metrics(self) -> tuple[DataSetMetric, ...]:
+        """The metrics of a whole data set."""
+        return data_set_metrics(self.plan.metrics)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the cases."""
+        return tuple(self.sums["rows", "names"].tolist())
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Positions of the cases in the order of their keys."""
+        return in_order_of_keys(self.names)
+
+    @cached_property
+    def weights(self) -> CaseWeights:
+        """How much each case counts, in the order of keys."""
+        kept = self.sums["rows", "table", "weights"]
+        groups = tuple(self.sums["rows", "table", "groups"].tolist()) if ("rows", "table", "groups") in self.sums else ()
+        return CaseWeights.named(self.plan.seed, kept, self.names, groups).take(self.order)
+
+    @cached_property
+    def strata(self) -> dict[str, npt.NDArray[Any]]:
+        """For every column, the label of each case, in the order of keys."""
+        named = self.sums.names("rows", "table", "strata")
+        return {str(name[-1]): self.sums[name][self.order] for name in named}
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        """What every model said, in the order of keys."""
+        rows = np.arange(len(self.order))
+        findings, items = np.zeros_like(rows), rows
+        if self.is_binary and FINDING in self.strata:
+            names = [self.names[i] for i in self.order]
+            findings, items = findings_of(names, self.strata[FINDING].tolist())
+        found = []
+        for model in range(self.n_models):
+            scores = self.sums["rows", "table", "scores", model][self.order]
+            shares = first_shares(scores)
+            found.append(Said(scores, shares, self.weights.weights, self.is_binary, findings, items))
+        return tuple(found)
+
+    def data(self, key: str) -> DataSet:
+        """Return what the metrics see of a reference, in the order of keys."""
+        truths = dict.fromkeys(metric.truth for metric in self.metrics)
+        return DataSet(self.said, kept_labels(self.sums, key, truths)).take(self.order, only_labels=True)
+
+    def entries(self) -> dict[Name, Array]:
+        """Compute the metrics against all references, and sum over all cases what intervals are found from."""
+        found: dict[Name, Array] = {}
+        for reference in self.plan.references:
+            data = self.data(reference.key)
+            own = data.valued(self.metrics, threads=self.threads)
+            found |= self._by_draw(reference.key, ALL, own)
+            if reference.detail == "point":
+                continue
+            found |= self._cases(reference.key, own)
+            found |= self._intervals(reference.key, ALL, own, np.arange(len(self.order)))
+            if reference.detail == "run":
+                found |= self._details(reference.key, data, own)
+        return found
+
+    def _details(self, key: str, data: DataSet, whole: Valued) -> dict[Name, Array]:
+        """Compute the metrics of a run on groups of cases and by category, and as refits of a prior have them."""
+        found: dict[Name, Array] = {}
+        step = step_of(max(one.n_draws for one in data.labels.values()))
+        columns: dict[Place, npt.NDArray[Any]] = {("stratum", name): labels for name, labels in self.strata.items()}
+        if ("profile", key, "certainties") in self.sums and len(self.sums["profile", key, "certainties"]):
+            columns["bin",] = bin_of(self.sums["profile", key, "certainties"][0][self.order])
+        for column, labels in columns.items():
+            for label in np.unique(labels).tolist():
+                rows = np.flatnonzero(labels == label)
+                own = data.take(rows).valued(self.metrics, step=step, threads=self.threads)
+                found |= self._by_draw(key, (*column, label), own)
+                found |= self._intervals(key, (*column, label), own, rows)
+        for code, name in enumerate(self.plan.category_names):
+            assert self.plan.categories is not None  # as they have names
+            inside = data.within(np.flatnonzero(self.plan.categories.codes == code))
+            own = inside.valued(self.metrics, step=step, threads=self.threads)
+            found |= self._by_draw(key, ("category", name), own)
+            found |= self._intervals(key, ("category", name), own, np.arange(len(self.order)))
+        moved = [data.labels[metric.truth].moved for metric in self.metrics]
+        if moved[0].shape[1]:
+            bootstrap = self.weights.bootstrap(np.arange(len(self.order)), moved[0].shape[1])
+            found["fit", key, DATA_SET] = whole.fit(moved, bootstrap)
+        return found
+
+    def _by_draw(self, key: str, place: Place, own: Valued) -> dict[Name, Array]:
+        """Weigh the values of every draw as those of other metrics; what is undefined weighs nothing."""
+        total = self.sums["weight", key, *place]
+        values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
+        is_known = ~np.isnan(values)
+        weights = np.where(is_known, total, 0.0)
+        return {("draws", key, *place, DATA_SET): np.stack([np.where(is_known, values, 0.0) * weights, weights])}
+
+    def _cases(self, key: str, own: Valued) -> dict[Name, Array]:
+        """Put pseudo-values, their spread over draws and shares back into the order of the cases."""
+        back = np.argsort(self.order, kind="stable")
+        means, shares = own.influences()
+        return {
+            ("cases", "means", key, DATA_SET): means[..., back],
+            ("cases", "deviations", key, DATA_SET): own.deviations()[..., back],
+            ("cases", "shares", key, DATA_SET): shares[..., back],
+        }
+
+    def _intervals(self, key: str, place: Place, own: Valued, rows: IntArray) -> dict[Name, Array]:
+        """Sum over cases, a piece at a time, what intervals are found from."""
+        means, shares = own.influences()
+        n_resamples = RESAMPLES if place == ALL else GROUP_RESAMPLES
+        parts = []
+        for start in range(0, max(len(rows), 1), PIECE):
+            some = rows[start : start + PIECE]
+            weights = self.weights.take(some)
+            bootstrap = self.weights.bootstrap(some, n_resamples)
+            if place[0] == "category":
+                weights = replace(weights, is_grouped=False)
+            now = slice(start, start + PIECE)
+            parts.append(
+                place_sums(
+                    means[..., now],
+                    shares[..., now],
+                    weights,
+                    bootstrap,
+                    where=(key, *place),
+                    block=DATA_SET,
+                    pairs=place == ALL,
+                )
+            )
+        return {**Sums.joined(map(Sums, parts)).arrays, ("reach", key, *place, DATA_SET): own.reaches}
+
+    def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:
+        """Say what makes a metric of a model meaningless; what is true of several is said once."""
+        return self.data(key).remarks(self.metrics, models)
+
+    def curves(self, key: str, models: tuple[str, ...], conditions: tuple[str, ...], run: str, level: float) -> tuple[Curve, ...]:
+        """Draw the curves of the metrics that were asked for, under one run."""
+        data = self.data(key)
+        if any(one.form == "numbers" for one in data.labels.values()):
+            return ()
+        names = conditions
+        if self.is_binary:
+            names = tuple(np.unique(self.strata[FINDING]).tolist()) if FINDING in self.strata else ("",)
+        sheet = Sheet(self.said, models, data.labels, self.weights, names, conditions, run, level)
+        return sheet.curves(wishes(self.plan.metrics, list(data.labels), len(conditions)))
+
+
+def findings_of(names: Sequence[str], findings: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Give every row the number of its finding and that of its case.
+
+    >>> findings_of(["x / AF", "x / ST", "y / AF"], ["AF", "ST", "AF"])
+    (array([0, 1, 0]), array([0, 0, 1]))
+    """
+    cases = [name.removesuffix(f"{PAIR}{finding}") for name, finding in zip(names, findings, strict=True)]
+    codes = [np.unique(part, return_inverse=True)[1].astype(np.int64) for part in (list(findings), cases)]
+    return codes[0], codes[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,21 +24,14 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_length
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names
-from dissensus.core.spec import as_specs, distinct_names
+from dissensus.core.names import check_names, in_order_of_keys, known_name
+from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
-from dissensus.evaluation.basis import merged
-from dissensus.evaluation.batches import Outcome
+from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.completion import completed
-from dissensus.evaluation.data_set import places_of
 from dissensus.evaluation.left_out import LeftOut, Piece
-from dissensus.evaluation.material import LISTED, Material, first_listed
-from dissensus.evaluation.parts import evaluated_in_parts
 from dissensus.evaluation.plan import (
-    Drawing,
-    Evaluated,
     Plan,
     common_conditions,
     common_draws,
@@ -49,8 +42,8 @@ from dissensus.evaluation.plan import (
 )
 from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run, Shared
-from dissensus.evaluation.tally import CaseWeights, unit_of
+from dissensus.evaluation.results import Evaluation, PriorRecord
+from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.metrics.category_accuracy import CategoryAccuracy
@@ -63,8 +56,6 @@ from dissensus.metrics.ranking import AUROC, AveragePrecision
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import Checklists
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -87,10 +78,11 @@ def default_aggregations(study: Study | None = None, *, question: str = "") -> t
 
     Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
     """
-    if isinstance(study, Ratings):
+    kind = "" if study is None else study.kind
+    if kind == "ratings":
         return (NormalInverseGamma(),)
     asked = question or getattr(study, "question", "conditions")
-    if isinstance(study, Checklists) or asked != "conditions":
+    if kind == "checklists" or asked != "conditions":
         return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
@@ -142,6 +134,7 @@ def evaluate(
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     reference: Calibration | Literal["calibrated"] | None = None,
+    truth: Mapping[str, Any] | Study | None = None,
     allow_missing: bool = False,
     executor: object | None = None,
     advance: Callable[[int], None] | None = None,
@@ -186,13 +179,17 @@ def evaluate(
     reference
         ``"calibrated"``: annotators who are held out choose the aggregation of the reference run (:func:`calibrate`);
         or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
+    truth
+        What is known to be true, by name of the case: a condition or grade, of ratings a number, of checklists the
+        findings that are present; or a study of such answers. Models are then compared with it as well, under the run
+        and the estimand ``truth``.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     executor
         Where cases are evaluated: an executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by
         default in this process. It changes the speed only.
     advance
-        Told the number of cases done, aggregation by aggregation.
+        Told the number of cases done, as often as there are aggregations.
 
     Examples
     --------
@@ -212,7 +209,7 @@ def evaluate(
         findings=annotations.kind == "checklists",
     )
     common = common_cases(annotations, said)
-    labels = _labels_of(annotations, {**(strata or {}), **_image_column(images)}, common)
+    labels = _labels_of(annotations, {**(strata or {}), **({} if images is None else {IMAGES: images})}, common)
     asked = Questions.of(annotations.select(common), said, labels)
     study, models = asked.study, asked.models
     chosen = chosen_aggregations(aggregations, annotations)
@@ -220,106 +217,92 @@ def evaluate(
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(asked, chosen, panel)
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
-    learned = [learned_from(*asked.of_part(rows), chosen, **how, threads=threads) for rows in asked.parts.values()]
-    unit = unit_of(np.concatenate([one.weights for one in learned]))
-    plan = replace(learned[0].plan, unit=unit)
+    known = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
+    pieces = [learned_from(*asked.of_part(rows), chosen, truth=known, **how) for rows in asked.parts.values()]
+    plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
-    run: dict[str, Any] = {"threads": threads, "advance": advance}
-    done = merged(one.evaluated(asked.strata, unit, executor, **run) for one in learned)
-    result = assembled(plan, chosen, done, material=material_of(plan, done, study, models, asked.labels), level=level)
-    result = replace(
-        result,
-        prior=prior_record({name: one.prior for name, one in zip(asked.parts, learned, strict=True)}, reason)
-        if models
-        else None,
-        shared=None if done.shared is None else Shared(done.shared, None),
+    run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance}
+    sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
+    left = None if design is None else LeftOut(pieces, models, design, asked.findings, threads)
+    evaluated = set(sums["rows", "names"].tolist())
+    lost = tuple(name for name in study.case_names if name not in evaluated)
+    priors = {name: one.prior for name, one in zip(asked.parts, pieces, strict=True)}
+    return assembled(
+        plan,
+        chosen,
+        sums,
+        study=study,
+        models=models,
+        labels=asked.labels,
+        threads=threads,
+        excluded=lost,
+        n_excluded=len(lost),
+        n_annotators=len(study.panel.annotator_names),
+        moved={} if left is None else left.spreads(advance),
+        prior=prior_record(priors, reason) if models else None,
         calibration=trust,
+        level=level,
     )
-    result = completed(result, done.kept, threads=threads)
-    if design is None:
-        return result
-    pieces = [Piece(one.plan, one.study.case_names) for one in learned]
-    return without_some(result, LeftOut(pieces, models, design, asked.findings, threads), advance)
 
 
-@dataclass(frozen=True, eq=False)
-class LearnedPlan:
-    """What is computed on cases of which everything is learned together.
+def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
+    """Return what is known to be true as a study with an opinion per case.
 
-    Attributes
+    Parameters
     ----------
-    study, models
-        The cases.
-    prior
-        The prior that models inform, if there is one.
-    plan
-        What is computed.
-    sampled
-        The draws, as they will be drawn.
+    given
+        By name of the case a condition, of ratings a number, of checklists the findings that are present; or a study.
+    study
+        Whose cases it is about.
+
+    Examples
+    --------
+    >>> from dissensus import Annotations
+    >>> said = Annotations.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
+    >>> truth_of({"x": "b"}, said).n_opinions
+    1
     """
-
-    study: Study
-    models: Mapping[str, Predictions]
-    prior: InformedPrior | None
-    plan: Plan
-    sampled: Sequence[Plausibilities]
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of the annotated cases."""
-        return self.study.case_weights[self.study.panel.positions(list(self.sampled[0].case_names))]
-
-    def evaluated(
-        self,
-        strata: Mapping[str, Mapping[str, str]],
-        unit: float,
-        executor: object | None,
-        *,
-        threads: int | None,
-        advance: Callable[[int], None] | None,
-    ) -> Evaluated:
-        """Evaluate the cases, here or by an executor; ``unit`` is that of the weights of all cases."""
-        plan, given = replace(self.plan, unit=unit), (self.study, self.models, strata)
-        if executor is None:
-            return plan.evaluated(*given, threads=threads, advance=advance, sampled=self.sampled)
-        return evaluated_in_parts(plan, *given, executor=executor, threads=threads, advance=advance)
+    if isinstance(given, Study):
+        return given
+    unknown = [name for name in study.case_names if name not in given]
+    if unknown:
+        raise DissensusError(
+            "the truth of some cases is missing", got=f"{len(unknown)}: {listing(unknown)}", advice="leave them out"
+        )
+    names: Any = list(study.case_names)
+    found: list[Any] = [given[name] for name in names]
+    kind: Any = type(study)
+    if study.kind == "ratings":
+        return kind.from_scores([[float(value)] for value in found], case_names=names)  # type: ignore[no-any-return]
+    if study.kind == "checklists":
+        return kind.from_sets([[set(values)] for values in found], study.findings, case_names=names)  # type: ignore
+    question = getattr(study, "question", "conditions")
+    for name, value in zip(names, found, strict=True):
+        known_name(f"condition of the case {name!r}", str(value), study.conditions)
+    return kind.from_rankings(  # type: ignore[no-any-return]
+        [[[[str(value)]]] for value in found], list(study.conditions), case_names=names, question=question
+    )
 
 
 def learned_from(
-    study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], **how: Any
-) -> LearnedPlan:
-    """Learn what is learned from all of these cases, and settle what is computed."""
-    prior = fitted_prior(study, models, chosen)
-    informed = tuple(informed_by(spec, prior) for spec in chosen)
-    return LearnedPlan(study, models, prior, *planned(informed, study, models, **how))
-
-
-def without_some(result: Evaluation, left: LeftOut, advance: Callable[[int], None] | None) -> Evaluation:
-    """Say how far every run, and the agreement with single annotators, moves without some annotators."""
-    shared = result.shared
-    return replace(
-        result,
-        annotators=left.spreads(advance),
-        shared=None if shared is None else Shared(shared.means, left.shared()),
-    )
-
-
-def planned(
-    aggregations: tuple[Aggregation, ...],
     study: Study,
     models: Mapping[str, Predictions],
+    chosen: tuple[Aggregation, ...],
     *,
     metrics: Sequence[Metric | str] | None,
     categories: Categories | None,
     draws: int,
     seed: int,
-    threads: int | None,
-) -> tuple[Plan, list[Plausibilities]]:
-    """Settle what is computed, and prepare the draws."""
-    sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=threads) for spec in aggregations])
+    truth: Study | None = None,
+) -> Piece:
+    """Learn what is learned from all of these cases, and settle what is computed."""
+    study = study.select(in_order_of_keys(study.case_names))
+    prior = fitted_prior(study, models, chosen)
+    informed = tuple(informed_by(spec, prior) for spec in chosen)
+    sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=1) for spec in informed])
     plan = plan_of(
-        aggregations,
+        informed,
         study,
         models,
         common_conditions(sampled),
@@ -327,10 +310,10 @@ def planned(
         categories=categories,
         draws=draws,
         seed=seed,
-        refits=refits_of(aggregations, study, models, seed),
-        unit=1.0,
+        refits=refits_of(informed, study, models, seed),
+        truth=truth if models else None,
     )
-    return plan, sampled
+    return Piece(plan, study, models, prior)
 
 
 def plan_of(
@@ -344,9 +327,9 @@ def plan_of(
     draws: int,
     seed: int,
     refits: FloatArray | None,
-    unit: float,
+    truth: Study | None = None,
 ) -> Plan:
-    """Settle what is computed on a study, or parts of it; models say how many places of a draw matter."""
+    """Settle what is computed on a study, or pieces of it; models say how many places of a draw matter."""
     grouping = None if categories is None else categories.aligned(conditions)
     numeric = any(model.kind == "numbers" for model in models.values())
     if metrics is None:
@@ -357,31 +340,9 @@ def plan_of(
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
     points = tuple(points_for(study, aggregations, numeric=numeric)) if models else ()
     depth = depth_of(measured, models, tops)
-    return Plan(aggregations, points, measured, tops, depth, grouping, draws, seed, refits, unit)
-
-
-def assembled(
-    plan: Plan, specs: Sequence[Aggregation], done: Evaluated, *, material: Material, level: float
-) -> Evaluation:
-    """Round the sums, and put everything that is known of the cases together; ``specs`` are what was asked for."""
-    outcomes, unknown = done.outcomes, places_of(plan.metrics)
-    means, deviations = (np.stack([getattr(one, part) for one in outcomes]) for part in ("means", "deviations"))
-    means[:, :, unknown] = deviations[:, :, unknown] = np.nan  # until all cases are known
-    return Evaluation(
-        runs=_runs(specs, done.drawings),
-        points=plan.points,
-        metrics=plan.metrics,
-        material=material,
-        excluded=done.excluded,
-        case_means=means,
-        case_deviations=deviations,
-        case_shares=_stacked_shares(outcomes),
-        findings=tuple(outcome.findings for outcome in outcomes if outcome.findings is not None),
-        annotators=tuple(None for _ in specs),
-        level=level,
-        seed=plan.seed,
-        **plan.rounded([outcome.totals for outcome in outcomes], done.points),
-    )
+    alone = bool(models) and study.kind in ("rankings", "ratings") and (study.kind == "ratings") == numeric
+    settled = (aggregations, points, measured, tops, depth, grouping, draws, seed, refits)
+    return Plan(*settled, agreement=alone, truth=truth, conditions=conditions)
 
 
 def calibration_of(
@@ -443,10 +404,11 @@ def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregatio
 
     Examples
     --------
+    >>> from dissensus import Ratings
     >>> panel_aggregation(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
     NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
     """
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
         return None if own is None else replace(own, prior="informed", reliability=1.0)
     unseen = getattr(study, "unranked", "below") == "unobserved"
@@ -484,7 +446,7 @@ def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     counts = study.counted.panel.votes_per_case
     counted = {"n_annotated": int((counts > 0).sum()), "n_opinions": int(counts.sum())}
     reason = panel_reason(study.kind, len(models), **counted)
-    if reason or not isinstance(study, Ratings):
+    if reason or study.kind != "ratings":
         return reason
     if any(model.kind != "numbers" for model in models.values()):
         return "opinions are ratings, and not all models give numbers"
@@ -615,55 +577,6 @@ def _check_spec(what: str, spec: object, kind: type) -> None:
         raise DissensusError(f"this is not {'an' if what[0] == 'a' else 'a'} {what}", got=f"{spec!r:.80}")
 
 
-def _stacked_shares(done: Sequence[Outcome]) -> FloatArray:
-    """Put the shares of draws of all runs on top of each other, in full if any run has them in full."""
-    if len({outcome.shares.shape for outcome in done}) > 1:
-        return np.stack([np.broadcast_to(outcome.shares, outcome.means.shape) for outcome in done])
-    return np.stack([outcome.shares for outcome in done])
-
-
-def _runs(specs: Sequence[Aggregation], drawings: Sequence[Drawing]) -> tuple[Run, ...]:
-    names = run_names(specs)
-    return tuple(
-        Run(spec, name, drawn.n_draws, drawn.n_chains, drawn.fitted)
-        for spec, name, drawn in zip(specs, names, drawings, strict=True)
-    )
-
-
-def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
-    """Name aggregations; those that models inform are called after what they estimate.
-
-    >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
-    ('plackett-luce', 'panel')
-    """
-    others = iter(distinct_names([spec for spec in specs if not spec.is_informed]))
-    informed = [spec for spec in specs if spec.is_informed]
-    several = len({spec.id for spec in informed}) > 1
-    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
-
-
-def material_of(
-    plan: Plan,
-    done: Evaluated,
-    study: Study,
-    models: Mapping[str, Predictions],
-    labels: Mapping[str, Mapping[str, str]],
-) -> Material:
-    """Keep what single cases look like; ``labels`` are those of cases by column, pictures among them."""
-    names, images = done.case_names, labels.get(IMAGES, {})
-    most = LISTED if not len(places_of(plan.metrics)) else len(done.conditions)
-    return Material(
-        study=study.select(list(names)),
-        conditions=done.conditions,
-        predictions={model: first_listed(said, names, max(most, LISTED)) for model, said in models.items()},
-        categories=plan.categories,
-        strata={
-            column: tuple(of_cases[name] for name in names) for column, of_cases in labels.items() if column != IMAGES
-        },
-        images=tuple(images[name] for name in names) if images else (),
-    )
-
-
 # Checks and names ---------------------------------------------------------------------------------------
 
 
@@ -701,10 +614,6 @@ def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], 
     for model in models.values():
         for metric in metrics:
             metric.check(model)
-
-
-def _image_column(images: Sequence[str] | None) -> dict[str, Sequence[str]]:
-    return {} if images is None else {IMAGES: images}
 
 
 def _labels_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -14,10 +14,9 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import offsets_from_lengths, weighted_counts
 from dissensus.core.value import Value
+from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, expected_worth
 from dissensus.metrics.data_set import Truth
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -65,9 +64,6 @@ class Labels(Value):
     def n_cases(self) -> int:
         """Number of cases."""
         return len(self.means)
-
-    def __add__(self, other: Labels) -> Labels:
-        return Labels.joined([self, other])
 
     @staticmethod
     def joined(parts: Sequence[Labels]) -> Labels:
@@ -153,17 +149,18 @@ def _top_labels(drawn: Drawn, seed: int) -> Labels:
     of_orders = order_masses(drawn)
     means = np.stack([drawn.means(row) for row in of_orders], axis=1)
     if batch.n_draws == 1:
-        return _labels("masses", 1, of_orders.T[drawn.orders.of_draw], means)
+        return plain_labels("masses", 1, of_orders.T[drawn.orders.of_draw], means)
     keys = case_keys(batch.case_names) ^ np.uint64(seed)
     codes = settled(of_orders, drawn.orders.of_draw, keys)
     if batch.n_conditions == 2:
         bits = np.packbits(codes.astype(np.uint8), axis=1, bitorder="little")
-        return _labels("bits", batch.n_draws, bits, means)
+        return plain_labels("bits", batch.n_draws, bits, means)
     small = codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
-    return _labels("codes", batch.n_draws, small, means)
+    return plain_labels("codes", batch.n_draws, small, means)
 
 
-def _labels(form: Form, n_draws: int, data: npt.NDArray[Any], means: FloatArray) -> Labels:
+def plain_labels(form: Form, n_draws: int, data: npt.NDArray[Any], means: FloatArray) -> Labels:
+    """Hold labels that no refits of a prior move."""
     return Labels(form, n_draws, data, means, np.empty((len(means), 0, means.shape[1]), dtype=np.float32))
 
 
@@ -239,7 +236,7 @@ def soft_masses(batch: Batch) -> FloatArray:
 def _kept_masses(masses: FloatArray) -> Labels:
     n_draws = masses.shape[1]
     kept = masses if n_draws == 1 else masses.astype(np.float32)
-    return _labels("masses", n_draws, kept, masses.mean(axis=1))
+    return plain_labels("masses", n_draws, kept, masses.mean(axis=1))
 
 
 def _numbers(batch: Batch, truth: Truth) -> Labels:
@@ -249,7 +246,7 @@ def _numbers(batch: Batch, truth: Truth) -> Labels:
     squares = np.square(centres) + (np.square(spreads) if truth == "soft" else 0.0)
     data = np.stack([centres, squares], axis=2)
     means = np.column_stack([np.ones(len(data)), data.mean(axis=1)])
-    return _labels("numbers", batch.n_draws, data, means)
+    return plain_labels("numbers", batch.n_draws, data, means)
 
 
 def _with_moved(labels: Labels, weights: Sequence[FloatArray] | None, step: int) -> Labels:
@@ -261,9 +258,24 @@ def _with_moved(labels: Labels, weights: Sequence[FloatArray] | None, step: int)
     return replace(labels, moved=moved.astype(np.float32))
 
 
-def joined_labels(one: LabelsByTruth, other: LabelsByTruth) -> dict[Truth, Labels]:
-    """Put the labels of other cases behind these."""
-    return {truth: one[truth] + other[truth] for truth in one}
+def label_entries(key: str, labels: LabelsByTruth) -> dict[Name, npt.NDArray[Any]]:
+    """Name the labels of a reference as they are kept among sums; what is said once for several truths is kept once."""
+    shared = len({id(one) for one in labels.values()}) == 1
+    kept = {"any": next(iter(labels.values()))} if shared and labels else labels
+    return {
+        ("rows", "labels", key, truth, one.form, one.n_draws, part): getattr(one, part)
+        for truth, one in kept.items()
+        for part in ("data", "means", "moved")
+    }
+
+
+def kept_labels(sums: Sums, key: str, truths: Iterable[Truth]) -> LabelsByTruth:
+    """Return the labels of a reference that are kept among sums."""
+    found: dict[str, Labels] = {}
+    for _, _, _, truth, form, n_draws, _ in sums.names("rows", "labels", key):
+        where = ("rows", "labels", key, truth, form, n_draws)
+        found[str(truth)] = Labels(form, int(n_draws), *(sums[*where, part] for part in ("data", "means", "moved")))  # type: ignore[arg-type]
+    return {truth: found.get(truth) or found["any"] for truth in truths}
 
 
 def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
@@ -279,17 +291,17 @@ def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
     kept = np.flatnonzero(rows >= 0)
     weights = (study.weights * study.votes)[kept]
     totals = np.maximum(weighted_counts(rows[kept], weights, n_rows), 1e-300)
-    if isinstance(study, Ratings):
-        scores = study.scores[kept]
+    if study.kind == "ratings":
+        scores = study.scores[kept]  # type: ignore[attr-defined]
         parts = [
             weighted_counts(rows[kept], weights * power, n_rows) for power in (1.0 + 0 * scores, scores, scores**2)
         ]
         return np.column_stack(parts) / totals[:, None]
-    assert isinstance(study, Annotations)
-    first = study.block_offsets[:-1][kept]
-    sizes = (study.code_offsets[first + 1] - study.code_offsets[first]).astype(np.int64)
-    entries = np.repeat(study.code_offsets[first] - offsets_from_lengths(sizes)[:-1], sizes) + np.arange(sizes.sum())
-    places = np.repeat(rows[kept], sizes) * study.n_conditions + study.codes[entries]
+    said: Any = study
+    first = said.block_offsets[:-1][kept]
+    sizes = (said.code_offsets[first + 1] - said.code_offsets[first]).astype(np.int64)
+    entries = np.repeat(said.code_offsets[first] - offsets_from_lengths(sizes)[:-1], sizes) + np.arange(sizes.sum())
+    places = np.repeat(rows[kept], sizes) * study.n_conditions + said.codes[entries]
     sums = weighted_counts(places, np.repeat(weights / sizes, sizes), n_rows * study.n_conditions)
     return np.asarray(sums.reshape(n_rows, study.n_conditions) / totals[:, None])
 
@@ -300,6 +312,6 @@ def vote_labels(study: Study, case_names: Sequence[str]) -> Labels:
     place = {name: row for row, name in enumerate(case_names)}
     of_case = np.array([place.get(name, -1) for name in said.case_names], dtype=np.int64)
     masses = vote_masses(said, of_case[said.panel.case_of_opinion], len(case_names))
-    if isinstance(study, Ratings):
-        return _labels("numbers", 1, masses[:, None, 1:], masses)
-    return _labels("masses", 1, masses[:, None], masses)
+    if study.kind == "ratings":
+        return plain_labels("numbers", 1, masses[:, None, 1:], masses)
+    return plain_labels("masses", 1, masses[:, None], masses)

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
-from dissensus.evaluation.batches import Job
-from dissensus.evaluation.completion import SeenCases
-from dissensus.evaluation.data_set import FINDING, DataSet, Valued, places_of, whole_metrics
-from dissensus.evaluation.labels import LabelsByTruth, vote_labels, vote_masses
-from dissensus.evaluation.plan import Plan, informed_by, known_prior, prior_for
+from dissensus.evaluation.data_set import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of
+from dissensus.evaluation.labels import Labels, LabelsByTruth, plain_labels, vote_labels, vote_masses
+from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, known_prior, prior_for
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.single_opinions import SingleOpinions
+from dissensus.evaluation.sums import Sums
+from dissensus.evaluation.tally import Tallier, table_entries
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
@@ -35,12 +37,16 @@ class Piece:
     ----------
     plan
         What is computed, with everything that is learned fixed.
-    case_names
+    study, models
         The cases.
+    prior
+        The prior that models inform, if there is one.
     """
 
     plan: Plan
-    case_names: tuple[str, ...]
+    study: Study
+    models: Mapping[str, Predictions]
+    prior: InformedPrior | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,148 +78,113 @@ class LeftOut:
         """What is computed, without what is learned."""
         return self.pieces[0].plan
 
-    @property
-    def places(self) -> IntArray:
-        """Where metrics of a whole data set stand among all metrics."""
-        return places_of(self.plan.metrics)
+    def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
+        """Say how far every run and the agreement with single annotators move; nothing for draws from elsewhere."""
+        runs = {one.key: one.spec for one in self.plan.references if one.detail == "run"}
+        keys = [key for key, spec in runs.items() if not isinstance(spec, GivenDraws)]
+        whole = {key: self._valued(labels) for key, (_, labels) in self._runs(self.design.study, self._names, keys).items()} if self._metrics else {}
+        found: dict[str, list[FloatArray]] = {}
+        for group in np.unique(self.design.group):
+            study, names = self.design.without(int(group)), self.design.cases_of(int(group))
+            refitted = self._runs(study, names, keys, again=True)
+            for key, (means, labels) in refitted.items():
+                found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, names))
+            if advance is not None:
+                advance(len(names) * len(runs))
+        spreads = {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
+        return {**spreads, **({ANNOTATORS: self._single()} if self.plan.agreement else {})}
 
-    def spreads(self, advance: Callable[[int], None] | None) -> tuple[AnnotatorSpread | None, ...]:
-        """Say how far every run moves; nothing for draws from elsewhere."""
-        groups = [int(group) for group in np.unique(self.design.group)]
-        whole = [self._valued(run) for run in range(len(self.plan.aggregations))]
-        found: list[list[FloatArray]] = [[] for _ in self.plan.aggregations]
-        for group in groups:
-            study, cases = self.design.without(group), self.design.cases_of(group)
-            for run, means in enumerate(self._means(study, cases, whole)):
-                if means is not None:
-                    found[run].append(means)
-                if advance is not None:
-                    advance(len(cases))
-        return tuple(self.design.spread(np.concatenate(means, axis=-1)) if means else None for means in found)
+    def _runs(
+        self, study: Study, names: Sequence[str], keys: Sequence[str], *, again: bool = False
+    ) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
+        """Evaluate some cases of a study under every run, piece by piece: means of cases, and labels.
 
-    def _means(self, study: Study, cases: Sequence[str], whole: Sequence[Valued | None]) -> list[FloatArray | None]:
-        """Return the means of cases of every run (models, metrics, n_cases) on a study without some opinions."""
-        order = {name: place for place, name in enumerate(cases)}
-        found: list[FloatArray | None] = []
-        parts = [self._part(piece, study, cases) for piece in self.pieces]
-        for run, valued in enumerate(whole):
-            own = [(names, by_run[run]) for names, by_run in parts if names and by_run[run] is not None]
+        ``again`` where opinions are missing, so that priors are fitted again.
+        """
+        order = {name: place for place, name in enumerate(names)}
+        parts: dict[str, list[tuple[FloatArray, LabelsByTruth]]] = {}
+        rows: list[int] = []
+        for piece in self.pieces:
+            wanted = set(piece.study.case_names)
+            own = [name for name in names if name in wanted]
             if not own:
-                found.append(None)
                 continue
-            rows = np.argsort([order[name] for names, _ in own for name in names], kind="stable")
-            means = np.concatenate([means for _, (means, _) in own], axis=-1)[..., rows]  # type: ignore[misc]
-            if valued is not None:
-                labels = _stacked(self.plan, [labels for _, (_, labels) in own])[:, rows]  # type: ignore[misc]
-                means[:, self.places] = valued.pseudo_values(labels, self._positions(cases))
-            found.append(means)
-        return found
-
-    def _part(
-        self, piece: Piece, study: Study, cases: Sequence[str]
-    ) -> tuple[list[str], list[tuple[FloatArray, LabelsByTruth] | None]]:
-        """Evaluate the cases of one piece: their names, and for every run their means and labels."""
-        own, wanted = self._own(piece, study), set(piece.case_names)
-        names = [name for name in cases if name in wanted]
-        if not names:
-            return [], []
-        prior = refitted_prior(own, self.models, piece.plan.aggregations)
-        job = self._job(piece, own)
-        return names, [self._run(job, informed_by(spec, prior), own, names) for spec in piece.plan.aggregations]
-
-    def _run(
-        self, job: Job, spec: Aggregation, study: Study, names: list[str]
-    ) -> tuple[FloatArray, LabelsByTruth] | None:
-        if isinstance(spec, GivenDraws):
-            return None
-        drawn = spec.sample(study, draws=LEFT_OUT_DRAWS, seed=self.plan.seed, threads=self.threads).select(names)
-        outcome = job.run(drawn, None)
-        return outcome.means, outcome.labels
-
-    def _own(self, piece: Piece, study: Study) -> Study:
-        """Keep the cases of a piece."""
-        if len(self.pieces) == 1:
-            return study
-        wanted = set(piece.case_names)
-        return study.select([name for name in study.case_names if name in wanted])
-
-    def _job(self, piece: Piece, study: Study) -> Job:
-        return replace(piece.plan.single(study, self.models), draws=LEFT_OUT_DRAWS)
+            rows += [order[name] for name in own]
+            said = study if len(self.pieces) == 1 else study.select([n for n in study.case_names if n in wanted])
+            tallier = Tallier(replace(piece.plan, draws=LEFT_OUT_DRAWS), said, self.models, {})
+            prior = refitted_prior(said, self.models, piece.plan.aggregations) if again else None
+            for key in keys:
+                spec = informed_by(piece.plan.aggregations[int(key.split()[1])], prior)
+                how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
+                parts.setdefault(key, []).append(tallier.compared(spec.sample(said, **how).select(own)))
+        back = np.argsort(rows, kind="stable")
+        return {
+            key: (
+                np.concatenate([means for means, _ in own], axis=-1)[..., back],
+                {truth: Labels.joined([labels[truth] for _, labels in own]).take(back) for truth in own[0][1]},
+            )
+            for key, own in parts.items()
+        }
 
     # Metrics of a whole data set --------------------------------------------------------------------------
 
-    def _positions(self, cases: Sequence[str]) -> IntArray:
-        return np.array([self._place[name] for name in cases], dtype=np.int64)
+    @cached_property
+    def _metrics(self) -> tuple[DataSetMetric, ...]:
+        return data_set_metrics(self.plan.metrics)
 
     @cached_property
-    def _place(self) -> dict[str, int]:
-        """Where each annotated case of the design stands, by name."""
-        return {name: i for i, name in enumerate(self._annotated)}
-
-    @cached_property
-    def _annotated(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:
         """The cases of the design on which somebody said something, in its order."""
         counts = self.design.study.panel.votes_per_case
         return tuple(name for name, count in zip(self.design.study.case_names, counts, strict=True) if count)
 
-    def _valued(self, run: int) -> Valued | None:
+    def _valued(self, labels: LabelsByTruth) -> Valued:
         """Compute metrics of a whole data set with everybody, to know what every case adds."""
-        if not len(self.places) or isinstance(self.plan.aggregations[run], GivenDraws):
-            return None
-        study, labels = self.design.study, []
-        for piece in self.pieces:
-            own, wanted = self._own(piece, study), set(piece.case_names)
-            names = [name for name in self._annotated if name in wanted]
-            found = self._run(self._job(piece, own), piece.plan.aggregations[run], own, names)
-            assert found is not None  # as draws are not given
-            labels.append((names, found[1]))
-        rows = np.argsort(self._positions([name for names, _ in labels for name in names]), kind="stable")
-        joined = {
-            truth: type(one).joined([of_piece[truth] for _, of_piece in labels]).take(rows)
-            for truth, one in labels[0][1].items()
-        }
-        return self._completed(joined)
-
-    def _completed(self, labels: LabelsByTruth) -> Valued:
-        """Compute metrics of a whole data set on the annotated cases of the design, in their order."""
-        names = list(self._annotated)
+        names = list(self._names)
+        strata = {FINDING: dict(self.findings)} if self.findings else {}
         study = self.design.study.select(names)
-        models = {name: model.select(names) for name, model in self.models.items()}
-        strata = {FINDING: [self.findings[name] for name in names]} if self.findings else {}
-        seen = SeenCases.of(study, models, strata, ())
-        data = DataSet(seen.said, labels)
-        return data.valued(whole_metrics(self.plan.metrics))
+        table = {("rows", "names"): np.array(names), **table_entries(study, self.models, strata, names)}
+        is_binary = getattr(study, "question", "") == "binary"
+        cases = AllCases(self.plan, Sums(table), len(self.models), is_binary)
+        back = np.argsort(cases.order, kind="stable")
+        return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)
 
-    def shared(self) -> AnnotatorSpread:
+    def _arranged(
+        self, means: FloatArray, whole: Valued | None, labels: LabelsByTruth, names: Sequence[str]
+    ) -> FloatArray:
+        """Put the pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
+        if whole is None:
+            return means
+        places = places_of(self.plan.metrics)
+        found = np.empty((len(means), len(self.plan.metrics), means.shape[-1]))
+        found[:, np.delete(np.arange(found.shape[1]), places)] = means
+        position = {name: i for i, name in enumerate(self._names)}
+        masses = np.stack([labels[metric.truth].means for metric in self._metrics])
+        found[:, places] = whole.pseudo_values(masses, np.array([position[name] for name in names], dtype=np.int64))
+        return found
+
+    def _single(self) -> AnnotatorSpread:
         """Say how far the agreement with single annotators moves."""
         design, found = self.design, []
-        alone = SingleOpinions.of(self.plan.single(design.study, self.models))
-        assert alone is not None  # as it is asked for only where it is defined
+        alone = SingleOpinions.of(Tallier(self.plan, design.study, self.models, {}))
         groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
-        single = None
-        if len(self.places):
-            votes = vote_labels(design.study, self._annotated)
-            single = self._completed({metric.truth: votes for metric in whole_metrics(self.plan.metrics)})
+        whole = None
+        if self._metrics:
+            votes = vote_labels(design.study, self._names)
+            whole = self._valued({metric.truth: votes for metric in self._metrics})
         for group in np.unique(design.group):
             cases = design.case[design.group == group]
             means = alone.means(cases, kept=np.flatnonzero(groups != group))
-            if single is not None:
+            labels: LabelsByTruth = {}
+            if whole is not None:
                 rows = np.full(design.study.n_cases, -1, dtype=np.int64)
                 rows[cases] = np.arange(len(cases))
                 left = np.where(groups != group, rows[alone.study.panel.case_of_opinion], -1)
-                masses = np.broadcast_to(
-                    vote_masses(alone.study, left, len(cases)), (len(self.places), len(cases), single.labels.shape[-1])
-                )
-                names = [design.study.case_names[case] for case in cases]
-                means[:, self.places] = single.pseudo_values(masses, self._positions(names))
-            found.append(means)
+                masses = plain_labels("masses", 1, np.empty((0, 0)), vote_masses(alone.study, left, len(cases)))
+                labels = {metric.truth: masses for metric in self._metrics}
+            names = [design.study.case_names[case] for case in cases]
+            found.append(self._arranged(means, whole, labels, names))
         return design.spread(np.concatenate(found, axis=-1))
-
-
-def _stacked(plan: Plan, parts: Sequence[LabelsByTruth]) -> FloatArray:
-    """Return the mean labels of all cases for every metric of a whole data set, shape (metrics, n_cases, K)."""
-    truths = [metric.truth for metric in whole_metrics(plan.metrics)]
-    return np.stack([np.concatenate([part[truth].means for part in parts]) for truth in truths])
 
 
 def refitted_prior(

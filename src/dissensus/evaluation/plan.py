@@ -1,101 +1,65 @@
-"""What is computed, once everything that is learned from all cases is known: the same for any part of the cases."""
+"""What is computed, once everything that is learned from all cases is known: the same for any piece of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import CasePrior, informed_prior
+from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.majority_vote import MajorityVote
+from dissensus.aggregation.rating_points import MeanRating
 from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import EDGES, Job, Outcome, Totals, step_of
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.data_set import Kept
-from dissensus.evaluation.labels import Labels, LabelsByTruth, joined_labels, vote_labels
+from dissensus.evaluation.executors import in_order, sent
 from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
-from dissensus.evaluation.single_opinions import SingleOpinions
-from dissensus.evaluation.tally import ExactTally
+from dissensus.evaluation.sums import Name, Sums
+from dissensus.evaluation.tally import PIECE, Tallier
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
+
+ANNOTATORS, TRUTH = "annotators", "truth"
+"""Keys of the references that are no aggregations of opinions."""
 
 Strata = Mapping[str, Mapping[str, str]]
 """For every column, the label of each case by name."""
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How one aggregation was drawn: draws per case, the chains they come from, and which numbers were fitted."""
-
-    n_draws: int
-    n_chains: int
-    fitted: Mapping[str, float]
-
-
 @dataclass(frozen=True, eq=False)
-class Evaluated:
-    """What came out for some cases; other cases are put behind them by ``+``.
+class Reference:
+    """What models are evaluated against: weighted draws of every case.
 
     Attributes
     ----------
-    case_names, excluded, conditions
-        The cases, those without any opinion, and the conditions.
-    drawings
-        How each aggregation was drawn.
-    outcomes
-        What each aggregation gives.
-    points
-        Sums of the deterministic aggregations.
-    shared : (models, metrics, n_cases)
-        What single annotators share with the models; missing where opinions are not rankings.
-    point_labels
-        Labels of the deterministic aggregations, for metrics of a whole data set.
-    votes
-        What single annotators say, for the same; missing if there are no such metrics.
+    key
+        What names of sums call it: ``"run 0"``, ``"annotators"``, ``"truth"`` or ``"point 0"``.
+    spec
+        What draws; nothing for single annotators, whose opinions are averaged.
+    detail
+        What is found out: of a run everything, of an estimate values and intervals, of a point its value.
     """
 
-    case_names: tuple[str, ...]
-    excluded: tuple[str, ...]
-    conditions: tuple[str, ...]
-    drawings: tuple[Drawing, ...]
-    outcomes: tuple[Outcome, ...]
-    points: tuple[ExactTally, ...]
-    shared: FloatArray | None
-    point_labels: tuple[LabelsByTruth, ...] = ()
-    votes: Labels | None = None
-
-    @property
-    def kept(self) -> Kept:
-        """What metrics of a whole data set need."""
-        return Kept(tuple(outcome.labels for outcome in self.outcomes), self.point_labels, self.votes)
-
-    def __add__(self, other: Evaluated) -> Evaluated:
-        return Evaluated(
-            (*self.case_names, *other.case_names),
-            (*self.excluded, *other.excluded),
-            self.conditions,
-            self.drawings,
-            tuple(one + more for one, more in zip(self.outcomes, other.outcomes, strict=True)),
-            tuple(one + more for one, more in zip(self.points, other.points, strict=True)),
-            None
-            if self.shared is None or other.shared is None
-            else np.concatenate([self.shared, other.shared], axis=-1),
-            tuple(joined_labels(one, more) for one, more in zip(self.point_labels, other.point_labels, strict=True)),
-            None if self.votes is None or other.votes is None else self.votes + other.votes,
-        )
+    key: str
+    spec: Aggregation | None
+    detail: Literal["run", "estimate", "point"]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Evaluate any part of the cases.
+    """Evaluate any piece of the cases: everything that is learned from all of them is known.
 
     Attributes
     ----------
@@ -115,8 +79,12 @@ class Plan:
         As in :func:`evaluate`.
     refits : (n_refits, n_coefficients)
         Coefficients of an informed prior under resamples of all cases, if there is one.
-    unit
-        In which the weights of all cases are counted, see :func:`~dissensus.evaluation.tally.unit_of`.
+    agreement
+        Whether models are compared with single annotators.
+    truth
+        What is known to be true, as a study with an opinion per case, if it was given.
+    conditions
+        Names of the conditions.
     sketches
         Whether a few draws of every case are kept, to be looked at.
     """
@@ -130,121 +98,165 @@ class Plan:
     draws: int
     seed: int
     refits: FloatArray | None = None
-    unit: float = 1.0
+    agreement: bool = False
+    truth: Study | None = None
+    conditions: tuple[str, ...] = ()
     sketches: bool = True
 
-    def evaluated(
-        self,
-        study: Study,
-        models: Mapping[str, Predictions],
-        strata: Strata,
-        *,
-        threads: int | None = None,
-        advance: Callable[[int], None] | None = None,
-        sampled: Sequence[Plausibilities] | None = None,
-    ) -> Evaluated:
-        """Evaluate all aggregations on the cases of a study that all models have.
-
-        ``sampled`` are their draws, if they are known already.
-        """
-        sampled = self.sampled(study, threads) if sampled is None else sampled
-        job = self.job(study, models, strata)
-        outcomes = tuple(
-            self._job_of(job, spec, one).run(one, advance) for spec, one in zip(self.aggregations, sampled, strict=True)
-        )
-        at_once, names = self.single(study, models), sampled[0].case_names
-        points = tuple(at_once.run(spec.sample(study, threads=threads), None) for spec in self.points if models)
-        return Evaluated(
-            names,
-            sampled[0].excluded,
-            common_conditions(sampled),
-            tuple(Drawing(one.n_draws, one.n_chains, one.fitted) for one in sampled),
-            outcomes,
-            tuple(outcome.totals.tally for outcome in points),
-            shared_means(SingleOpinions.of(at_once), names) if models else None,
-            tuple(outcome.labels for outcome in points),
-            vote_labels(study, names) if job.truths and models and _have_labels(study, job) else None,
-        )
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """What models are evaluated against: the runs, single annotators, the truth, and usual practice."""
+        runs = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
+        points = [Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)]
+        alone = [Reference(ANNOTATORS, None, "estimate")] if self.agreement else []
+        known: list[Reference] = []
+        if self.truth is not None:
+            spec: Aggregation = MeanRating() if self.truth.kind == "ratings" else MajorityVote()
+            known = [Reference(TRUTH, spec, "estimate")]
+        return (*runs, *alone, *known, *points)
 
     @property
     def category_names(self) -> tuple[str, ...]:
         """Names of the categories, if there are any."""
         return () if self.categories is None else self.categories.names
 
-    def rounded(self, totals: Sequence[Totals], points: Sequence[ExactTally]) -> dict[str, Any]:
-        """Round the sums of all runs and of the deterministic aggregations; by field of an evaluation.
+    def tally(
+        self,
+        study: Study,
+        models: Mapping[str, Predictions],
+        strata: Strata,
+        *,
+        threads: int | None = None,
+        executor: object | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> Sums:
+        """Evaluate the cases of a study that have opinions: what their sums are, and what is known of each.
 
-        A bin of certainty that has no cases has sums of zero.
+        Cases are taken in the order of their keys, a piece at a time; an executor changes the speed only.
         """
-        keys, names = sorted({key for one in totals for key in one.strata}), self.category_names
-        bins = range(len(EDGES) - 1) if len(self.tops) else ()
-        return {
-            "tallies": tuple(one.tally.rounded(self.unit) for one in totals),
-            "point_tallies": tuple(tally.rounded(self.unit) for tally in points),
-            "stratum_tallies": {key: tuple(one.strata[key].rounded(self.unit) for one in totals) for key in keys},
-            "category_tallies": {
-                name: tuple(one.categories[name].rounded(self.unit) for one in totals) for name in names
-            },
-            "category_resamples": {
-                name: tuple(one.category_resamples[name].rounded(self.unit).in_single_precision() for one in totals)
-                for name in names
-            },
-            "bin_tallies": tuple(
-                tuple(one.bins.get(number, _thinned_zeros(one)).rounded(self.unit) for one in totals) for number in bins
-            ),
-            "fits": tuple(None if one.fit is None else one.fit.rounded(self.unit) for one in totals),
-        }
+        study = study.select(in_order_of_keys(study.case_names))
+        if executor is not None:
+            return self._sent(study, models, strata, executor, threads, advance)
+        sampled = self.sampled(study)
+        tallier = Tallier(self, study, models, strata)
+        first = sampled["run 0"]
+        pieces = [range(start, min(start + PIECE, first.n_cases)) for start in range(0, first.n_cases, PIECE)]
+        done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
+        runs = [one for one in self.references if one.detail == "run"]
+        total = Sums.joined(counted(done, pieces, len(runs), advance))
+        return Sums({**total.arrays, **_drawings({one.key: sampled[one.key] for one in runs})})
 
-    def job(self, study: Study, models: Mapping[str, Predictions], strata: Strata) -> Job:
-        """Return what evaluates the batches of draws."""
-        return Job(
-            metrics=self.metrics,
-            models=models,
-            seed=self.seed,
-            draws=self.draws,
-            study=study,
-            tops=self.tops,
-            categories=self.categories,
-            strata=strata,
-            depth=self.depth,
-            unit=self.unit,
-            sketches=self.sketches,
-        )
+    def _sent(
+        self,
+        study: Study,
+        models: Mapping[str, Predictions],
+        strata: Strata,
+        executor: object,
+        threads: int | None,
+        advance: Callable[[int], None] | None,
+    ) -> Sums:
+        """Send the pieces to an executor, and add up what comes back in their order."""
+        fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
+        counts = study.counted.panel.votes_per_case
+        names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
+        pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
+        settings = pickled((fixed, threads))
+        payloads = (partial(_payload, study, models, strata, names[rows.start : rows.stop]) for rows in pieces)
+        done = (pickle.loads(one) for one in sent(executor, tally_piece, settings, payloads))
+        return Sums.joined(counted(done, pieces, len(self.aggregations), advance))
 
-    def single(self, study: Study, models: Mapping[str, Predictions]) -> Job:
-        """Return the same for single draws, of which nothing but the means is asked for."""
-        own = self.job(study, models, {})
-        return replace(own, draws=1, categories=None, tops=np.empty(0, dtype=np.int64))
+    def sampled(self, study: Study) -> dict[str, Plausibilities]:
+        """Draw every case of which all aggregations have draws, by reference."""
+        how: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "threads": 1}
+        keys = [one.key for one in self.references if one.detail == "run"]
+        found = dict(zip(keys, common_draws([spec.sample(study, **how) for spec in self.aggregations]), strict=True))
+        names = found["run 0"].case_names
+        for one in self.references:
+            if one.spec is not None and one.detail != "run":
+                of = study if one.key != TRUTH or self.truth is None else self.truth.select(list(names))
+                drawn = one.spec.sample(of, threads=1)
+                found[one.key] = drawn if drawn.case_names == names else drawn.select(list(names))
+        return found
 
-    def sampled(self, study: Study, threads: int | None = None) -> list[Plausibilities]:
-        """Draw every case of which all aggregations have draws."""
-        return common_draws(
-            [spec.sample(study, draws=self.draws, seed=self.seed, threads=threads) for spec in self.aggregations]
-        )
-
-    def _job_of(self, job: Job, spec: Aggregation, drawn: Plausibilities) -> Job:
-        """Fit the job to an aggregation: a single draw counts for as many as were asked for."""
-        prior, draws = known_prior([spec]), self.draws if drawn.n_draws == 1 else drawn.n_draws
+    def reweighting(self, reference: Reference, study: Study) -> Reweighting | None:
+        """Return how draws count under refits of the prior that a run was given, if it was given one."""
+        prior = None if reference.spec is None else known_prior([reference.spec])
         if prior is None or self.refits is None:
-            return replace(job, draws=draws)
-        return replace(job, draws=draws, refits=_reweighting(prior, job.study, self.refits))
+            return None
+        return RatingRefits(prior, self.refits) if isinstance(prior, RatingPrior) else Refits(prior, study.opinions, self.refits)
 
 
-def _reweighting(prior: InformedPrior, study: Study, refits: FloatArray) -> Reweighting:
-    if isinstance(prior, RatingPrior):
-        return RatingRefits(prior, refits)
-    return Refits(prior, study.opinions, refits)
+def _drawings(sampled: Mapping[str, Plausibilities]) -> dict[Name, npt.NDArray[Any]]:
+    """Write down how each run was drawn; the same for all pieces."""
+    found: dict[Name, npt.NDArray[Any]] = {}
+    for key, drawn in sampled.items():
+        found["least", "draws", key] = np.array([drawn.n_draws, drawn.n_chains])
+        for name, value in drawn.fitted.items():
+            found["least", "fitted", key, name] = np.array(value)
+    return found
 
 
-def _thinned_zeros(totals: Totals) -> ExactTally:
-    """Return the sums of no cases, by as many draws as groups of cases see."""
-    n_models, n_metrics, n_draws = totals.tally.sums.high.shape
-    return ExactTally.zeros(n_models, n_metrics, -(-n_draws // step_of(n_draws)))
+def counted(
+    done: Iterator[Sums], pieces: Sequence[range], n_runs: int, advance: Callable[[int], None] | None
+) -> Iterator[Sums]:
+    """Tell how many cases are done, as they are."""
+    for sums, rows in zip(done, pieces, strict=True):
+        yield sums
+        if advance is not None:
+            advance(len(rows) * n_runs)
 
 
-def _have_labels(study: Study, job: Job) -> bool:
-    """Tell whether single opinions are labels of draws; a rating is no interval between thresholds."""
-    return job.has_numbers or not isinstance(study, Ratings)
+# Elsewhere ------------------------------------------------------------------------------------------------
+
+
+def pickled(settings: object) -> bytes:
+    """Write settings so that workers can read them, or say what cannot be sent.
+
+    >>> pickled(lambda: 1)
+    Traceback (most recent call last):
+    ...
+    dissensus.core.errors.DissensusError: an aggregation or a metric cannot be sent to workers
+    ...
+    """
+    try:
+        return pickle.dumps(settings)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise DissensusError(
+            "an aggregation or a metric cannot be sent to workers",
+            expected="functions and classes that a module defines under their own names",
+            got=str(error),
+            advice="put the function into a module that workers can import, or evaluate in memory without an executor",
+        ) from error
+
+
+def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:
+    """Fix what aggregations learn from all cases; refuse those that have to see all cases at once."""
+    for spec in aggregations:
+        reason = cannot_be_split(spec)
+        if reason:
+            raise DissensusError(
+                f"{spec.id} cannot be evaluated by an executor", got=reason, advice="leave the executor out"
+            )
+    lessons = Lessons.of(study)
+    return tuple(taught(spec, lessons, study.conditions) for spec in aggregations)
+
+
+def _payload(study: Study, models: Mapping[str, Predictions], strata: Strata, cases: list[str]) -> bytes:
+    own = {column: {name: labels[name] for name in cases} for column, labels in strata.items()}
+    said = {name: model.select(cases) for name, model in models.items()}
+    return pickle.dumps((study.select(cases), said, own))
+
+
+def tally_piece(settings: bytes, payload: bytes) -> bytes:
+    """Tally some cases: the work of an executor."""
+    plan, threads = pickle.loads(settings)
+    study, models, strata = pickle.loads(payload)
+    prior = known_prior(plan.aggregations)
+    if prior is not None:
+        names = study.opinions.case_names
+        own = prior.repeated(names, names)
+        plan = replace(plan, aggregations=tuple(informed_by(spec, own) for spec in plan.aggregations))
+    return pickle.dumps(plan.tally(study, models, strata, threads=threads))
 
 
 def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:
@@ -274,19 +286,11 @@ def prior_for(
     start: InformedPrior | None = None,
 ) -> InformedPrior:
     """Fit the prior that models inform to a study of any kind; ``start`` was fitted to a similar one."""
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
         known = start.left_out if isinstance(start, RatingPrior) else None
         return rating_prior(study, models, shifts=shifts, left_out=known)
     return informed_prior(study, models, start=start if isinstance(start, CasePrior) else None)
-
-
-def shared_means(alone: SingleOpinions | None, names: Sequence[str]) -> FloatArray | None:
-    """Average what single annotators share with the models, on the cases with these names."""
-    if alone is None:
-        return None
-    place = {name: i for i, name in enumerate(alone.study.case_names)}
-    return alone.means()[..., [place[name] for name in names]]
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:

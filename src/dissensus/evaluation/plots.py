@@ -37,7 +37,7 @@ Options = ParamSpec("Options")
 
 def has_curves(evaluation: Evaluation, *, kind: str) -> bool:
     """Tell whether an evaluation keeps curves of a kind."""
-    return evaluation.kept is not None and any(one.kind == kind for one in evaluation.kept.curves)
+    return any(one.kind == kind for one in evaluation.lines)
 
 
 NEEDS: dict[str, Callable[[Evaluation], bool]] = {

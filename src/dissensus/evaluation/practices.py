@@ -16,6 +16,7 @@ from dissensus.aggregation.rating_points import MeanRating, MedianRating
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
+from dissensus.evaluation.sums import ALL, Sums
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -176,8 +177,10 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
         annotators="fixed",
         panel=False,
     )
-    tallies = (*evaluation.point_tallies, found.tallies[0])
-    return replace(evaluation, points=(*evaluation.points, given), point_tallies=tallies)
+    key = f"point {len(evaluation.points)}"
+    own = {("draws", key, *name[2:]): array for name, array in found.sums.arrays.items() if name[:3] == ("draws", "run 0", *ALL)}
+    sums = Sums({**evaluation.sums.arrays, **own})
+    return replace(evaluation, points=(*evaluation.points, given), sums=sums)
 
 
 def _values(evaluation: Evaluation, places: Mapping[str, int], row: Result) -> dict[str, float]:

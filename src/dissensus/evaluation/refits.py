@@ -16,10 +16,8 @@ import numpy as np
 from dissensus.aggregation.case_prior import CasePrior
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
-from dissensus.core.exact import Exact
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
-from dissensus.evaluation.tally import Sums
 from dissensus.study.opinions import Opinions
 
 REFIT_DRAWS = 250
@@ -33,47 +31,31 @@ LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class FitSums(Sums):
-    """Sum means of cases over resamples of the cases, under the prior as it is and as the resample would have it.
+class FitSpread:
+    """How far means over resampled cases move when the prior is fitted to the resample.
 
     Attributes
     ----------
-    still, moved : (n_refits, models, metrics)
-        Sum over cases of bootstrap weight times weight times mean, with the prior fitted to all cases, and refitted.
-    weights : (n_refits, models, metrics)
-        The same without the mean.
+    sums : (3, n_refits, models, metrics)
+        Sums over cases of bootstrap weight times weight times mean, with the prior fitted to all cases, and refitted;
+        and the same without the mean.
     """
 
-    still: FloatArray
-    moved: FloatArray
-    weights: FloatArray
+    sums: FloatArray
 
     def of_models(self) -> Part:
         """Return the variance that the fit adds to the mean of every model, shape (models, metrics)."""
-        return self._part(*(sums / self.weights for sums in (self.still, self.moved)))
+        return self._part(*(self.sums[:2] / self.sums[2]))
 
     def of_difference(self, first: int, second: int) -> Part:
         """Return the variance that it adds to the difference of two models, shape (metrics,)."""
-        still, moved = (sums / self.weights for sums in (self.still, self.moved))
-        return self._part(still[:, first] - still[:, second], moved[:, first] - moved[:, second])
+        means = self.sums[:2] / self.sums[2]
+        return self._part(*(means[:, :, first] - means[:, :, second]))
 
     def _part(self, still: FloatArray, moved: FloatArray) -> Part:
         """Compare the variances of resampled means with and without refits."""
         gained = moved.var(axis=0, ddof=1) - still.var(axis=0, ddof=1)
         return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class ExactFit(Sums):
-    """Sum so that the order of cases does not matter: what :class:`FitSums` are rounded from."""
-
-    still: Exact
-    moved: Exact
-    weights: Exact
-
-    def rounded(self, unit: float = 1.0) -> FitSums:
-        """Return the sums as numbers; ``unit`` is that of the weights."""
-        return FitSums(*(part.rounded() * unit for part in (self.still, self.moved, self.weights)))
 
 
 class Reweighting(Protocol):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -19,26 +20,19 @@ from dissensus.core.receipt import Receipt
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.core.value import Value
 from dissensus.core.versions import present_versions
-from dissensus.evaluation import case_tables
+from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.basis import Basis, Measured, case_sums
-from dissensus.evaluation.batches import EDGES, bin_of
-from dissensus.evaluation.case_tables import RUN, SUMMARY
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.data_set import FINDING, Kept, places_of
-from dissensus.evaluation.findings import Findings
-from dissensus.evaluation.intervals import (
-    GROUP_RESAMPLES,
-    RESAMPLES,
-    Resampled,
-    Spread,
-    end_weights,
-    spread,
-)
-from dissensus.evaluation.material import Material
-from dissensus.evaluation.refits import FitSums
-from dissensus.evaluation.tally import CaseWeights, ExactTally, Resamples, Tally
-from dissensus.evaluation.whole import Certainties, Place, Whole
+from dissensus.evaluation.curves import Curve
+from dissensus.evaluation.data_set import FINDING
+from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
+from dissensus.evaluation.labels import LabelsByTruth, kept_labels
+from dissensus.evaluation.plan import ANNOTATORS, TRUTH
+from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.refits import FitSpread
+from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, design_effects, resampled_means
+from dissensus.evaluation.tables import RUN, SUMMARY
+from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
@@ -58,9 +52,11 @@ PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
 PRACTICE = "practice"
 """What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what."""
 
-ONE_ANNOTATOR = {"run": "annotators", "aggregation": "annotators", "reliability": None, "estimand": AGREEMENT}
-"""What the columns of tables say about the agreement with single annotators."""
-
+IDENTITIES = {
+    ANNOTATORS: {"run": ANNOTATORS, "aggregation": ANNOTATORS, "reliability": None, "estimand": AGREEMENT},
+    TRUTH: {"run": TRUTH, "aggregation": TRUTH, "reliability": None, "estimand": TRUTH},
+}
+"""What the columns of tables say about references that are no runs."""
 
 BEYOND = 1e100
 """Stands for the end of a range that has none, where it is multiplied by nothing."""
@@ -155,22 +151,6 @@ class Run:
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
 
 
-@dataclass(frozen=True, eq=False)
-class Shared(Value):
-    """What single annotators share with the models: the chance that one taken at random says the same.
-
-    Attributes
-    ----------
-    means : (models, metrics, n_cases)
-        Mean over the annotators of every case; nan for metrics that need more than an order.
-    annotators
-        How far the means over cases move when annotators are left out; missing where they count as fixed.
-    """
-
-    means: FloatArray
-    annotators: AnnotatorSpread | None
-
-
 @dataclass(frozen=True)
 class PriorRecord:
     """How much each model informs the prior of the panel estimate.
@@ -205,12 +185,12 @@ class Estimate:
 
     Attributes
     ----------
+    key
+        What names of sums call it.
     identity
         What the columns of every table say about it: ``run``, ``aggregation``, ``reliability`` and ``estimand``.
     means : (models, metrics, n_cases)
         Mean of every case.
-    shares : (models, metrics, n_cases) or (1, 1, n_cases)
-        How much of the case counts.
     tally
         Sums over cases by draw.
     annotators
@@ -221,14 +201,34 @@ class Estimate:
         Draws per case, and the chains they come from.
     """
 
+    key: str
     identity: Mapping[str, Any]
     means: FloatArray
-    shares: FloatArray
     tally: Tally
-    annotators: AnnotatorSpread | None
-    fit: FitSums | None = None
+    annotators: AnnotatorSpread | None = None
+    fit: FitSpread | None = None
     n_draws: int = 1
     n_chains: int = 1
+
+
+@dataclass(frozen=True)
+class Certainties:
+    """Count the cases whose annotations leave the answer open.
+
+    Attributes
+    ----------
+    n_cases, n_open, n_open_categories, n_rough
+        How many cases there are, of how many the first condition is uncertain, of how many its category, and of how
+        many the certainty is not known well.
+    mean
+        The mean certainty.
+    """
+
+    n_cases: int
+    n_open: int
+    n_open_categories: int
+    n_rough: int
+    mean: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,40 +243,38 @@ class Evaluation(Value):
         The deterministic aggregations that point estimates come from.
     metrics
         The metrics.
-    material
-        What was evaluated: opinions, predictions, categories, columns of cases.
-    excluded
-        Cases without any opinion.
-    tallies
-        For each run, sums of shape (models, metrics, n_draws).
-    point_tallies
-        For each deterministic aggregation, sums of shape (models, metrics, 1).
-    case_means, case_deviations : (runs, models, metrics, cases)
-        Mean and standard deviation over draws of every case.
-    case_shares : (runs, models, metrics, cases) or (runs, 1, 1, cases)
-        Share of draws in which a metric is defined.
-    findings
-        For each run, what the draws say about every case.
-    stratum_tallies, category_tallies, bin_tallies
-        Tallies of the runs by (column, label), by the category of the first condition of each draw, and by bin of
-        certainty.
-    category_resamples
-        Sums over resampled cases of the runs by category; all others follow from the means of cases.
-    annotators
-        For each run, how far its means move when annotators are left out; missing where they count as fixed.
-    fits
-        For each run, how far its means move when an informed prior is fitted to resampled cases; missing for others.
+    study
+        The opinions on the evaluated cases that are held here: all, or a sample of so many that they are not.
+    conditions
+        Names of the conditions.
+    predictions
+        The first conditions that each model named.
+    sums
+        Sums over all cases, from which every table follows, and what is known of each case that is held.
+    categories
+        Categories of the conditions, if there are any.
+    strata
+        For every column of cases, the label of each case.
+    images
+        A path or address of a picture of each case; empty if there are none.
+    inputs
+        Hashes of the files that it came from.
+    excluded, n_excluded
+        Cases without any opinion, the first ones of very many; and how many there are.
+    n_annotators
+        How many annotators have a name; missing if these are too many to be counted.
+    moved
+        How far means move when annotators are left out, by reference; empty where they count as fixed.
     prior
         How much each model informs the prior; missing where there is no panel estimate.
-    shared
-        What single annotators share with the models; missing where opinions are not rankings.
     calibration
         What annotators who were held out say, if they chose the reference run; otherwise missing.
-    whole
-        What is known of all cases, if there were so many that only some of them are held here: tables over cases are
-        about all of them, those of single cases about a sample. Missing if all cases are here.
-    kept
-        What metrics of a whole data set need, such as the labels of all draws; missing if there are none.
+    remarks
+        What makes a metric of a whole data set meaningless, in sentences.
+    lines
+        Curves of the headline run and of the reference run, and rows of their confusion matrices.
+    disputed
+        Of more cases than are held, the evaluation of those with the least certainty, to be looked at.
     level
         Probability that intervals hold.
     seed
@@ -289,7 +287,7 @@ class Evaluation(Value):
     >>> import dissensus as ds
     >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-    >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+    >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], strata={"site": ["N", "S"]})
     >>> for row in result.to_frame().select("run", "estimand", "model", "mean").iter_rows():
     ...     print(row)
     ('majority-vote', 'adjusted', 'A', 1.0)
@@ -298,30 +296,44 @@ class Evaluation(Value):
     ('annotators', 'agreement', 'B', 0.625)
     >>> result.runs[0].spec, result.metrics
     (MajorityVote(), (TopKAccuracy(k=1, j=1),))
+    >>> result.by_group("site").filter(model="B").select("stratum", "mean", "n_cases").rows()
+    [('N', 0.0, 1.0), ('S', 1.0, 1.0)]
+    >>> result.by_certainty().select("bin", "model", "mean", "n_cases").rows()
+    [('0.99 to 1', 'A', 1.0, 2), ('0.99 to 1', 'B', 0.5, 2)]
+    >>> result.point_estimates().filter(aggregation="majority-vote").drop("metric").rows()
+    [('majority-vote', 'practice', 'A', 1.0), ('majority-vote', 'practice', 'B', 0.5)]
+    >>> result.per_case().filter(model="B").select("case", "mean", "sd").rows()
+    [('x', 0.0, 0.0), ('y', 1.0, 0.0)]
+    >>> result.certainties().select("run", "top", "case", "certainty", "winner").rows()
+    [('majority-vote', 1, 'x', 1.0, ['a']), ('majority-vote', 1, 'y', 1.0, ['b'])]
+    >>> result.plausibilities().select("case", "condition", "mean", "top").head(3).rows()
+    [('x', 'a', 0.75, 1.0), ('x', 'b', 0.25, 0.0), ('x', None, 0.0, 0.0)]
+    >>> result.agreement().rows()
+    [('x', 0.75, 4), ('y', 1.0, 4)]
+    >>> result.compare().differences[0].difference
+    0.5
     """
 
     runs: tuple[Run, ...]
     points: tuple[Aggregation, ...]
     metrics: tuple[Metric, ...]
-    material: Material
-    excluded: tuple[str, ...]
-    tallies: tuple[Tally, ...]
-    point_tallies: tuple[Tally, ...]
-    case_means: FloatArray
-    case_deviations: FloatArray
-    case_shares: FloatArray
-    findings: tuple[Findings, ...]
-    stratum_tallies: Mapping[tuple[str, str], tuple[Tally, ...]] = field(default_factory=dict)
-    category_tallies: Mapping[str, tuple[Tally, ...]] = field(default_factory=dict)
-    category_resamples: Mapping[str, tuple[Resamples, ...]] = field(default_factory=dict)
-    bin_tallies: tuple[tuple[Tally, ...], ...] = ()
-    annotators: tuple[AnnotatorSpread | None, ...] = ()
-    fits: tuple[FitSums | None, ...] = ()
+    study: Study
+    conditions: tuple[str, ...]
+    predictions: Mapping[str, Predictions]
+    sums: Sums
+    categories: Categories | None = None
+    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    images: tuple[str, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    excluded: tuple[str, ...] = ()
+    n_excluded: int = 0
+    n_annotators: int | None = 0
+    moved: Mapping[str, AnnotatorSpread] = field(default_factory=dict)
     prior: PriorRecord | None = None
-    shared: Shared | None = None
     calibration: Calibration | None = None
-    whole: Whole | None = None
-    kept: Kept | None = None
+    remarks: tuple[str, ...] = ()
+    lines: tuple[Curve, ...] = ()
+    disputed: Evaluation | None = None
     level: float = 0.9
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -329,14 +341,9 @@ class Evaluation(Value):
     # What was evaluated -----------------------------------------------------------------------------------
 
     @property
-    def study(self) -> Study:
-        """The opinions on the evaluated cases."""
-        return self.material.study
-
-    @property
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model; none for what was built in memory."""
-        found = [self.study.receipt, *(said.receipt for said in self.material.predictions.values())]
+        found = [self.study.receipt, *(said.receipt for said in self.predictions.values())]
         return tuple(receipt for receipt in found if receipt is not None)
 
     @property
@@ -347,7 +354,7 @@ class Evaluation(Value):
     @property
     def n_cases(self) -> int:
         """Number of evaluated cases, whether they are all held here or not."""
-        return len(self.case_names) if self.whole is None else self.whole.n_cases
+        return int(self.sums["n",])
 
     @property
     def asked_findings(self) -> tuple[str, ...]:
@@ -365,27 +372,23 @@ class Evaluation(Value):
         pairs = zip(self.case_names, labels, strict=True)
         if not labels or not all(name.endswith(f"{PAIR}{label}") for name, label in pairs):
             return ()
-        return tuple(sorted(label for column, label in self.stratum_tallies if column == FINDING) or sorted({*labels}))
+        return tuple(self.labels_of(FINDING))
 
     @property
     def n_items(self) -> int:
         """Number of cases, where every finding of a case is a row; otherwise the same as :attr:`n_cases`."""
-        if not self.asked_findings:
+        findings = self.asked_findings
+        if not findings:
             return self.n_cases
-        if self.whole is not None:
-            return max(of_runs[0].n_cases for of_runs in self.whole.strata(FINDING).values())
+        if self.is_sample:
+            return max(self._n(self._key(0), ("stratum", FINDING, label)) for label in findings)
         labels = self.strata[FINDING]
         return len({name.removesuffix(f"{PAIR}{label}") for name, label in zip(self.case_names, labels, strict=True)})
 
     @property
-    def n_excluded(self) -> int:
-        """Number of cases without any opinion."""
-        return len(self.excluded) if self.whole is None else self.whole.n_excluded
-
-    @property
     def n_votes(self) -> int:
         """Number of opinions on the evaluated cases, as often as each was given."""
-        return self.study.panel.n_votes if self.whole is None else self.whole.n_votes
+        return int(self.sums["votes",])
 
     @property
     def is_sample(self) -> bool:
@@ -395,59 +398,20 @@ class Evaluation(Value):
     @property
     def n_groups(self) -> int:
         """Number of groups of cases, 0 if cases stand alone."""
-        if self.whole is not None:
-            return self.whole.bases["all", 0].n_groups or 0
-        return len(set(self.study.groups))
+        if not self.study.groups:
+            return 0
+        return (self._designs(self._key(0), ALL)[1] if self.is_sample and self.models else 0) or len(set(self.study.groups))
 
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
-        """For every run, in how many cases the annotations leave the answer open; none without certainties.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> ds.evaluate(said, {}, aggregations=["majority-vote"]).certainty_counts[0].n_open
-        0
-        """
-        if self.whole is not None:
-            return self.whole.certainties
-        return tuple(Certainties.of(found) for found in self.findings if len(found.certainties))
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Names of the conditions."""
-        return self.material.conditions
-
-    @property
-    def categories(self) -> Categories | None:
-        """Categories of the conditions, if there are any."""
-        return self.material.categories
+        """For every run, in how many cases the annotations leave the answer open; none without certainties."""
+        kept = [self.sums[name] for name in self._run_names("certainty")]
+        return tuple(Certainties(*map(int, counts[:4]), mean=float(counts[4] / counts[0])) for counts in kept)
 
     @property
     def models(self) -> tuple[str, ...]:
         """Names of the models."""
-        return tuple(self.material.predictions)
-
-    @property
-    def predictions(self) -> Mapping[str, Predictions]:
-        """The first conditions that each model named."""
-        return self.material.predictions
-
-    @property
-    def strata(self) -> Mapping[str, tuple[str, ...]]:
-        """For every column of cases, the label of each case."""
-        return self.material.strata
-
-    @property
-    def images(self) -> tuple[str, ...]:
-        """A path or address of a picture of each case; empty if there are none."""
-        return self.material.images
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """Hashes of the files that it came from."""
-        return self.material.inputs
+        return tuple(self.predictions)
 
     @property
     def panel(self) -> int | None:
@@ -475,29 +439,11 @@ class Evaluation(Value):
 
     @property
     def adjusted_runs(self) -> tuple[int, ...]:
-        """The runs whose draws the models have no part in: those of sweeps over reliability.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
-        >>> result.adjusted_runs
-        (0, 1)
-        """
+        """The runs whose draws the models have no part in: those of sweeps over reliability."""
         return tuple(place for place, run in enumerate(self.runs) if run.estimand == ADJUSTED)
 
     def run_label(self, run: int) -> str:
-        """Name a run as the column ``run`` of every table does.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
-        >>> result.run_label(0), result.run_label(1)
-        ('dirichlet 1', 'dirichlet 3')
-        """
+        """Name a run as the column ``run`` of every table does."""
         return self.runs[run].label
 
     @property
@@ -514,6 +460,87 @@ class Evaluation(Value):
 
         return Plots(self)
 
+    # What the sums hold -----------------------------------------------------------------------------------
+
+    def _key(self, place: int) -> str:
+        return f"run {place}"
+
+    def _run_names(self, *first: str) -> list[tuple[str | int, ...]]:
+        names = ((*first, self._key(run)) for run in range(len(self.runs)))
+        return [name for name in names if name in self.sums]
+
+    def _stacked(self, *name: str | int, axis: int = 1) -> FloatArray:
+        """Put what is known of metrics of single cases and of those of a whole data set into the order of metrics."""
+        blocks = {block: self._places(block) for block in (EACH, DATA_SET)}
+        parts = {block: self.sums[*name, block] for block, own in blocks.items() if own}
+        places = [k for block in parts for k in blocks[block]]
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        trailing = [np.moveaxis(part, axis, 0) for part in parts.values()]
+        shape = np.broadcast_shapes(*(part.shape[1:] for part in trailing))
+        full = [
+            np.broadcast_to(part, (len(blocks[block]), *shape)) for part, block in zip(trailing, parts, strict=True)
+        ]
+        return np.moveaxis(np.concatenate(full)[np.argsort(places)], 0, axis)
+
+    def tally(self, key: str, place: Place = ALL) -> Tally:
+        """Return the sums over some cases of every draw of a reference."""
+        return Tally(*self._stacked("draws", key, *place, axis=2))
+
+    @cached_property
+    def tallies(self) -> tuple[Tally, ...]:
+        """For each run, sums over all cases of every draw."""
+        return tuple(self.tally(self._key(run)) for run in range(len(self.runs)))
+
+    @cached_property
+    def point_tallies(self) -> tuple[Tally, ...]:
+        """For each deterministic aggregation, sums over all cases."""
+        return tuple(self.tally(f"point {place}") for place in range(len(self.points)))
+
+    def _cases(self, what: str) -> FloatArray:
+        if not self.models:
+            return np.empty((len(self.runs), 0, 0, len(self.case_names)))
+        found = [self._stacked("cases", what, self._key(run)) for run in range(len(self.runs))]
+        shape = np.broadcast_shapes(*(one.shape for one in found))
+        return np.stack([np.broadcast_to(one, shape) for one in found])
+
+    @cached_property
+    def case_means(self) -> FloatArray:
+        """Mean over draws of every case that is held, shape (runs, models, metrics, cases)."""
+        return self._cases("means")
+
+    @cached_property
+    def case_deviations(self) -> FloatArray:
+        """Standard deviation over draws of every case that is held, shape (runs, models, metrics, cases)."""
+        return self._cases("deviations")
+
+    @cached_property
+    def case_shares(self) -> FloatArray:
+        """Share of draws in which a metric is defined, (runs, models, metrics, cases) or (runs, 1, 1, cases)."""
+        return self._cases("shares")
+
+    @cached_property
+    def profiles(self) -> tuple[Profiles, ...]:
+        """For each run, what the draws say about every case that is held."""
+        keys = [self._key(run) for run in range(len(self.runs)) if ("profile", self._key(run), "support") in self.sums]
+        names = Profiles.__dataclass_fields__
+        return tuple(Profiles(**{name: self.sums["profile", key, name] for name in names}) for key in keys)
+
+    def label_masses(self, run: int) -> LabelsByTruth:
+        """Return the labels of the draws of a run, by truth; nothing where no metric keeps them."""
+        truths = {metric.truth: None for metric in self.metrics if isinstance(metric, DataSetMetric)}
+        has_any = bool(self.sums.names("rows", "labels", self._key(run)))
+        return kept_labels(self.sums, self._key(run), truths) if has_any else {}
+
+    def labels_of(self, column: str) -> list[str]:
+        """Return the labels of a column of cases, in order."""
+        first = ("n", self._key(0), "stratum", column)
+        known = [str(name[-1]) for name in self.sums.names(*first)]
+        return sorted(known or set(self.strata[column]))
+
+    def _n(self, key: str, place: Place) -> int:
+        return int(self.sums.arrays.get(("n", key, *place), 0))
+
     # Tables -----------------------------------------------------------------------------------------------
 
     @property
@@ -526,7 +553,8 @@ class Evaluation(Value):
 
         ``estimand`` says what ``mean`` estimates: *panel* is the value against what a large panel of annotators like
         these would say, *adjusted* the average over draws that know nothing of the models, *agreement* the chance that
-        one of the annotators, taken at random, says what the model says. ``low`` to ``high`` is an interval for the
+        one of the annotators, taken at random, says what the model says, *truth* the value against what was given as
+        true. ``low`` to ``high`` is an interval for the
         value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd`` and ``fit_sd`` are
         what it owes to the cases, to who the annotators were (nan where they count as fixed), to what their opinions
         leave open and to the fit of the prior (nan where none was fitted). ``sd``, ``min``, ``max`` and the interval
@@ -534,15 +562,6 @@ class Evaluation(Value):
         ``mc_error`` is the Monte Carlo error of ``mean``.
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.to_frame().select("run", "model", "metric", "mean", "point_estimate", "difference").row(0)
-        ('majority-vote', 'A', 'top-1 accuracy', 1.0, 1.0, 0.0)
         """
         import polars as pl
 
@@ -555,110 +574,80 @@ class Evaluation(Value):
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """What the tables hold: the adjusted values of every run, and then the agreement with single annotators."""
-        known = self.annotators or (None,) * len(self.runs)
-        fits = self.fits or (None,) * len(self.runs)
-        adjusted = [
-            Estimate(
-                run.identity,
-                self.case_means[place],
-                self.case_shares[place],
-                self.tallies[place],
-                known[place],
-                fits[place],
-                run.n_draws,
-                run.n_chains,
-            )
-            for place, run in enumerate(self.runs)
-        ]
-        return (*adjusted, *([] if self.shared is None else [self._agreement(self.shared)]))
+        """What the tables hold: the values of every run, then the agreement with single annotators, and the truth."""
+        if not self.models:
+            return ()
+        found = []
+        for place, run in enumerate(self.runs):
+            key, means = self._key(place), self.case_means[place]
+            fit = FitSpread(self._stacked("fit", key, axis=3)) if self.sums.names("fit", key) else None
+            how = (self.moved.get(key), fit, run.n_draws, run.n_chains)
+            found.append(Estimate(key, run.identity, means, self.tallies[place], *how))
+        for key in (ANNOTATORS, TRUTH):
+            if self.sums.names("draws", key):
+                means = self._stacked("cases", "means", key)
+                found.append(Estimate(key, IDENTITIES[key], means, self.tally(key), self.moved.get(key)))
+        return tuple(found)
 
-    def _agreement(self, shared: Shared) -> Estimate:
-        """Treat the shares of annotators like a run with a single draw."""
-        is_known = ~np.isnan(shared.means)
-        tally = None if self.whole is None else self.whole.shared
-        if tally is None:
-            weights = self.case_weights
-            tally = ExactTally.of(shared.means[..., None], weights.weights[:, None]).rounded(weights.unit)
-        if self.kept is not None and self.kept.agreed is not None:
-            mass = float(self.tallies[0].weights.max(initial=0.0))
-            tally = tally.with_columns(self.kept.agreed, places_of(self.metrics), mass)
-        return Estimate(ONE_ANNOTATOR, shared.means, is_known.astype(np.float64), tally, shared.annotators)
+    @property
+    def annotators(self) -> tuple[AnnotatorSpread | None, ...]:
+        """For each run, how far its means move when annotators are left out; missing where they count as fixed."""
+        return tuple(self.moved.get(self._key(run)) for run in range(len(self.runs)))
+
+    @property
+    def shared(self) -> Estimate | None:
+        """The agreement with single annotators; missing where opinions are no answers of their own."""
+        return next((one for one in self.estimates if one.key == ANNOTATORS), None)
 
     # Intervals --------------------------------------------------------------------------------------------
 
-    @cached_property
-    def case_weights(self) -> CaseWeights:
-        """How much each case counts, and what is resampled together."""
-        return CaseWeights.of(self.study.panel, self.seed)
-
-    def resampled_means(self, run: int) -> FloatArray:
-        """Return means over resampled cases, shape (models, metrics, n_resamples); intervals are their quantiles.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
-        >>> result.resampled_means(0).shape
-        (1, 1, 2000)
-        """
-        return self.spread(run).values
+    def resampled_means(self, place: int) -> FloatArray:
+        """Return means over resampled cases, shape (models, metrics, n_resamples); intervals are their quantiles."""
+        return self.spread(place).values
 
     def spread(self, place: int) -> Spread:
         """Return where the means of all models may lie on cases like these, found when it is first asked for.
 
-        ``place`` is that of :attr:`estimates`: the runs, and then the agreement.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
-        >>> result.spread(0).case_sd.shape
-        (1, 1)
+        ``place`` is that of :attr:`estimates`: the runs, then the agreement, and the truth.
         """
         if place not in self._spreads:
             one = self.estimates[place]
-            self._spreads[place] = spread(
-                self._resampled(place),
-                *self._limits(place),
-                ends=self._ends(RESAMPLES),
-                n_groups=self.basis(place).n_groups,
-                annotators=None if one.annotators is None else one.annotators.of_models(),
-                fit=None if one.fit is None else one.fit.of_models(),
-                level=self.level,
-            )
+            self._spreads[place] = self._spread(one.key, ALL, one.tally, one)
         return self._spreads[place]
+
+    def _spread(self, key: str, where: Place, tally: Tally, one: Estimate | None = None) -> Spread:
+        """Return where the means over some cases may lie; without an estimate, annotators count as fixed."""
+        return spread(
+            self._resampled(key, where, tally),
+            *self._limits(key),
+            ends=end_weights(self.seed, RESAMPLES if where == ALL else GROUP_RESAMPLES),
+            n_groups=self._designs(key, ALL if where[0] == "category" else where)[1],
+            annotators=None if one is None or one.annotators is None else one.annotators.of_models(),
+            fit=None if one is None or one.fit is None else one.fit.of_models(),
+            level=self.level,
+        )
 
     @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
     def spread_of_difference(self, place: int, first: int, second: int) -> Spread:
-        """Return where the difference of two models may lie on cases like these, for all metrics.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["dirichlet:1"], draws=50)
-        >>> result.spread_of_difference(0, 0, 1).values.shape
-        (1, 2000)
-        """
+        """Return where the difference of two models may lie on cases like these, for all metrics."""
         if self.models[first] > self.models[second]:  # one order only, so that the other is its mirror image
             return self.spread_of_difference(place, second, first).mirrored()
-        one, own, basis = self.estimates[place], self._resampled(place), self.basis(place)
-        low, high = self._limits(place)
+        one = self.estimates[place]
+        own = self._resampled(one.key, ALL, one.tally)
+        designs, n_groups = self._designs(one.key, ALL)
+        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index((min(first, second), max(first, second)))
+        low, high = self._limits(one.key)
         widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
         return spread(
             Resampled(
                 own.means[first] - own.means[second],
                 (own.masses[first] + own.masses[second]) / 2,
-                own.units[first] / basis.designs[first] * basis.pair_designs[first, second],
+                own.units[first] / designs[first] * designs[pair],
                 own.gaps[first] - own.gaps[second],
             ),
             *(-widest, widest),
-            ends=self._ends(RESAMPLES),
-            n_groups=basis.n_groups,
+            ends=end_weights(self.seed, RESAMPLES),
+            n_groups=n_groups,
             annotators=None if one.annotators is None else one.annotators.of_difference(first, second),
             fit=None if one.fit is None else one.fit.of_difference(first, second),
             level=self.level,
@@ -668,138 +657,74 @@ class Evaluation(Value):
     def _spreads(self) -> dict[int, Spread]:
         return {}
 
-    def _ends(self, n_resamples: int) -> FloatArray:
-        return end_weights(self.seed, n_resamples)
-
-    def basis(self, place: int) -> Basis:
-        """Return what the intervals of an estimate are found from, summed over cases when it is first asked for.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
-        >>> result.basis(0).n_cases, result.basis(0).designs
-        (2, array([[1.]]))
-        """
-        if place not in self._bases:
-            found = self._summed(place) if self.whole is None else self.whole.bases["all", place]
-            self._bases[place] = self._with_kept(found, ("all", place))
-        return self._bases[place]
-
-    def _with_kept(self, basis: Basis, place: Place) -> Basis:
-        """Put what is known of metrics of a whole data set in its place."""
-        if self.kept is None or place not in self.kept.reaches:
-            return basis
-        places = places_of(self.metrics)
-        if place in self.kept.bases:
-            return basis.with_columns(self.kept.bases[place], places)
-        reaches = np.ones((len(self.models), len(self.metrics)))
-        reaches[:, places] = self.kept.reaches[place]
-        return replace(basis, reaches=reaches)
-
     @cached_property
-    def _bases(self) -> dict[int, Basis]:
+    def _known_designs(self) -> dict[tuple[str | int, ...], tuple[FloatArray, int | None]]:
         return {}
 
-    def _summed(self, place: int) -> Basis:
-        return self._bases_by_label(place, None, 1, n_resamples=RESAMPLES)[0]
+    def _designs(self, key: str, where: Place) -> tuple[FloatArray, int | None]:
+        """Return how many cases a group is worth, by model, then by pair of models, and metric; and how many there are.
 
-    def _bases_by_label(
-        self, place: int, labels: IntArray | None, n_labels: int, *, n_resamples: int = GROUP_RESAMPLES
-    ) -> list[Basis]:
-        """Sum over the cases of each label; without labels over all, for differences of models as well."""
-        one = self.estimates[place]
-        found, groups = case_sums(
-            Measured(one.means, one.shares),
-            self.case_weights,
-            n_resamples=n_resamples,
-            labels=labels,
-            n_labels=n_labels,
-            pairs=labels is None,
-        )
-        return [
-            sums.basis(None if of_groups is None else of_groups.squares(sums.masses), self.case_weights.unit)
-            for sums, of_groups in zip(found, groups, strict=True)
-        ]
+        There is no number of groups where cases stand alone.
+        """
+        if (key, *where) not in self._known_designs:
+            n_models = len(self.models)
+            n_rows = n_models * (n_models + 1) // 2 if where == ALL else n_models
+            found: tuple[FloatArray, int | None] = np.ones((n_rows, len(self.metrics))), None
+            n_cases = self.n_cases if where == ALL else self._n(key, where)
+            blocks = [name for name in self.sums.names("moments", key, *where) if len(name) == len(where) + 3]
+            if blocks:
+                own = {str(name[-1]): design_effects(self.sums, name[1:], n_cases) for name in blocks}
+                places = {block: self._places(block) for block in own}
+                for block, (designs, _) in own.items():
+                    found[0][:, places[block]] = designs
+                found = found[0], next(iter(own.values()))[1]
+            self._known_designs[key, *where] = found
+        return self._known_designs[key, *where]
 
-    def _limits(self, place: int) -> tuple[FloatArray, FloatArray]:
+    def _places(self, block: str) -> list[int]:
+        """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
+        return [k for k, one in enumerate(self.metrics) if (one.sees == "data set") == (block == DATA_SET)]
+
+    def _limits(self, key: str) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
         ranges = np.array([metric.range for metric in self.metrics], dtype=np.float64).reshape(-1, 2)
-        seen = self.basis(place).limits.copy()
-        seen[:, :, places_of(self.metrics)] = np.array([-BEYOND, BEYOND])[:, None, None]  # no value is one of a case
+        seen = np.stack([self._stacked(what, key, *ALL) for what in ("least", "greatest")])
+        seen[:, :, self._places(DATA_SET)] = np.array([-BEYOND, BEYOND])[:, None, None]  # no value is one of a case
         low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
         return low, high
 
-    def _resampled(self, place: int) -> Resampled:
-        if place not in self._resampled_cases:
-            self._resampled_cases[place] = self._scaled(self.basis(place), self.estimates[place].tally)
-        return self._resampled_cases[place]
-
-    def _scaled(self, basis: Basis, tally: Tally) -> Resampled:
+    def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
         """Return means over resampled cases, each on the scale of its metric."""
-        return basis.resampled(tally).on_scales(over_draws(np.mean, tally.means), self._scales)
+        if (key, *where) not in self._known_resampled:
+            both, squares = self._stacked("resampled", key, *where, axis=2), self._stacked("squares", key, *where)
+            whole = where if where[0] != "category" else ALL
+            designs = self._designs(key, whole)[0][: len(self.models)].copy()
+            if ("reach", key, *where, DATA_SET) in self.sums:
+                designs[:, self._places(DATA_SET)] *= self.sums["reach", key, *where, DATA_SET]
+            if where[0] == "category":  # single precision is enough for what is so small
+                both, squares = (part.astype(np.float32).astype(np.float64) for part in (both, squares))
+            centres, scales = over_draws(np.mean, tally.means), [metric.scale for metric in self.metrics]
+            found = resampled_means(both, squares, tally, designs).on_scales(centres, scales)
+            self._known_resampled[key, *where] = found
+        return self._known_resampled[key, *where]
 
     @cached_property
-    def _scales(self) -> list[str]:
-        return [metric.scale for metric in self.metrics]
-
-    @cached_property
-    def _resampled_cases(self) -> dict[int, Resampled]:
+    def _known_resampled(self) -> dict[tuple[str | int, ...], Resampled]:
         return {}
 
-    def _group_spread(self, run: int, basis: Basis, tally: Tally) -> Spread:
-        """Return where the means over a group of cases may lie; annotators count as fixed."""
-        return spread(
-            self._scaled(basis, tally),
-            *self._limits(run),
-            ends=self._ends(GROUP_RESAMPLES),
-            n_groups=basis.n_groups,
-            level=self.level,
-        )
+    # Groups of cases --------------------------------------------------------------------------------------
 
     def by_group(self, column: str) -> pl.DataFrame:
-        """Return the same rows for each stratum of a column of cases, with the number of cases in it.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> model, sites = {"A": [[1, 0], [1, 0]]}, {"site": ["N", "S"]}
-        >>> result = ds.evaluate(said, model, aggregations=["majority-vote"], strata=sites)
-        >>> result.by_group("site").select("stratum", "run", "model", "mean", "n_cases").rows()
-        [('N', 'majority-vote', 'A', 1.0, 1.0), ('S', 'majority-vote', 'A', 0.0, 1.0)]
-        """
+        """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
         if column not in self.strata:
             raise DissensusError(
                 f"cases have no column {column!r}",
                 expected=f"one of {listing(self.strata)}" if self.strata else "evaluate(..., strata={...})",
                 advice=suggestion(column, self.strata),
             )
-        bases = self._stratum_bases(column)
-        tallies = {label: self.stratum_tallies[column, label] for label in bases}
-        spreads = {
-            label: tuple(map(self._group_spread, range(len(self.runs)), of_runs, tallies[label]))
-            for label, of_runs in bases.items()
-        }
-        sizes = {label: float(of_runs[0].n_cases) for label, of_runs in bases.items()}
-        return self._grouped("stratum", tallies, spreads, sizes)
-
-    def _stratum_bases(self, column: str) -> dict[str, tuple[Basis, ...]]:
-        """Sum over the cases of each label of a column, for every run."""
-        if self.whole is not None:
-            return {
-                label: tuple(self._with_kept(one, ("stratum", column, label, run)) for run, one in enumerate(of_runs))
-                for label, of_runs in self.whole.strata(column).items()
-            }
-        known, codes = np.unique(np.array(self.strata[column], dtype=object).astype(str), return_inverse=True)
-        by_run = [self._bases_by_label(run, codes.astype(np.int64), len(known)) for run in range(len(self.runs))]
-        return {
-            label: tuple(
-                self._with_kept(of_run[place], ("stratum", column, label, run)) for run, of_run in enumerate(by_run)
-            )
-            for place, label in enumerate(known.tolist())
-        }
+        places = {label: ("stratum", column, label) for label in self.labels_of(column)}
+        sizes = {label: float(self._n(self._key(0), place)) for label, place in places.items()}
+        return self._grouped("stratum", places, sizes)
 
     def by_category(self) -> pl.DataFrame:
         """Return the same rows for each category, by the category of the first condition of every draw.
@@ -817,80 +742,42 @@ class Evaluation(Value):
         >>> rows.select("category", "model", "mean", "n_cases").rows()
         [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """
-        sizes = {name: self._expected_size(tallies) for name, tallies in self.category_tallies.items()}
-        spreads = {
-            name: tuple(
-                self._group_spread(run, self._category_basis(run, name, one), self.category_tallies[name][run])
-                for run, one in enumerate(of_runs)
-            )
-            for name, of_runs in self.category_resamples.items()
+        names = () if self.categories is None or not self.models else self.categories.names
+        places = {name: ("category", name) for name in names}
+        sizes = {
+            name: float(np.mean([self.tally(self._key(run), place).weights.mean() for run in range(len(self.runs))]))
+            for name, place in places.items()
         }
-        return self._grouped("category", self.category_tallies, spreads, sizes)
+        return self._grouped("category", places, sizes)
 
-    def _category_basis(self, run: int, name: str, resamples: Resamples) -> Basis:
-        basis, place = replace(self.basis(run), resamples=resamples), ("category", name, run)
-        if self.kept is None or place not in self.kept.reaches:
-            return basis
-        return self._with_kept(basis, place)
+    def _grouped(self, name: str, places: Mapping[str, Place], sizes: Mapping[str, float]) -> pl.DataFrame:
+        import polars as pl
+
+        rows = []
+        for label, place in places.items():
+            for one in self.estimates[: len(self.runs)]:
+                tally = self.tally(one.key, place)
+                apart = self._spread(one.key, place, tally)
+                rows += [{name: label, **row} for row in self._rows(one, tally, apart, sizes[label])]
+        return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
 
         A bin reaches from its lower limit up to, but not including, the upper one; the last bin includes it. Bins
         without cases are left out.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.by_certainty().select("bin", "model", "mean", "n_cases").rows()
-        [('0.99 to 1', 'A', 1.0, 2), ('0.99 to 1', 'B', 0.5, 2)]
         """
         import polars as pl
 
-        schema = {"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY}
-        rows = [row for run, found in enumerate(self.findings) if len(found.certainties) for row in self._bins(run)]
-        return pl.DataFrame(rows, schema=schema)
-
-    def _bins(self, run: int) -> Iterable[dict[str, Any]]:
-        """Write the rows of one run by bin of certainty."""
-        for i, basis in enumerate(self._bin_bases(run)):
-            if not basis.n_cases:
-                continue
-            tally = self.bin_tallies[i][run]
-            limits = {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]}
-            for row in self._rows(self.estimates[run], tally, self._group_spread(run, basis, tally), basis.n_cases):
-                yield {**limits, **row}
-
-    def _bin_bases(self, run: int) -> Sequence[Basis]:
-        found: Sequence[Basis]
-        if self.whole is not None:
-            found = self.whole.bins(run)
-        else:
-            found = self._bases_by_label(run, bin_of(self.findings[run].certainties[0]), len(EDGES) - 1)
-        return [self._with_kept(basis, ("bin", number, run)) for number, basis in enumerate(found)]
-
-    def _grouped(
-        self,
-        name: str,
-        tallies: Mapping[str, tuple[Tally, ...]],
-        spreads: Mapping[str, tuple[Spread, ...]],
-        sizes: Mapping[str, float],
-    ) -> pl.DataFrame:
-        import polars as pl
-
-        rows = [
-            {name: label, **row}
-            for label, of_runs in tallies.items()
-            for run, tally in enumerate(of_runs)
-            for row in self._rows(self.estimates[run], tally, spreads[label][run], sizes[label])
-        ]
-        return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
-
-    def _expected_size(self, tallies: tuple[Tally, ...]) -> float:
-        return float(np.mean([tally.weights.mean() for tally in tallies])) if self.models else 0.0
+        rows = []
+        for one in self.estimates[: len(self.runs)]:
+            for number in sorted(int(name[-1]) for name in self.sums.names("n", one.key, "bin")):
+                place: Place = ("bin", number)
+                tally, low, high = self.tally(one.key, place), EDGES[number], EDGES[number + 1]
+                limits = {"bin": f"{low:g} to {high:g}", "from": low, "to": high}
+                apart = self._spread(one.key, place, tally)
+                rows += [{**limits, **row} for row in self._rows(one, tally, apart, self._n(one.key, place))]
+        return pl.DataFrame(rows, schema={"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY})
 
     def _rows(
         self, one: Estimate, tally: Tally, apart: Spread, n_cases: float, *, point: FloatArray | None = None
@@ -898,7 +785,7 @@ class Evaluation(Value):
         numbers = summary(tally.means, apart, one.n_chains, self.level)
         for m, model in enumerate(self.models):
             for k, metric in enumerate(self.metrics):
-                if one.identity["estimand"] == AGREEMENT and np.isnan(one.means[m, k]).all():
+                if one.key in IDENTITIES and np.isnan(one.means[m, k]).all():
                     continue
                 row = {name: float(values[m, k]) for name, values in numbers.items()}
                 estimate = float(point[m, k]) if point is not None else None
@@ -916,6 +803,8 @@ class Evaluation(Value):
     def _point(self, place: int) -> FloatArray | None:
         limit = self.runs[place].spec.limit if place < len(self.runs) else None
         return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
+
+    # More tables ------------------------------------------------------------------------------------------
 
     def curves(self, kind: str | None = None) -> pl.DataFrame:
         """Return the curves of metrics of a whole data set: one row per run, model, finding or condition, and place.
@@ -940,42 +829,20 @@ class Evaluation(Value):
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
         ('A', 0.5, 1.0)
         """
-        from dissensus.evaluation.curve_tables import curves
-
-        return curves(self, kind)
+        return tables.curves(self, kind)
 
     def confusion(self) -> pl.DataFrame:
         """Return how many cases of which label a model calls what: expected numbers, with intervals.
 
         A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
         decisions were asked for, and at most twelve conditions.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
-        >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
-        >>> result.confusion().columns
-        ['run', 'estimand', 'truth', 'model', 'question', 'label', 'called', 'n_cases', 'low', 'high']
         """
-        from dissensus.evaluation.curve_tables import confusion
-
-        return confusion(self)
+        return tables.confusion(self)
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
 
         The column ``estimand`` says ``practice``: such a number takes one answer per case for certain.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.point_estimates().filter(aggregation="majority-vote").drop("metric").rows()
-        [('majority-vote', 'practice', 'A', 1.0), ('majority-vote', 'practice', 'B', 0.5)]
         """
         import polars as pl
 
@@ -999,43 +866,23 @@ class Evaluation(Value):
 
         Where cases are a sample (``is_sample``), so are the rows; those of all cases are in ``per_case`` of the run.
         Metrics of a whole data set have no value of one case.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.per_case().filter(model="B").select("run", "case", "mean", "sd").rows()
-        [('majority-vote', 'x', 0.0, 0.0), ('majority-vote', 'y', 1.0, 0.0)]
         """
         import polars as pl
 
-        own = [k for k, metric in enumerate(self.metrics) if not isinstance(metric, DataSetMetric)]
+        own = self._places(EACH)
         columns = self._labels(self.case_names, "case", metrics=own)
         numbers = {"mean": self.case_means[:, :, own].ravel(), "sd": self.case_deviations[:, :, own].ravel()}
         return pl.DataFrame({**columns, **numbers})
 
     def per_draw(self) -> pl.DataFrame:
-        """Return the mean over cases of every draw: one row per aggregation, model, metric and draw.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
-        >>> result.per_draw().columns
-        ['run', 'aggregation', 'reliability', 'estimand', 'model', 'metric', 'draw', 'mean']
-        >>> len(result.per_draw())
-        50
-        """
+        """Return the mean over cases of every draw: one row per aggregation, model, metric and draw."""
         import polars as pl
 
         parts = []
-        for run, tally in enumerate(self.tallies):
-            draws = [str(draw) for draw in range(tally.n_draws)]
-            columns = self._labels(draws, "draw", runs=[run])
-            table = pl.DataFrame({**columns, "mean": tally.means.ravel()})
+        for run in range(len(self.runs)):
+            means = self.tallies[run].means if self.models else np.empty((0, 0, 0))
+            columns = self._labels([str(draw) for draw in range(means.shape[-1])], "draw", runs=[run])
+            table = pl.DataFrame({**columns, "mean": means.ravel()})
             parts.append(table.with_columns(pl.col("draw").cast(pl.Int64)))
         return pl.concat(parts)
 
@@ -1043,19 +890,10 @@ class Evaluation(Value):
         """Return the mean over every resample of the cases: one row per aggregation, model, metric and resample.
 
         The quantiles of these means are the limits of intervals, so they hold everything that widens one.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["dirichlet:1"], draws=50)
-        >>> len(result.per_resample())
-        2000
         """
         import polars as pl
 
-        numbers = [str(number) for number in range(RESAMPLES)]
-        columns = self._labels(numbers, "resample")
+        columns = self._labels([str(number) for number in range(RESAMPLES)], "resample")
         means = np.concatenate([self.resampled_means(run).ravel() for run in range(len(self.runs))])
         return pl.DataFrame({**columns, "mean": means}).with_columns(pl.col("resample").cast(pl.Int64))
 
@@ -1089,17 +927,8 @@ class Evaluation(Value):
 
         ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where
         cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.certainties().select("run", "top", "case", "certainty", "winner").rows()
-        [('majority-vote', 1, 'x', 1.0, ['a']), ('majority-vote', 1, 'y', 1.0, ['b'])]
         """
-        return case_tables.certainties(self)
+        return tables.certainties(self)
 
     def category_certainties(self) -> pl.DataFrame:
         """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
@@ -1112,55 +941,29 @@ class Evaluation(Value):
         >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
         >>> result.category_certainties().select("case", "certainty", "category").rows()
         [('x', 1.0, 'low'), ('y', 1.0, 'high')]
-        """
-        return case_tables.category_certainties(self)
-
-    def risks(self) -> pl.DataFrame:
-        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
-        >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
         >>> result.risks().select("case", "mean").rows()
         [('x', 0.5), ('y', 2.0)]
         """
-        return case_tables.risks(self)
+        return tables.category_certainties(self)
+
+    def risks(self) -> pl.DataFrame:
+        """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case."""
+        return tables.risks(self)
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
 
         A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be
         a sample (``is_sample``).
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.plausibilities().select("case", "condition", "mean", "top").head(3).rows()
-        [('x', 'a', 0.75, 1.0), ('x', 'b', 0.25, 0.0), ('x', None, 0.0, 0.0)]
         """
-        return case_tables.plausibilities(self)
+        return tables.plausibilities(self)
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
 
         Where cases are a sample (``is_sample``), so are the rows.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.agreement().rows()
-        [('x', 0.75, 4), ('y', 1.0, 4)]
         """
-        return case_tables.agreement(self)
+        return tables.agreement(self)
 
     @checked
     def compare(self, *, margin: float | None = None) -> Comparison:
@@ -1171,15 +974,6 @@ class Evaluation(Value):
         margin
             The largest difference that does not matter, in units of the metric. With it, verdicts also say whether one
             model is not worse than the other by more than that, and whether both are equivalent.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.compare().differences[0].difference
-        0.5
         """
         from dissensus.evaluation.comparison import compared
 
@@ -1198,7 +992,7 @@ class Evaluation(Value):
         >>> one.merge(other).case_names
         ('x', 'y')
         """
-        from dissensus.evaluation.union import merged
+        from dissensus.evaluation.assembly import merged
 
         return merged(self, other)
 
@@ -1206,7 +1000,7 @@ class Evaluation(Value):
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
 
-        Of a study in shards, tables by case stay in the directory of its run.
+        Of a study in pieces, tables by case stay in the directory of its run.
 
         Parameters
         ----------
@@ -1214,17 +1008,6 @@ class Evaluation(Value):
             Where to.
         overwrite
             Replace earlier results. A directory that holds anything else stays, as does the working directory.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.save(f"{folder}/results")
-        ...     ds.load_evaluation(f"{folder}/results").models
-        ('A',)
         """
         from dissensus.evaluation.store import save_evaluation
 
@@ -1246,31 +1029,12 @@ class Evaluation(Value):
         return headline_html(self)
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by name, or say which there are.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
-        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
-        >>> result.metric("top-1 accuracy")
-        TopKAccuracy(k=1, j=1)
-        """
+        """Return a metric by name, or say which there are."""
         names = [metric.name for metric in self.metrics]
         return self.metrics[names.index(known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
-        """Keep the rows of one run of any of the tables.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> result = ds.evaluate(said, {}, aggregations=["dirichlet:1,3"], draws=50)
-        >>> result.of_run(result.certainties(), 1)["run"].unique().to_list()
-        ['dirichlet 3']
-        """
+        """Keep the rows of one run of any of the tables."""
         return frame.filter(frame["run"] == self.runs[run].label)
 
     def __repr__(self) -> str:

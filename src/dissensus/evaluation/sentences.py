@@ -35,7 +35,7 @@ from dissensus.metrics.base import Metric
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.evaluation.whole import Certainties
+    from dissensus.evaluation.results import Certainties
 
 MANY = 0.2
 """A larger share of uncertain cases is shown in a warm colour."""
@@ -151,12 +151,12 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
             f"under {label}, the certainty of the first condition of {told} has a Monte Carlo "
             f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
-    return (*found, *(() if evaluation.kept is None else evaluation.kept.remarks))
+    return (*found, *evaluation.remarks)
 
 
 def _rough(evaluation: Evaluation) -> list[str]:
     """Name the cases whose top-1 certainty in the reference run is not known well: what the headline counts."""
-    errors = evaluation.findings[evaluation.reference].errors if evaluation.findings else np.empty((0, 0))
+    errors = evaluation.profiles[evaluation.reference].errors if evaluation.profiles else np.empty((0, 0))
     return [evaluation.case_names[i] for i in np.flatnonzero(errors[0] > ROUGH)] if len(errors) else []
 
 

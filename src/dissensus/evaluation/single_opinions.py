@@ -6,6 +6,7 @@ No prior and no posterior: the share of annotators is what it is. Tied condition
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.rating_points import MeanRating
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import take_rows, weighted_counts
-from dissensus.evaluation.batches import Job
 from dissensus.metrics.base import OrderMetric
 from dissensus.metrics.numbers import NumberMetric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.tally import Tallier
 
 OPINIONS_AT_ONCE = 2000
 """How many opinions are compared at a time: each has the predictions of its case at its side."""
@@ -37,26 +38,17 @@ class SingleOpinions:
         Values; nan for metrics that need more than an order.
     """
 
-    study: Annotations | Ratings
+    study: Any
     values: FloatArray
 
     @staticmethod
-    def of(job: Job) -> SingleOpinions | None:
-        """Compare every opinion with every model; nothing for ratings unless models give numbers."""
-        if not isinstance(job.study, Annotations | Ratings) or (job.study.kind == "ratings") != job.has_numbers:
-            return None
-        said, kind = job.study.counted, NumberMetric if job.has_numbers else OrderMetric
-        values = np.full((len(job.models), len(job.metrics), said.n_opinions), np.nan)
-        ordered = [place for place, metric in enumerate(job.metrics) if isinstance(metric, kind)]
+    def of(tallier: Tallier) -> SingleOpinions:
+        """Compare every opinion with every model."""
+        said, kind = tallier.study.counted, NumberMetric if tallier.has_numbers else OrderMetric
+        values = np.full((len(tallier.models), len(tallier.metrics), said.n_opinions), np.nan)
+        ordered = [place for place, metric in enumerate(tallier.metrics) if isinstance(metric, kind)]
         if ordered:
-            own = replace(
-                job,
-                metrics=tuple(job.metrics[place] for place in ordered),
-                draws=1,
-                tops=np.empty(0, dtype=np.int64),
-                categories=None,
-                strata={},
-            )
+            own = replace(tallier, plan=replace(tallier.plan, metrics=tuple(tallier.metrics[k] for k in ordered)))
             for start in range(0, said.n_opinions, OPINIONS_AT_ONCE):
                 chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
                 values[:, ordered, chosen[0] : chosen[-1] + 1] = _compared(own, said, chosen)
@@ -83,21 +75,20 @@ class SingleOpinions:
         n_cases = self.study.n_cases
         totals = weighted_counts(of_opinion, weights, n_cases)
         flat = self.values.reshape(-1, self.values.shape[-1])[:, everyone]
-        sums = np.array([weighted_counts(of_opinion, weights * row, n_cases) for row in flat])
+        sums = np.array([weighted_counts(of_opinion, weights * row, n_cases) for row in flat]).reshape(-1, n_cases)
         means = np.divide(sums, totals, out=np.full(sums.shape, np.nan), where=totals > 0)
         shaped = means.reshape(*self.values.shape[:2], n_cases)
         return np.asarray(shaped if cases is None else shaped[..., cases])
 
 
-def _compared(job: Job, said: Annotations | Ratings, chosen: IntArray) -> FloatArray:
+def _compared(tallier: Tallier, said: Any, chosen: IntArray) -> FloatArray:
     """Evaluate some opinions, each as a case of its own; shape (models, metrics, n_chosen)."""
     names = tuple(map(str, range(len(chosen))))
     of_case = said.panel.case_of_opinion[chosen]
-    alone = said.each_alone(chosen, names)
-    rows = {name: _repeated(model, [said.case_names[i] for i in of_case], names) for name, model in job.models.items()}
-    own = replace(job, study=alone, models=rows)
-    spec: Aggregation = MeanRating() if job.has_numbers else InverseRank("each")
-    return own.run(spec.sample(alone), None).means
+    alone, cases = said.each_alone(chosen, names), [said.case_names[i] for i in of_case]
+    rows = {name: _repeated(model, cases, names) for name, model in tallier.models.items()}
+    spec: Aggregation = MeanRating() if tallier.has_numbers else InverseRank("each")
+    return replace(tallier, study=alone, models=rows).compared(spec.sample(alone))[0]
 
 
 def _repeated(model: Predictions, cases: list[str], names: tuple[str, ...]) -> Predictions:

@@ -1,335 +1,491 @@
-"""Weighted sums over cases, per draw and per resample: all that averages, spreads and intervals need; they add up."""
+"""Tally a piece of the cases: the same function for every batch, thread and worker; what it returns adds up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.exact import Exact
-from dissensus.core.names import case_keys
-from dissensus.core.value import Value
-from dissensus.evaluation.intervals import Resampled
-from dissensus.study.panel import Panel
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
+from dissensus.draws import Batch, Plausibilities
+from dissensus.evaluation.categories import order_chances
+from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
+from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
+from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.refits import REFIT_DRAWS, Reweighting, reweighted_means
+from dissensus.evaluation.single_opinions import SingleOpinions
+from dissensus.evaluation.sums import ALL, EACH, Array, CaseWeights, Name, Place, Sums, place_sums
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
+from dissensus.metrics.data_set import DataSetMetric, Truth
+from dissensus.predictions.lists import Predictions
+from dissensus.study.study import Study
 
-CASES_AT_ONCE = 1024
-"""How many cases are resampled at a time."""
+if TYPE_CHECKING:
+    from dissensus.evaluation.plan import Plan, Reference
 
-MOST_WEIGHT = 4.0
-"""The largest weight of a case that is counted as it is."""
+Item = TypeVar("Item", bound=np.generic)
+Memo: TypeAlias = dict[tuple[str, ...], list[Predicted]]
+"""What models said, by the cases of a batch."""
 
-MOST_RESAMPLED = 512.0
-"""Larger means of cases are not rounded before they are summed over resamples."""
+EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
+"""Limits between bins of certainty."""
+
+PIECE = 256
+"""How many cases are tallied at a time; fixed, so that sums do not depend on threads and workers."""
+
+BATCH_CASES, BATCH_DRAWS = 128, 128_000
+"""How many cases of a piece are drawn at a time, more if there are few draws."""
+
+GROUP_DRAWS = 250
+"""Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval."""
+
+
+def step_of(n_draws: int, most: int = GROUP_DRAWS) -> int:
+    """Return how many draws further the next one is that is used, if at most so many are; by default for groups.
+
+    >>> step_of(250), step_of(1000)
+    (1, 4)
+    """
+    return -(-n_draws // most)
+
+
+def bin_of(certainties: FloatArray) -> IntArray:
+    """Return the bin of each certainty: from its lower edge up to, but not including, the upper one; 1 is in the last.
+
+    >>> bin_of(np.array([0.2, 0.5, 0.99, 1.0]))
+    array([0, 1, 5, 5])
+    """
+    inner = np.array(EDGES[1:-1])
+    return np.searchsorted(inner, certainties + NEAR, side="right").astype(np.int64)
+
+
+# Values of a batch ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(Value):
-    """Add field by field; the identity is zero."""
-
-    def __add__(self, other: Self) -> Self:
-        pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))
-        return type(self)(*(one + another for one, another in pairs))
-
-
-@dataclass(frozen=True, eq=False)
-class Tally(Sums):
-    """Sum a quantity over cases, separately for every draw. A mean over no weight is undefined: nan.
+class Values:
+    """Hold every metric of every model on the draws of a batch.
 
     Attributes
     ----------
-    sums : (..., n_draws)
-        Sum over cases of weight times value.
-    weights : (..., n_draws) or (1, ..., n_draws)
-        Sum over cases of weights; once, if it is the same for all quantities.
+    drawn
+        The draws.
+    of_orders : (models, order metrics, n_orders)
+        What depends on the order of conditions only, once per order.
+    of_draws : (models, other metrics, n_cases, n_draws)
+        Everything else; nan where it is undefined.
+    places
+        Where the order metrics stand among all metrics, and then the others.
     """
 
-    sums: FloatArray
-    weights: FloatArray
+    drawn: Drawn
+    of_orders: FloatArray
+    of_draws: FloatArray
+    places: IntArray
 
     @staticmethod
-    def zeros(*shape: int) -> Tally:
-        """Return the tally of no cases.
-
-        >>> Tally.zeros(2).means
-        array([nan, nan])
-        """
-        return Tally(np.zeros(shape), np.zeros((*(1 for _ in shape[:-1]), shape[-1])))
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws that were tallied."""
-        return int(self.sums.shape[-1])
-
-    @property
-    def means(self) -> FloatArray:
-        """Mean over cases of every draw, shape (..., n_draws): its spread is the uncertainty of the annotations."""
-        return _ratio(self.sums, self.weights)
-
-    def with_columns(self, values: FloatArray, places: IntArray, mass: float | None = None) -> Tally:
-        """Put the values of some metrics (models, metrics, n_draws) in their places; a single draw counts for all.
-
-        ``mass`` is their weight, by default that of the metrics that were there.
-
-        >>> tally = Tally(np.zeros((1, 2, 3)), np.full((1, 1, 3), 2.0))
-        >>> tally.with_columns(np.array([[[0.5]]]), np.array([1])).means[0, 1]
-        array([0.5, 0.5, 0.5])
-        """
-        shape = self.sums.shape
-        own = np.broadcast_to(values, (*values.shape[:2], shape[-1]))
-        weights = np.broadcast_to(self.weights, shape)[:, places] if mass is None else np.full(own.shape, mass)
-        sums, is_known = self.sums.copy(), ~np.isnan(own)
-        sums[:, places] = np.where(is_known, own, 0.0) * weights
-        if is_known.all() and mass is None:
-            return Tally(sums, self.weights)
-        full = np.broadcast_to(self.weights, shape).copy()
-        full[:, places] = np.where(is_known, weights, 0.0)
-        return Tally(sums, full)
-
-
-@dataclass(frozen=True, eq=False)
-class ExactTally(Sums):
-    """Tally cases so that their order and their batches do not matter: what a :class:`Tally` is rounded from.
-
-    Attributes
-    ----------
-    sums, weights : (..., n_draws)
-        As in a tally.
-    """
-
-    sums: Exact
-    weights: Exact
-
-    @staticmethod
-    def zeros(*shape: int) -> ExactTally:
-        """Return the tally of no cases.
-
-        >>> ExactTally.zeros(2).rounded().means
-        array([nan, nan])
-        """
-        return ExactTally(Exact.zeros(*shape), Exact.zeros(*(1 for _ in shape[:-1]), shape[-1]))
-
-    @staticmethod
-    def of(values: FloatArray, weights: FloatArray) -> ExactTally:
-        """Tally values (..., n_cases, n_draws) with weights (n_cases, n_draws); undefined values do not count."""
-        known = ~np.isnan(values)
-        weights = np.broadcast_to(weights, values.shape)
-        if not known.all():
-            weights = np.where(known, weights, 0.0)
-            values = np.where(known, values, 0.0)
-        return ExactTally(Exact.of(weights * values).summed(-2), Exact.of(weights).summed(-2))
-
-    def rounded(self, unit: float = 1.0) -> Tally:
-        """Return the sums as numbers; ``unit`` is that of the weights."""
-        return Tally(self.sums.rounded() * unit, self.weights.rounded() * unit)
-
-
-@dataclass(frozen=True, eq=False)
-class Resamples(Sums):
-    """Sum the means of cases over resamples of the cases (Bayesian bootstrap).
-
-    Attributes
-    ----------
-    sums : (models, metrics, n_resamples)
-        Sum over cases of bootstrap weight times weight times mean.
-    weights : (models, metrics, n_resamples) or (1, 1, n_resamples)
-        The same without the mean.
-    squares : (models, metrics, 1) or (1, 1, 1)
-        Sum over cases of the square of their weight.
-    """
-
-    sums: FloatArray
-    weights: FloatArray
-    squares: FloatArray
-
-    def in_single_precision(self) -> Resamples:
-        """Round to single precision: intervals need no more, and files are half as large."""
-        return Resamples(
-            *(part.astype(np.float32).astype(np.float64) for part in (self.sums, self.weights, self.squares))
+    def of(drawn: Drawn, metrics: Sequence[Metric], known: Sequence[Predicted]) -> Values:
+        """Compute all metrics of all models."""
+        by_order = [m for m in metrics if isinstance(m, OrderMetric)]
+        others = [m for m in metrics if not isinstance(m, OrderMetric)]
+        orders, shape = len(drawn.orders.counts), (drawn.batch.n_cases, drawn.batch.n_draws)
+        return Values(
+            drawn,
+            np.array([[m.of_orders(drawn, p) for m in by_order] for p in known]).reshape(
+                len(known), len(by_order), orders
+            ),
+            np.array([[m.values(drawn, p) for m in others] for p in known]).reshape(len(known), len(others), *shape),
+            np.array([list(metrics).index(m) for m in (*by_order, *others)], dtype=np.int64),
         )
 
-    @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-    def resampled(self, tally: Tally, designs: FloatArray) -> Resampled:
-        """Return the means over resampled cases, and what an added case weighs and the draws add.
+    def of_case(self, case: int) -> FloatArray:
+        """Return all metrics of all models in every draw of one case, shape (models, metrics, n_draws)."""
+        return self.arranged(self.of_orders[..., self.drawn.orders.of_draw[case]], self.of_draws[:, :, case])
 
-        What annotators got wrong differs from case to case, so it is in the spread of the cases' means already. Of n
-        cases, the spread over draws comes in by 1/sqrt(n) only: it is all there is for one case, and vanishes for many.
+    def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean and standard deviation over the draws of each case, and the share of draws with a value."""
+        means = self.drawn.means(self.of_orders)
+        gaps = self.of_orders - np.repeat(means, np.diff(self.drawn.orders.offsets), axis=-1)
+        known = ~np.isnan(self.of_draws)
+        others, spread = _defined_moments(self.of_draws, known)
+        shares = np.ones((1, 1, self.drawn.batch.n_cases))
+        if not known.all():
+            shares = self.arranged(np.ones_like(means), known.mean(axis=-1))
+        return self.arranged(means, others), self.arranged(np.sqrt(self.drawn.means(gaps**2)), spread), shares
+
+    def counted(self, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of each case over the draws that count, and their share; ``chance`` (n_orders,) says which.
+
+        Shapes are (models, metrics, n_cases), and (1, 1, n_cases) for the shares unless values are undefined.
+        """
+        share = self.drawn.means(chance)
+        means = _divided(self.drawn.means(chance * self.of_orders), share)
+        if not self.of_draws.shape[1]:
+            return means, share[None, None]
+        weights = np.where(np.isnan(self.of_draws), 0.0, self.drawn.of_draws(chance))
+        others = weights.mean(axis=-1)
+        products = (weights * np.nan_to_num(self.of_draws, posinf=np.inf, neginf=-np.inf)).mean(axis=-1)
+        return self.arranged(means, _divided(products, others)), self.arranged(
+            np.broadcast_to(share, means.shape), others
+        )
+
+    def arranged(self, of_orders: npt.NDArray[Item], of_draws: npt.NDArray[Item]) -> npt.NDArray[Item]:
+        """Put numbers of order metrics (models, metrics, ...) and those of others into the order of all metrics."""
+        both = np.concatenate([of_orders, of_draws], axis=1)
+        return np.asarray(both[:, np.argsort(self.places)])
+
+    def by_draw(
+        self,
+        weights: FloatArray,
+        n_draws: int,
+        *,
+        step: int = 1,
+        chance: FloatArray | None = None,
+        rows: IntArray | slice = slice(None),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sum weighted values, and weights, of every ``step``-th of the draws: (2, models, metrics, n), and (n,).
 
         Parameters
         ----------
-        tally
-            The same cases, by draw.
-        designs : (models, metrics)
-            Design effects, see :class:`~dissensus.evaluation.basis.Basis`.
+        weights : (n_cases,)
+            Of the cases.
+        n_draws, step
+            How many draws there are, a single one counting for all, and how far the next one is that is used.
+        chance : (n_orders,)
+            How much each order counts.
+        rows
+            The cases that count, by default all.
         """
-        means = tally.means
-        is_known = ~np.isnan(means)
-        centres = _ratio(np.where(is_known, means, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
-        totals = tally.weights.mean(axis=-1, keepdims=True)
-        gaps = np.where(is_known, _ratio(np.sqrt(self.squares), totals) * (means - centres[..., None]), 0.0)
-        again = np.arange(self.sums.shape[-1]) % tally.n_draws
-        return Resampled(
-            _ratio(self.sums, self.weights),
-            np.broadcast_to(self.weights, self.sums.shape),
-            designs * _ratio(self.squares, totals)[..., 0],
-            gaps[..., again],
-        )
+        from dissensus.kernels.jit import plain
+        from dissensus.kernels.tallies import add_orders
+
+        orders, shape = self.drawn.orders, self.of_orders.shape
+        of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
+        worth = np.repeat(weights, np.diff(orders.offsets)) * (1.0 if chance is None else chance)
+        table = np.concatenate([self.of_orders.reshape(-1, shape[-1]), np.ones((1, shape[-1]))]) * worth
+        sums = np.zeros((1, of_draw.shape[1], len(table)))
+        add_orders(plain(of_draw), plain(table.T), np.zeros(len(of_draw), dtype=np.int64), sums)
+        total, one = sums[0, :, -1], sums[0, :, :-1].T.reshape(*shape[:2], of_draw.shape[1])
+        values = np.broadcast_to(self.of_draws, (*self.of_draws.shape[:-1], n_draws))[:, :, rows, ::step]
+        counted = np.where(np.isnan(values), 0.0, worth[of_draw])
+        with np.errstate(invalid="ignore"):  # infinities of both signs
+            others = (counted * np.where(counted > 0, values, 0.0)).sum(axis=2), counted.sum(axis=2)
+        full = np.broadcast_to(total, one.shape)
+        return np.stack([self.arranged(one, others[0]), self.arranged(full, others[1])]), total
 
 
-@dataclass(frozen=True, eq=False)
-class ExactResamples(Sums):
-    """Sum over resamples so that the order of cases does not matter: what :class:`Resamples` are rounded from."""
-
-    sums: Exact
-    weights: Exact
-    squares: Exact
-
-    def rounded(self, unit: float = 1.0) -> Resamples:
-        """Return the sums as numbers; ``unit`` is that of the weights."""
-        return Resamples(self.sums.rounded() * unit, self.weights.rounded() * unit, self.squares.rounded() * unit**2)
+def _divided(sums: FloatArray, weights: FloatArray) -> FloatArray:
+    where = np.broadcast_to(weights > 0, sums.shape)
+    return np.divide(sums, weights, out=np.zeros_like(sums), where=where)
 
 
-def unit_of(weights: FloatArray) -> float:
-    """Return the power of two in which weights of cases are counted: 1 unless they are all small, or some are large.
+def _defined_moments(values: FloatArray, known: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation along the last axis over the values that are defined; nan where none is.
 
-    Exact sums have room for numbers of a certain size. In units, the largest weight is between 1 and 4.
-
-    >>> unit_of(np.array([1.0, 3.0])), unit_of(np.array([1e7])), unit_of(np.array([0.25, 0.1]))
-    (1.0, 4194304.0, 0.25)
+    The spread around a mean that is infinite is undefined as well.
     """
-    largest = float(weights.max(initial=0.0))
-    if not 0 < largest < np.inf or 1 <= largest <= MOST_WEIGHT:
-        return 1.0
-    exponent = np.ceil(np.log2(largest / MOST_WEIGHT)) if largest > MOST_WEIGHT else np.floor(np.log2(largest))
-    return float(2.0**exponent)
+    if known.all():
+        with np.errstate(invalid="ignore"):
+            return values.mean(axis=-1), values.std(axis=-1)
+    counts = known.sum(axis=-1)
+    nothing, some = np.full(counts.shape, np.nan), counts > 0
+    means = np.divide(np.where(known, values, 0.0).sum(axis=-1), counts, out=nothing.copy(), where=some)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(known, values - means[..., None], 0.0) ** 2
+    return means, np.sqrt(np.divide(gaps.sum(axis=-1), counts, out=nothing, where=some))
+
+
+# Pieces ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class CaseWeights:
-    """Know how much each case counts, and which cases are resampled together.
+class Tallier:
+    """Tally cases of a study against references.
 
     Attributes
     ----------
-    seed
-        Of the resampling.
-    weights : (n_cases,)
-        Weight of each case, in units.
-    names
-        What is resampled: groups such as patients, or the cases themselves.
-    is_grouped
-        Whether these are groups.
-    unit
-        What a weight of one stands for, see :func:`unit_of`.
+    plan
+        What is computed.
+    study, models, strata
+        The cases: opinions, predictions, and for every column the label of each case by name.
     """
 
-    seed: int
-    weights: FloatArray
-    names: tuple[str, ...]
-    is_grouped: bool = False
-    unit: float = 1.0
-
-    @staticmethod
-    def of(panel: Panel, seed: int, unit: float | None = None) -> CaseWeights:
-        """Take weights and groups of cases from the panel of a study; the unit is by default that of its own cases."""
-        names = tuple(f"group {name}" for name in panel.groups) if panel.groups else panel.case_names
-        unit = unit_of(panel.case_weights) if unit is None else unit
-        return CaseWeights(seed, panel.case_weights / unit, names, bool(panel.groups), unit)
+    plan: Plan
+    study: Study
+    models: Mapping[str, Predictions]
+    strata: Mapping[str, Mapping[str, str]]
 
     @cached_property
-    def keys(self) -> KeyArray:
-        """Hash of what is resampled, shape (n_cases,)."""
-        return case_keys(self.names)
+    def weights(self) -> CaseWeights:
+        """How much each case of the study counts, and what is resampled together."""
+        return CaseWeights.of(self.study.panel, self.plan.seed)
 
-    def resamples(
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of single cases."""
+        return tuple(metric for metric in self.plan.metrics if not isinstance(metric, DataSetMetric))
+
+    @cached_property
+    def truths(self) -> tuple[Truth, ...]:
+        """What the label of a draw is for the metrics of a whole data set."""
+        return tuple(sorted({metric.truth for metric in self.plan.metrics if isinstance(metric, DataSetMetric)}))
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether models give numbers; if not, draws are of conditions, even those of ratings."""
+        return any(model.kind == "numbers" for model in self.models.values())
+
+    def piece(self, rows: range, sampled: Mapping[str, Plausibilities]) -> Sums:
+        """Tally some cases against all references; ``sampled`` are the draws of all cases, by reference."""
+        names = sampled[self.plan.references[0].key].case_names[rows.start : rows.stop]
+        cases = self.study.panel.positions(list(names))
+        weights = self.weights.take(cases)
+        bootstrap = self.weights.bootstrap(cases, RESAMPLES) if self.models else np.empty((len(cases), 0))
+        found: dict[Name, Array] = {
+            ("n",): np.array(float(len(cases))),
+            ("votes",): np.array(float(self.study.panel.votes_per_case[cases].sum())),
+            ("rows", "names"): np.array(names, dtype=np.str_),
+            ("least", "same"): same_models({name: model.select(list(names)) for name, model in self.models.items()}),
+        }
+        memo: Memo = {}
+        for reference in self.plan.references:
+            if reference.spec is None:
+                found |= self._single_opinions(reference, names, cases)
+            else:
+                drawn = sampled[reference.key]
+                done = (Sums(self._batch(reference, drawn, batch, memo)) for batch in batches(drawn, rows))
+                found |= Sums.joined(done).arrays
+            if reference.detail != "point" and self.models:
+                found |= self._places(reference, names, found, weights, bootstrap)
+        if self.truths and self.models:
+            found |= table_entries(self.study.select(list(names)), self.models, self.strata, names)
+        return Sums(found)
+
+    def _places(
         self,
-        means: FloatArray,
-        shares: FloatArray,
-        *,
-        n_resamples: int,
-        cases: IntArray | None = None,
-        groups: IntArray | None = None,
-        n_groups: int = 1,
-    ) -> list[ExactResamples]:
-        """Sum the means of cases over resamples of the cases, separately for groups of cases.
-
-        Parameters
-        ----------
-        means : (models, metrics, n_cases)
-            Mean of every case over the draws in which it counts.
-        shares : (models, metrics, n_cases) or (1, 1, n_cases)
-            Share of the draws in which it counts.
-        n_resamples
-            How often the cases are resampled.
-        cases : (n_cases,)
-            Positions of the cases, by default all; these must be in the order of ``means``.
-        groups : (n_cases,)
-            Group of each case, from 0 to ``n_groups - 1``.
-        """
-        everyone = np.arange(len(self.weights), dtype=np.int64) if cases is None else cases
-        own = np.zeros(len(everyone), dtype=np.int64) if groups is None else groups
-        masses = shares * self.weights[everyone]
-        products = np.multiply(masses, means, out=np.zeros_like(means), where=np.broadcast_to(masses > 0, means.shape))
-        parts = _columns(products), _columns(masses)
-        totals = [Exact.zeros(n_groups, n_resamples, part.shape[1]) for part in parts]
-        for chunk in _chunks(len(everyone)):
-            bootstrap = self.bootstrap(everyone[chunk], n_resamples)
-            for place, part in enumerate(parts):
-                totals[place] = totals[place] + resampled_sums(part[chunk], bootstrap, own[chunk], n_groups)
-        squares = Exact.of(np.square(masses))
-        shaped = [_shaped(total, part) for total, part in zip(totals, (products, masses), strict=True)]
-        return [
-            ExactResamples(
-                shaped[0][group],
-                shaped[1][group],
-                squares[..., own == group].summed(-1)[..., None],
-            )
-            for group in range(n_groups)
-        ]
-
-    def bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
-        """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
-        from dissensus.kernels.resamples import case_weights
-
-        return case_weights(np.uint64(self.seed), self.keys[cases], n_resamples)
-
-
-def _columns(values: FloatArray) -> FloatArray:
-    """Lay (models, metrics, n_cases) out as (n_cases, models * metrics)."""
-    return np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
-
-
-def _shaped(total: Exact, like: FloatArray) -> Exact:
-    """Lay (n_groups, n_resamples, models * metrics) out as (n_groups, models, metrics, n_resamples)."""
-    return total.arranged(lambda part: part.transpose(0, 2, 1).reshape(len(part), *like.shape[:-1], part.shape[1]))
-
-
-def resampled_sums(values: FloatArray, bootstrap: FloatArray, groups: IntArray, n_groups: int) -> Exact:
-    """Sum values (n_cases, n_columns) of at most a thousand cases times their bootstrap weights (n_cases, n_resamples).
-
-    The result has the shape (n_groups, n_resamples, n_columns). Products are rounded to multiples of 2^-34, whose sums
-    are exact; values too large for that are added as they are.
-    """
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.tallies import add_resampled
-
-    fits = np.abs(values) < MOST_RESAMPLED
-    sums = np.zeros((n_groups, bootstrap.shape[1], values.shape[1]))
-    add_resampled(np.where(fits, values, 0.0), plain(bootstrap), plain(groups), sums)
-    found = Exact.of(sums)
-    if fits.all():
+        reference: Reference,
+        names: Sequence[str],
+        known: Mapping[Name, Array],
+        weights: CaseWeights,
+        bootstrap: FloatArray,
+    ) -> dict[Name, Array]:
+        """Sum over the cases of every place what intervals are found from, and count them."""
+        key = reference.key
+        means, shares = known["cases", "means", key, EACH], known["cases", "shares", key, EACH]
+        found = place_sums(means, shares, weights, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
+        if reference.detail != "run":
+            return found
+        for place, rows in self._groups(key, names, known).items():
+            few = np.ascontiguousarray(bootstrap[rows, :GROUP_RESAMPLES])
+            own = means[..., rows], shares[..., rows], weights.take(rows), few
+            found |= {("n", key, *place): np.array(float(len(rows)))}
+            found |= place_sums(*own, where=(key, *place), block=EACH)
         return found
-    large = np.where(fits, 0.0, values)
-    beyond = np.stack([bootstrap[groups == group].T @ large[groups == group] for group in range(n_groups)])
-    return replace(found, beyond=found.beyond + beyond)
+
+    def _groups(self, key: str, names: Sequence[str], known: Mapping[Name, Array]) -> dict[Place, IntArray]:
+        """Find the cases of every stratum and of every bin of certainty, by place."""
+        columns: dict[Place, npt.NDArray[Any]] = {
+            ("stratum", column): np.array([of_cases[name] for name in names], dtype=np.str_)
+            for column, of_cases in self.strata.items()
+        }
+        certainties = known.get(("profile", key, "certainties"))
+        if certainties is not None and len(certainties):
+            columns["bin",] = bin_of(certainties[0])
+        return {
+            (*column, label): np.flatnonzero(labels == label)
+            for column, labels in columns.items()
+            for label in np.unique(labels).tolist()
+        }
+
+    # One reference ---------------------------------------------------------------------------------------
+
+    def _batch(self, reference: Reference, drawn_from: Plausibilities, batch: Batch, memo: Memo) -> dict[Name, Array]:
+        """Compare the draws of some cases with all models."""
+        plan, key = self.plan, reference.key
+        if not self.has_numbers:
+            batch = replace(batch, numbers=None)
+        plain, batch = batch, batch.identified(plan.depth)
+        drawn, cases = Drawn(batch, plan.depth), self.study.panel.positions(list(batch.case_names))
+        weights, refits = self.weights.weights[cases], self._refitted(reference, plain)
+        values = Values.of(drawn, self.metrics, self._predicted(batch, memo))
+        n_draws = plan.draws if reference.detail == "run" and drawn_from.n_draws == 1 else drawn_from.n_draws
+        found: dict[Name, Array] = {}
+        labels = self._labels(drawn, plain, refits)
+        found |= label_entries(key, labels)
+        if self.models:
+            found |= draw_entries((key, *ALL), *values.by_draw(weights, n_draws))
+        if reference.detail == "point":
+            return found
+        for name, part in zip(("means", "deviations", "shares"), values.moments(), strict=True):
+            found["cases", name, key, EACH] = part
+        if reference.detail == "run":
+            found |= self._details(reference, drawn, values, weights, n_draws)
+        if refits is not None:
+            found["fit", key, EACH] = self._fit(refits, plain, values, cases)
+        return found
+
+    def _details(
+        self, reference: Reference, drawn: Drawn, values: Values, weights: FloatArray, n_draws: int
+    ) -> dict[Name, Array]:
+        """Say what the draws look like, and sum over those that count for a group of cases or a category."""
+        plan, key, step = self.plan, reference.key, step_of(n_draws)
+        found: dict[Name, Array] = {}
+        chances = [] if plan.categories is None else order_chances(drawn, plan.categories)
+        if len(plan.tops):
+            known = Profiles.of(drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
+            found |= profile_entries(key, known)
+            found["certainty", key] = certainty_counts(known)
+        if not self.models:
+            return found
+        for place, rows in self._groups(key, drawn.batch.case_names, found).items():
+            found |= draw_entries((key, *place), *values.by_draw(weights, n_draws, step=step, rows=rows))
+        cases = self.study.panel.positions(list(drawn.batch.case_names))
+        few = self.weights.bootstrap(cases, GROUP_RESAMPLES) if chances else np.empty((0, 0))
+        for name, chance in zip(plan.category_names, chances, strict=True):
+            where = (key, "category", name)
+            found |= draw_entries(where, *values.by_draw(weights, n_draws, step=step, chance=chance))
+            alone = replace(self.weights.take(cases), is_grouped=False)
+            found |= place_sums(*values.counted(chance), alone, few, where=where, block=EACH)
+        return found
+
+    def _labels(self, drawn: Drawn, plain: Batch, weights: list[FloatArray] | None) -> LabelsByTruth:
+        """Keep the labels of draws; plausibilities are those before unmentioned conditions were told apart."""
+        whole, step = replace(drawn, batch=plain), step_of(plain.n_draws, REFIT_DRAWS)
+        seed = self.plan.seed
+        return {
+            truth: labels_of(drawn if truth == "top" else whole, truth, seed=seed, weights=weights, step=step)
+            for truth in self.truths
+            if self.models
+        }
+
+    @cached_property
+    def _reweightings(self) -> dict[str, Reweighting]:
+        return {}
+
+    def _refitted(self, reference: Reference, batch: Batch) -> list[FloatArray] | None:
+        """Weigh the draws of a batch as refits of an informed prior would have them, if there is one."""
+        if reference.detail != "run":
+            return None
+        if reference.key not in self._reweightings:
+            found = self.plan.reweighting(reference, self.study)
+            if found is None:
+                return None
+            self._reweightings[reference.key] = found
+        return self._reweightings[reference.key].weights(batch, step_of(batch.n_draws, REFIT_DRAWS))
+
+    def _fit(self, weights: list[FloatArray], batch: Batch, values: Values, cases: IntArray) -> FloatArray:
+        """Sum the means of cases over resamples of the cases, with the prior as it is and refitted.
+
+        The shape is (3, n_refits, models, metrics): sums with the prior as it is and refitted, and of weights.
+        """
+        n_refits, step = len(weights[0]), step_of(batch.n_draws, REFIT_DRAWS)
+        bootstrap = self.weights.bootstrap(cases, n_refits) * self.weights.weights[cases][:, None]
+        found = np.zeros((3, n_refits, len(self.models), len(self.metrics)))
+        for case, of_case in enumerate(weights):
+            still, moved, is_known = reweighted_means(values.of_case(case)[..., ::step], of_case)
+            parts = np.stack([np.broadcast_to(still, moved.shape), moved, is_known])
+            found += bootstrap[case][:, None, None] * parts
+        return found
+
+    def _predicted(self, batch: Batch, memo: Memo) -> list[Predicted]:
+        """Look up what the models said about the cases of a batch, once for all aggregations."""
+        known = memo.get(batch.case_names)
+        if known is None or any(not np.array_equal(model.batch.support, batch.support) for model in known):
+            known = memo[batch.case_names] = [Predicted(model, batch.outline()) for model in self.models.values()]
+        return known
+
+    def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
+        """Return the means of all cases that were drawn, over their draws, (models, metrics, n_cases), and labels."""
+        found: list[tuple[FloatArray, LabelsByTruth]] = []
+        for plain in batches(drawn, range(drawn.n_cases)):
+            given = plain if self.has_numbers else replace(plain, numbers=None)
+            seen = Drawn(given.identified(self.plan.depth), self.plan.depth)
+            values = Values.of(seen, self.metrics, self._predicted(seen.batch, {}))
+            found.append((values.moments()[0], self._labels(seen, given, None)))
+        return (
+            np.concatenate([means for means, _ in found], axis=-1),
+            {truth: Labels.joined([labels[truth] for _, labels in found]) for truth in self.truths},
+        )
+
+    def _single_opinions(self, reference: Reference, names: Sequence[str], cases: IntArray) -> dict[Name, Array]:
+        """Average over the opinions on each case what every one of them gives."""
+        own = self.study.select(list(names))
+        means = SingleOpinions.of(replace(self, study=own)).means()
+        is_known = ~np.isnan(means)
+        weights = np.where(is_known, self.weights.weights[cases], 0.0)
+        sums = np.stack([(weights * np.where(is_known, means, 0.0)).sum(axis=-1), weights.sum(axis=-1)])[..., None]
+        key = reference.key
+        found: dict[Name, Array] = {
+            ("draws", key, *ALL, EACH): sums,
+            ("weight", key, *ALL): np.array([float(self.weights.weights[cases].sum())]),
+            ("cases", "means", key, EACH): means,
+            ("cases", "shares", key, EACH): is_known.astype(np.float64),
+        }
+        if self.truths:
+            votes = vote_labels(own, names)
+            found |= label_entries(key, dict.fromkeys(self.truths, votes))
+        return found
 
 
-def _chunks(n_cases: int) -> Iterator[slice]:
-    return (slice(start, start + CASES_AT_ONCE) for start in range(0, n_cases, CASES_AT_ONCE))
+def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:
+    """Draw the cases at some positions, a few at a time."""
+    size = max(BATCH_CASES, min(BATCH_DRAWS // drawn.n_draws, PIECE))
+    every = np.arange(drawn.n_cases) if drawn.positions is None else drawn.positions
+    positions = every[rows.start : rows.stop]
+    return (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
 
 
-def _ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:
-    undefined = np.full(np.broadcast_shapes(sums.shape, weights.shape), np.nan)
-    return np.asarray(np.divide(sums, weights, out=undefined, where=weights > 0))
+def draw_entries(where: tuple[str | int, ...], sums: FloatArray, total: FloatArray) -> dict[Name, Array]:
+    """Name the sums of every draw."""
+    return {("draws", *where, EACH): sums, ("weight", *where): total}
+
+
+def profile_entries(key: str, known: Profiles) -> dict[Name, Array]:
+    """Name what is known of the draws of single cases."""
+    return {("profile", key, name): getattr(known, name) for name in Profiles.__dataclass_fields__}
+
+
+def certainty_counts(found: Profiles) -> FloatArray:
+    """Count cases, those whose first condition is uncertain, those whose category is, and those not known well; (5,).
+
+    The last number is the sum of the certainties.
+    """
+    first, errors = found.certainties[0], found.errors[0]
+    counts = is_uncertain(first).sum(), is_uncertain(found.category_certainties).sum(), (errors > ROUGH).sum()
+    return np.array([len(first), *counts, first.sum()], dtype=np.float64)
+
+
+def same_models(models: Mapping[str, Predictions]) -> FloatArray:
+    """Tell by a 1 which models are the same predictions, shape (models, models)."""
+    said = list(models.values())
+    found = np.eye(len(said))
+    for a, b in combinations(range(len(said)), 2):
+        found[a, b] = found[b, a] = float(same_lists(said[a], said[b]))
+    return found
+
+
+def same_lists(one: Predictions, other: Predictions) -> bool:
+    """Tell whether two models say the same about the same cases."""
+    return one.kind == other.kind and all(
+        np.array_equal(getattr(one, part), getattr(other, part)) for part in ("offsets", "codes", "values")
+    )
+
+
+def table_entries(
+    study: Study, models: Mapping[str, Predictions], strata: Mapping[str, Mapping[str, str]], names: Sequence[str]
+) -> dict[Name, Array]:
+    """Write down the cases of a study as metrics of a whole data set see them."""
+    found: dict[Name, Array] = {("rows", "table", "weights"): study.case_weights}
+    if study.groups:
+        found["rows", "table", "groups"] = np.array(study.groups, dtype=np.str_)
+    for number, model in enumerate(models.values()):
+        found["rows", "table", "scores", number] = model.select(list(names)).to_scores()
+    for column, of_cases in strata.items():
+        found["rows", "table", "strata", column] = np.array([of_cases[name] for name in names], dtype=np.str_)
+    return found

@@ -78,6 +78,9 @@ class Metric(Spec, ABC):
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
 
+    sees: ClassVar[Literal["case", "data set"]] = "case"
+    """Whether it has a value of every case, or sees all cases at once."""
+
     curves: ClassVar[tuple[CurveKind, ...]] = ()
     """What shows more of it than one number does."""
 
@@ -163,6 +166,7 @@ class Metric(Spec, ABC):
             "methods": self.methods,
             **({} if self.scale == "plain" else {"scale": self.scale}),
             **({} if self.is_share == (tuple(self.range) == (0.0, 1.0)) else {"is_share": self.is_share}),
+            **({} if self.sees == "case" else {"sees": self.sees}),
         }
 
     @abstractmethod
@@ -184,13 +188,14 @@ class RecordedMetric(Metric):
     higher_is_better: bool = True  # type: ignore[misc]
     range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
     scale: Scale = "plain"  # type: ignore[misc]
+    sees: Literal["case", "data set"] = "case"  # type: ignore[misc]
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> RecordedMetric:
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(dict(record), *words, (low, high), record.get("scale", "plain"))
+        return RecordedMetric(dict(record), *words, (low, high), record.get("scale", "plain"), record.get("sees", "case"))
 
     @property
     def methods(self) -> str:

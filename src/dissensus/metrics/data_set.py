@@ -158,6 +158,7 @@ class DataSetMetric(Metric):
     place of :meth:`values`.
     """
 
+    sees = "data set"
     truth: Truth
 
     @abstractmethod
@@ -196,10 +197,6 @@ class DataSetMetric(Metric):
             got="some cases at a time",
             advice="evaluate it with dissensus.evaluate",
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return what a metric says about itself, and that it sees all cases."""
-        return {**super().record(), "sees": "data set"}
 
 
 class BinaryMetric(DataSetMetric):

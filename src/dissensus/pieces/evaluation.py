@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -35,17 +35,15 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
+from dissensus.core.names import in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
-from dissensus.evaluation.basis import merged
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.completion import Completion, SeenCases, with_columns
-from dissensus.evaluation.data_set import Kept, whole_metrics
 from dissensus.evaluation.evaluator import (
     check_level,
     check_request,
@@ -59,22 +57,19 @@ from dissensus.evaluation.evaluator import (
     refits_of,
     with_panel_unless,
 )
-from dissensus.evaluation.labels import Labels, LabelsByTruth
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
-from dissensus.evaluation.parts import pickled
-from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior, prior_for
+from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
-from dissensus.evaluation.results import Evaluation, PriorRecord, Shared
+from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load_evaluation, write_files
-from dissensus.evaluation.tally import CaseWeights, unit_of
-from dissensus.evaluation.whole import Whole
+from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces.inputs import Input, are_text, is_address
 from dissensus.pieces.partition import STRATA, STUDY, Partition, partitioned
 from dissensus.pieces.piece import Piece, Reading
 from dissensus.pieces.piece_evaluation import Settings, Taught, evaluate_piece, sum_piece
-from dissensus.pieces.piece_sums import CLASSES, Named, PieceSums, squares_of
+from dissensus.pieces.piece_sums import DISPUTED, EXCLUDED, MOST_NAMED, AllPieces, least
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run
 from dissensus.pieces.survey import Survey, merged_receipts, survey_from, survey_piece
 from dissensus.predictions.lists import Predictions
@@ -393,21 +388,32 @@ class FileEvaluation:
         self.watch.tell(self.receipts)
         settings, reason, trust = self._settled()
         sample = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
-        done = settings.evaluated(sample.questions)
-        shown = replace(settings.assembled(sample.questions, done), calibration=trust)
-        settings = replace(settings, reference=shown.reference)
+        held = settings.tally(sample.questions)
+        settings = replace(settings, reference=settings.of_cases.assembled(sample.questions, held).reference)
         keys = self._evaluated(settings)
-        shown = replace(shown, prior=prior_record_of(settings.taught, reason) if self.models else None)
-        found = self._added(keys, settings, self._described(shown, sample), done.shared)
+        sums = Sums(AllPieces.of([self.run.piece(key, "sums") for key in keys.values()]))
+        people = survey.annotators
+        found = settings.assembled(
+            sample.questions,
+            sums,
+            held=held,
+            excluded=tuple(sorted(sums[EXCLUDED].tolist())[:MOST_NAMED]),
+            n_excluded=int(sums["excluded",]),
+            n_annotators=None if people is None else len(people),
+            moved=self._left_out(settings),
+            prior=prior_record_of(settings.taught, reason) if self.models else None,
+            calibration=trust,
+            disputed=self._disputed(settings, sums),
+        )
+        found = self._described(found, sample)
 
         def write(place: FilePath) -> None:
             write_files(found, place)
             self.watch.beside(found, place)
 
         tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
-        belong = [place for key in keys.values() for place in (self.run.path / PIECES).glob(f"{key}.*")]
-        looks = [self._look(piece) for piece in self.pieces.digests]
-        self.run.publish(write, [*tables, *belong, *looks, self._lessons])
+        finished = [self.run.piece(key, "sums") for key in keys.values()]
+        self.run.publish(write, [*tables, *finished, *map(self._look, self.pieces.digests), self._lessons])
         return found
 
     @property
@@ -597,7 +603,6 @@ class FileEvaluation:
             draws=asked.draws,
             seed=asked.seed,
             refits=None,
-            unit=unit_of(np.array([self.survey.largest_case_weight])),
         )
         check_request(plan.metrics, rows.models, asked.level)
         return plan
@@ -672,7 +677,7 @@ class FileEvaluation:
         what = f"fitting the prior{f' of {finding}' if finding else ''}"
         found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
         parts = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
-        return merged(part for part in parts if part is not None)
+        return reduce(Exact.__add__, (part for part in parts if part is not None))
 
     # Evaluation ------------------------------------------------------------------------------------------
 
@@ -685,7 +690,6 @@ class FileEvaluation:
             "specs": [spec.record() for spec in settings.specs],
             "metrics": [metric.record() for metric in plan.metrics],
             "depth": plan.depth,
-            "unit": plan.unit,
             "reading": settings.reading.to_dict(),
             "reference": settings.reference,
         }
@@ -700,101 +704,36 @@ class FileEvaluation:
                 self.run.write(place, data)
         return keys
 
-    def _outputs(self, keys: Mapping[str, str], kind: str) -> Iterator[Any]:
-        """Read the outputs of all pieces that have them, in the order of pieces."""
-        for key in keys.values():
-            place = self.run.piece(key, kind)
-            if place.exists():
-                try:
-                    yield restored(place.read_bytes(), CLASSES)
-                except FormatError as error:
-                    advice = "remove it and run again with --resume: it is computed again"
-                    raise FormatError(
-                        "a finished piece is damaged", got=error.got, where=str(place), advice=advice
-                    ) from error
-
-    def _added(
-        self, keys: Mapping[str, str], settings: Settings, shown: Evaluation, shared: FloatArray | None
-    ) -> Evaluation:
-        """Add the sums of all pieces, and put them in the place of those of the cases that are shown."""
-        excluded: Named = merged(named for named, _ in self._outputs(keys, "sums"))
-        sums: PieceSums = merged(one for _, one in self._outputs(keys, "sums") if one is not None)
-        moved, apart = self._left_out(settings)
-        found = replace(
-            shown,
-            **settings.plan.rounded(sums.totals, sums.points),
-            excluded=excluded.names,
-            annotators=moved,
-            shared=None if shared is None else Shared(shared, apart),
-            whole=self._whole(keys, settings, sums, excluded),
-        )
-        return self._completed(keys, found, settings)
-
-    def _completed(self, keys: Mapping[str, str], found: Evaluation, settings: Settings) -> Evaluation:
-        """Compute the metrics of a whole data set, run by run, from the labels of all pieces."""
-        plan = settings.plan
-        metrics = whole_metrics(plan.metrics)
-        if not metrics or not self.models:
-            return found
-        seen: SeenCases = merged(self._outputs(keys, "seen"))
-        names = tuple(f"group {name}" for name in seen.groups) if seen.groups else seen.names
-        weights = CaseWeights(plan.seed, seen.weights / plan.unit, names, bool(seen.groups), plan.unit)
-        completion = Completion(
-            metrics, seen.all_cases(weights, plan.categories), True, self.threads or available_threads()
-        )
-
-        def joined(kind: str) -> LabelsByTruth:
-            parts: list[LabelsByTruth] = list(self._outputs(keys, kind))
-            return {truth: Labels.joined([part[truth] for part in parts]) for truth in parts[0]}
-
-        runs = (joined(f"labels-{number}") for number in range(len(found.runs)))
-        points = (joined(f"point-labels-{number}") for number in range(len(found.points)))
-        votes = Labels.joined(list(self._outputs(keys, "votes")))
-        return with_columns(found, completion.columns(runs, points, votes, found), Kept(()))
-
-    def _left_out(self, settings: Settings) -> tuple[tuple[AnnotatorSpread | None, ...], AnnotatorSpread | None]:
+    def _left_out(self, settings: Settings) -> dict[str, AnnotatorSpread]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
         if not self.leaves_out:
-            return tuple(None for _ in settings.specs), None
+            return {}
         rows = self.sample.select(list(self.survey.everyone)).questions
         design = design_of(rows.study, "sample")
         assert design is not None  # as they are asked for as a sample
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
-            plan = settings.informed(finding, *rows.of_part(own))
+            study, models = rows.of_part(own)
+            study = study.select(in_order_of_keys(study.case_names))
+            plan = settings.informed(finding, study, models)
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
-            pieces.append(Cases(replace(plan, aggregations=asked), own))
+            pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
         left = LeftOut(pieces, rows.models, design, rows.findings, self.threads)
         total = len(design.case) * len(settings.specs)
         with self.watch.progress("leaving annotators out", total, "cases") as advance:
-            moved = left.spreads(advance)
-        return moved, left.shared()
+            return left.spreads(advance)
 
-    def _whole(self, keys: Mapping[str, str], settings: Settings, sums: PieceSums, excluded: Named) -> Whole:
-        masses = {place: one.masses for place, one in sums.bases.items()}
-        is_grouped = self.survey.has_groups or bool(self.survey.findings)
-        squares = squares_of(lambda: self._outputs(keys, "groups"), masses) if is_grouped else {}
-        people = self.survey.annotators
-        disputed = None
-        if sums.disputed is not None:  # evaluated once more, to be looked at
-            names, findings = sums.disputed.names, self.survey.findings
-            asked = self._cases_of(cases_of_rows(names, findings)).questions
-            asked = asked.select(names) if findings else asked
-            disputed = settings.assembled(asked, settings.evaluated(asked))
-        return Whole(
-            n_cases=sums.bases["all", 0].n_cases,
-            n_excluded=excluded.count,
-            n_votes=sums.n_votes,
-            n_annotators=None if people is None else len(people),
-            bases={place: one.basis(squares.get(place), settings.plan.unit) for place, one in sums.bases.items()},
-            shared=None if sums.shared is None else sums.shared.rounded(settings.plan.unit),
-            certainties=sums.certainties,
-            are_same=sums.are_same,
-            disputed=disputed,
-        )
+    def _disputed(self, settings: Settings, sums: Sums) -> Evaluation | None:
+        """Evaluate the cases with the least certainty once more, to be looked at."""
+        if DISPUTED[0] not in sums:
+            return None
+        names, findings = least(*(sums[name] for name in DISPUTED))[0].tolist(), self.survey.findings
+        asked = self._cases_of(cases_of_rows(names, findings)).questions
+        asked = asked.select(names) if findings else asked
+        return settings.of_cases.assembled(asked, settings.tally(asked))
 
-    def _described(self, shown: Evaluation, sample: Piece) -> Evaluation:
+    def _described(self, found: Evaluation, sample: Piece) -> Evaluation:
         """Say of the cases that are shown which files all cases came from, and what was understood of them.
 
         The examples are of the cases that are shown: the first piece has others if cases are split differently.
@@ -809,14 +748,13 @@ class FileEvaluation:
             for name, files in self.run.manifest.inputs.items()
             for file, fingerprint in files.items()
         }
-        said = shown.material.predictions
-        described = replace(
-            shown.material,
-            study=shown.material.study.with_receipt(opinions),
-            predictions={name: said[name].with_receipt(one) for name, one in zip(said, models, strict=True)},
+        said = zip(found.predictions.items(), models, strict=True)
+        return replace(
+            found,
+            study=found.study.with_receipt(opinions),
+            predictions={name: one.with_receipt(receipt) for (name, one), receipt in said},
             inputs=hashes,
         )
-        return replace(shown, material=described)
 
 
 def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:

@@ -1,9 +1,9 @@
 """The input split by case, in one pass and little memory: a file for every piece, with the rows of all inputs.
 
-Cases go to pieces by a hash of their names, so that rows of a case meet whichever file they come from; they stand in the
-order of files, then rows. Memory is that of a chunk and of a piece, however large the input; the disk needs room for it
-twice. Rows of cases that first came with files that were added later are pieces of their own, so that earlier pieces
-stay as they are. A partition gets its name when it is whole: what is not whole never counts.
+Cases go to pieces by a hash of their names, so that rows of a case meet whichever file they come from; they stand in
+the order of files, then rows. Memory is that of a chunk and of a piece, however large the input; the disk needs room
+for it twice. Rows of cases that first came with files that were added later are pieces of their own, so that earlier
+pieces stay as they are. A partition gets its name when it is whole: what is not whole never counts.
 """
 
 from __future__ import annotations

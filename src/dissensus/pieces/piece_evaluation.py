@@ -6,6 +6,7 @@ import io
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -15,16 +16,14 @@ from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import bundled
-from dissensus.evaluation.basis import merged
-from dissensus.evaluation.batches import bin_of
-from dissensus.evaluation.completion import SeenCases
-from dissensus.evaluation.evaluator import assembled, material_of
-from dissensus.evaluation.plan import Evaluated, Plan, informed_by
+from dissensus.core.names import in_order_of_keys
+from dissensus.evaluation.assembly import assembled
+from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.tally import CaseWeights
+from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.pieces.piece import Piece, Reading
-from dissensus.pieces.piece_sums import Named, sums_of
+from dissensus.pieces.piece_sums import excluded, sums_of_piece, written
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import kept_opinions
 from dissensus.study.study import Study
@@ -91,23 +90,27 @@ class Settings:
         informed = tuple(informed_by(spec, prior) for spec in taught.aggregations)
         return replace(self.plan, aggregations=informed, refits=taught.refits)
 
-    def evaluated(self, asked: Questions) -> Evaluated:
-        """Evaluate rows, part by part; those of a part on which nobody said anything are left out."""
-        found, lost = [], []
+    def tally(self, asked: Questions) -> Sums:
+        """Sum over the rows of every part on which somebody said anything."""
+        found = []
         for finding, rows in asked.parts.items():
             study, models = asked.of_part(rows)
             if study.counted.panel.votes_per_case.any():
+                study = study.select(in_order_of_keys(study.case_names))  # as a plan takes them, and its prior
                 plan = self.informed(finding, study, models)
-                found.append(plan.evaluated(study, models, asked.strata, threads=self.threads))
-            else:
-                lost += list(rows)
-        done = merged(found)
-        return replace(done, excluded=(*done.excluded, *lost))
+                found.append(plan.tally(study, models, asked.strata, threads=self.threads))
+        return Sums.joined(found)
 
-    def assembled(self, asked: Questions, done: Evaluated) -> Evaluation:
+    def assembled(self, asked: Questions, sums: Sums, **known: Any) -> Evaluation:
         """Put what came out for rows together."""
-        material = material_of(self.plan, done, asked.study, asked.models, asked.labels)
-        return assembled(self.plan, self.specs, done, material=material, level=self.level)
+        given = {"study": asked.study, "models": asked.models, "labels": asked.labels, "level": self.level}
+        return assembled(self.plan, self.specs, sums, threads=self.threads, **{**given, **known})
+
+    @property
+    def of_cases(self) -> Settings:
+        """The same without metrics of a whole data set, of which a piece alone says nothing."""
+        metrics = tuple(metric for metric in self.plan.metrics if metric.sees != "data set")
+        return replace(self, plan=replace(self.plan, metrics=metrics))
 
 
 def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
@@ -115,37 +118,21 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     how: Settings = pickle.loads(settings)
     how = replace(how, plan=replace(how.plan, sketches=False))
     piece = Piece.read(payload, how.reading)
-    if piece is None:
-        return bundled({"sums": bundled((Named.of(()), None))})
+    if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
+        return bundled({"sums": written(excluded(() if piece is None else piece.questions.study.case_names))})
     asked, plan = piece.questions, how.plan
-    if not asked.study.counted.panel.votes_per_case.any():
-        return bundled({"sums": bundled((Named.of(asked.study.case_names), None))})
     for metric in plan.metrics:
         for model in asked.models.values():
             metric.check(model)
-    done = how.evaluated(asked)
-    result = how.assembled(asked, done)
-    sums, groups = sums_of(
-        done, asked.study, asked.models, asked.strata, seed=plan.seed, unit=plan.unit, reference=how.reference
+    sums = how.tally(asked)
+    result = how.of_cases.assembled(asked, sums)
+    return bundled(
+        {
+            "per_case": parquet(result.per_case()),
+            "certainty": parquet(result.certainties()),
+            "sums": written(sums_of_piece(plan, sums, asked.study, how.reference)),
+        }
     )
-    outputs = {
-        "per_case": parquet(result.per_case()),
-        "certainty": parquet(result.certainties()),
-        **({"groups": bundled(groups)} if groups else {}),
-        **labels_of(result, done),
-    }
-    return bundled({**outputs, "sums": bundled((Named.of(done.excluded), sums))})
-
-
-def labels_of(result: Evaluation, done: Evaluated) -> dict[str, bytes]:
-    """Write what metrics of a whole data set need of the cases of a piece, run by run; nothing without such metrics."""
-    if done.votes is None:
-        return {}
-    bins = tuple(bin_of(found.certainties[0]) for found in result.findings if len(found.certainties))
-    runs = {f"labels-{number}": bundled(outcome.labels) for number, outcome in enumerate(done.outcomes)}
-    points = {f"point-labels-{number}": bundled(labels) for number, labels in enumerate(done.point_labels)}
-    seen = bundled(SeenCases.of(result.study, result.predictions, result.strata, bins))
-    return {"seen": seen, "votes": bundled(done.votes), **runs, **points}
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -33,7 +33,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
 from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
 from dissensus.core.output import checked_directory_target, directory_written_whole, told
-from dissensus.evaluation.store import DISPUTED, FILES, REPORT, WHOLE, not_results
+from dissensus.evaluation.store import DISPUTED, FILES, REPORT, not_results
 
 try:
     import fcntl
@@ -45,7 +45,7 @@ FORMAT, VERSION = "dissensus run", 2
 
 MANIFEST, FINISHED, LOCK = "manifest.json", "run.json", ".lock"
 PIECES, TABLES = "pieces", ("per_case", "certainty")
-TOP = (MANIFEST, LOCK, REPORT, WHOLE, *FILES)
+TOP = (MANIFEST, LOCK, REPORT, *FILES)
 """Files that a run has beside its directories."""
 
 FOLDERS = (PIECES, *TABLES, DISPUTED)
@@ -354,7 +354,7 @@ class RunDirectory:
             written = [place.relative_to(room) for place in sorted(room.rglob("*")) if place.is_file()]
             with undisturbed():
                 (self.path / FINISHED).unlink(missing_ok=True)
-                below = {self.path / name for name in (REPORT, WHOLE, *FILES)}
+                below = {self.path / name for name in (REPORT, *FILES)}
                 below.update(place for folder in FOLDERS for place in (self.path / folder).glob("*"))
                 for place in below - {*kept, self._unfinished}:
                     shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)

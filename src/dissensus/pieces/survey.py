@@ -20,7 +20,6 @@ from dissensus.core.names import in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
-from dissensus.evaluation.batches import added_by_key
 from dissensus.pieces.piece import Piece, Reading, placed
 from dissensus.predictions.lists import PredictionKind, common_kind
 from dissensus.study.question import chosen_question, conditions_asked
@@ -46,8 +45,8 @@ class Survey:
         Rankings, ratings or checklists, how they are written, and what it means not to be mentioned.
     conditions
         All conditions: as they are given where all pieces have the same, in alphabetical order otherwise.
-    n_cases, has_groups, largest_case_weight
-        Cases, whether they are grouped, and the largest weight of one with an opinion that counts.
+    n_cases, has_groups
+        Cases, and whether they are grouped.
     annotators
         Their names in alphabetical order; nothing where there are more than 100 000.
     crossed
@@ -69,7 +68,6 @@ class Survey:
     conditions: tuple[str, ...]
     n_cases: int
     has_groups: bool
-    largest_case_weight: float
     annotators: tuple[str, ...] | None
     crossed: Mapping[str, int] | None
     kinds: Mapping[str, PredictionKind]
@@ -96,7 +94,6 @@ class Survey:
             study.conditions,
             study.n_cases,
             bool(study.groups),
-            float(study.case_weights[counted].max(initial=0.0)),
             _few(study.annotator_names),
             _unsettled({name: int(count) for name, count in people if count}),
             {name: model.kind for name, model in known.items()},
@@ -125,7 +122,6 @@ class Survey:
             self.conditions if same else _names((*self.conditions, *other.conditions)),
             self.n_cases + other.n_cases,
             self.has_groups,
-            max(self.largest_case_weight, other.largest_case_weight),
             _few(people),
             None
             if self.crossed is None or other.crossed is None
@@ -133,8 +129,8 @@ class Survey:
             _joined(self.kinds, other.kinds, common_kind),
             _joined(self.listed, other.listed, lambda one, more: _names((*one, *more))),
             _joined(self.widest, other.widest, max),
-            added_by_key(self.lessons, other.lessons),
-            added_by_key(self.n_counted, other.n_counted),
+            _joined(self.lessons, other.lessons, Lessons.__add__),
+            _joined(self.n_counted, other.n_counted, int.__add__),
             _sampled((*self.everyone, *other.everyone), MOST_CASES),
             _sampled((*self.annotated, *other.annotated), LEARNING_CASES),
             tuple(merged_receipts(pair) for pair in zip(self.receipts, other.receipts, strict=True)),

@@ -98,7 +98,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
 def kept_cases(subject: ReportSubject) -> IntArray:
     """Return the positions of the cases to show, in their order."""
     evaluation = subject.evaluation
-    certainty = evaluation.findings[evaluation.reference].certainties[0]
+    certainty = evaluation.profiles[evaluation.reference].certainties[0]
     return np.sort(np.argsort(certainty, kind="stable")[: subject.explorer_cases])
 
 

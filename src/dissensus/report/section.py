@@ -30,8 +30,8 @@ class ReportSubject:
     @cached_property
     def explored(self) -> ReportSubject:
         """What the explorer shows: of a study larger than memory, the cases with the least certainty."""
-        whole = self.evaluation.whole
-        return self if whole is None or whole.disputed is None else replace(self, evaluation=whole.disputed)
+        disputed = self.evaluation.disputed
+        return self if disputed is None else replace(self, evaluation=disputed)
 
     @cached_property
     def plots(self) -> Plots:

@@ -105,8 +105,7 @@ def _asked(evaluation: Evaluation) -> list[Markup]:
 
 def introduction(evaluation: Evaluation) -> Markup:
     """Say in a sentence or two what was evaluated."""
-    panel, whole = evaluation.study.panel, evaluation.whole
-    people = len(panel.annotator_names) if whole is None else whole.n_annotators
+    panel, people = evaluation.study.panel, evaluation.n_annotators
     named = "very many named annotators" if people is None else counted(people, "named annotator")
     opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else evaluation.study.opinion)
     who = "by anonymous annotators" if people == 0 else f"by {named}"

@@ -192,7 +192,7 @@ def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
             f"Each of {counted(len(evaluation.asked_findings), 'finding')} was a binary question of its own, with a "
             "posterior and a prior of its own; findings of one case were resampled together."
         )
-    if evaluation.kept is not None and evaluation.kept.curves:
+    if evaluation.lines:
         yield (
             f"Curves are means over draws with pointwise {100 * evaluation.level:g} % bands from {RESAMPLES} resamples "
             "of the cases, each with the labels of one draw."
@@ -205,7 +205,7 @@ def _first_capital(text: str) -> str:
 
 def _sampled(evaluation: Evaluation) -> str:
     """Say whether intervals allow for other annotators."""
-    known = [one for one in (*evaluation.annotators, evaluation.shared and evaluation.shared.annotators) if one]
+    known = list(evaluation.moved.values())
     if not known:
         return "with the annotators as fixed, so that the part of who they were is missing"
     return f"and a jackknife over {counted(known[0].n_annotators, 'annotator')}, who count as a sample as well"
@@ -266,8 +266,7 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 
 
 def _who(evaluation: Evaluation) -> str:
-    panel, whole = evaluation.study.panel, evaluation.whole
-    n_named = len(panel.annotator_names) if whole is None else whole.n_annotators
+    panel, n_named = evaluation.study.panel, evaluation.n_annotators
     people = "Very many named annotators" if n_named is None else counted(n_named, "named annotator")
     people = people if n_named != 0 else "Anonymous annotators"
     per_case = "per case of a random sample" if evaluation.is_sample else "per case"

@@ -32,8 +32,8 @@ class WholeDataSet(ReportSection):
 
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether there is more to show of such a metric than its value."""
-        kept, is_whole = evaluation.kept, any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
-        has_more = kept is not None and bool(kept.curves or kept.remarks or evaluation.asked_findings)
+        is_whole = any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
+        has_more = bool(evaluation.lines or evaluation.remarks or evaluation.asked_findings)
         return bool(evaluation.models) and is_whole and has_more
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
@@ -42,7 +42,7 @@ class WholeDataSet(ReportSection):
         return {
             "introduction": introduction(evaluation),
             "has_curves": bool(set(self.shows) & set(subject.plots.names())),
-            "remarks": () if evaluation.kept is None else evaluation.kept.remarks,
+            "remarks": evaluation.remarks,
             "tables": finding_tables(evaluation),
         }
 
@@ -98,9 +98,10 @@ def expected_positives(evaluation: Evaluation) -> dict[str, float]:
 
     Of a study in shards, labels are not kept.
     """
-    if evaluation.kept is None or not evaluation.kept.runs:
+    kept = evaluation.label_masses(evaluation.headline)
+    if not kept:
         return {}
-    labels = next(iter(evaluation.kept.runs[evaluation.headline].values()))
+    labels = next(iter(kept.values()))
     masses = labels.means[:, -1] * evaluation.study.case_weights
     findings = evaluation.asked_findings
     if not findings:

@@ -1,4 +1,4 @@
-"""What the draws say about single cases: certainty, plausibilities, categories and risk."""
+"""Profiles of single cases, as the draws have them: certainty, plausibilities, categories and risk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
-from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.draws import Batch
 from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
@@ -20,7 +20,7 @@ SKETCHED = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Findings(Value):
+class Profiles(Value):
     """Hold what the draws of one aggregation say about every case.
 
     Attributes
@@ -64,7 +64,7 @@ class Findings(Value):
         chances: Sequence[FloatArray],
         *,
         sketches: bool = True,
-    ) -> Findings:
+    ) -> Profiles:
         """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories.
 
         Without ``sketches`` no draws are kept.
@@ -79,7 +79,7 @@ class Findings(Value):
         tops_of_members, told = place_shares(drawn.layout, drawn.orders, 1), np.arange(len(batch.support))
         if batch.is_mentioned is not None:
             told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
-        return Findings(
+        return Profiles(
             np.bincount(drawn.case_of_member[told], minlength=batch.n_cases),
             batch.support[told],
             certain.values,
@@ -92,11 +92,12 @@ class Findings(Value):
             risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
         )
 
-    @staticmethod
-    def concatenate(parts: Sequence[Findings]) -> Findings:
-        """Put the findings about different cases one after the other."""
-        names = [part.name for part in fields(Findings)]
-        return Findings(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
+    def take(self, cases: IntArray) -> Profiles:
+        """Keep the cases at these positions."""
+        members, columns = take_rows(self.support_offsets, cases)[1], take_rows(self.columns, cases)[1]
+        chosen = {"support": members, "is_member": members, "means": columns, "tops": columns, "sketch": columns}
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Profiles(**{name: part[..., chosen.get(name, cases)] if part.shape[-1] else part for name, part in parts.items()})
 
     @property
     def support_offsets(self) -> IntArray:

@@ -1,20 +1,23 @@
-"""Tables of single cases: certainty, categories, risk, plausibilities, agreement."""
+"""Tables of single cases, such as their certainty, and of curves and confusion matrices."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import IntArray
+from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
+from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.findings import Findings
+    from dissensus.evaluation.profiles import Findings
     from dissensus.evaluation.results import Evaluation
 
 RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}
@@ -37,7 +40,7 @@ SUMMARY = {
 def certainties(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.certainties`."""
     parts = []
-    for run, found in enumerate(evaluation.findings):
+    for run, found in enumerate(evaluation.profiles):
         for top, is_member in enumerate(found.is_member, start=1):
             rows = _labelled(evaluation, run, pl.Series("case", evaluation.case_names, dtype=pl.String))
             parts.append(
@@ -77,7 +80,7 @@ def category_certainties(evaluation: Evaluation) -> pl.DataFrame:
             pl.Series("error", found.category_errors),
             names.gather(found.category_winners).alias("category"),
         )
-        for run, found in enumerate(evaluation.findings)
+        for run, found in enumerate(evaluation.profiles)
     ]
     return pl.concat(parts)
 
@@ -92,7 +95,7 @@ def risks(evaluation: Evaluation) -> pl.DataFrame:
         _labelled(evaluation, run, names).with_columns(
             pl.Series(name, values) for name, values in zip(("mean", "min", "max"), found.risks, strict=True)
         )
-        for run, found in enumerate(evaluation.findings)
+        for run, found in enumerate(evaluation.profiles)
     ]
     return pl.concat(parts)
 
@@ -106,17 +109,17 @@ def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
             pl.Series("top", found.tops),
             pl.Series("draws", np.ascontiguousarray(found.sketch.T.astype(np.float32))).arr.to_list(),
         )
-        for run, found in enumerate(evaluation.findings)
+        for run, found in enumerate(evaluation.profiles)
     ]
     return pl.concat(parts)
 
 
-def _cases_of(evaluation: Evaluation, found: Findings) -> pl.Series:
+def _cases_of(evaluation: Evaluation, found: Profiles) -> pl.Series:
     """Name the case of each of the U + 1 plausibilities."""
     return pl.Series("case", evaluation.case_names, dtype=pl.String).gather(row_of_each(found.columns))
 
 
-def _conditions_of(evaluation: Evaluation, found: Findings) -> pl.Series:
+def _conditions_of(evaluation: Evaluation, found: Profiles) -> pl.Series:
     """Name the condition of each of the U + 1 plausibilities; missing for all others together."""
     codes = np.insert(found.support, found.support_offsets[1:], len(evaluation.conditions))
     return pl.Series("condition", [*evaluation.conditions, None], dtype=pl.String).gather(codes)
@@ -143,3 +146,58 @@ def _labelled(evaluation: Evaluation, run: int, case: pl.Series) -> pl.DataFrame
     return pl.DataFrame({"case": case}).select(
         *(pl.lit(identity[name], dtype=kind).alias(name) for name, kind in RUN.items()), "case"
     )
+
+
+# Curves -------------------------------------------------------------------------------------------------
+
+OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
+"""Columns that say whose curve it is."""
+
+NUMBERS = dict.fromkeys(("low", "high"), pl.Float64)
+
+
+def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.curves`."""
+    drawn = [name for name in KINDS if name != "confusion"]
+    if kind is not None:
+        check_choice("kind", kind, drawn)
+    wanted = drawn if kind is None else [kind]
+    rows = [
+        {"kind": one.kind, **identity, "x": x, "y": y, "low": low, "high": high, "n_cases": size}
+        for one, identity in _identified(evaluation)
+        if one.kind in wanted
+        for x, y, low, high, size in zip(one.x, one.y, one.low, one.high, _sizes(one), strict=True)
+    ]
+    numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
+    return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
+
+
+def _sizes(curve: Curve) -> Iterable[float | None]:
+    return curve.sizes.tolist() if len(curve.sizes) else [None] * len(curve.x)
+
+
+def confusion(evaluation: Evaluation) -> pl.DataFrame:
+    """Return the rows of :meth:`Evaluation.confusion`."""
+    rows = [
+        {
+            **identity,
+            "label": one.given,
+            "called": evaluation.conditions[int(x)],
+            "n_cases": y,
+            "low": low,
+            "high": high,
+        }
+        for one, identity in _identified(evaluation)
+        if one.kind == "confusion"
+        for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
+    ]
+    own = {"label": pl.String, "called": pl.String, "n_cases": pl.Float64}
+    return pl.DataFrame(rows, schema={**OF_CURVE, **own, **NUMBERS}, orient="row")
+
+
+def _identified(evaluation: Evaluation) -> Iterable[tuple[Curve, dict[str, Any]]]:
+    """Give every curve, and what columns say about it."""
+    estimands = {run.label: run.estimand for run in evaluation.runs}
+    for one in evaluation.lines:
+        names = {"run": one.run, "estimand": estimands[one.run], "truth": one.truth}
+        yield one, {**names, "model": one.model, "question": one.question}

@@ -1,0 +1,288 @@
+"""Put an evaluation together from sums over its cases: in memory, in pieces, or from evaluations of different cases."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from dissensus.aggregation.base import Aggregation, available_threads
+from dissensus.core.aliases import IntArray
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import case_positions, check_names
+from dissensus.core.ragged import join_offsets, offsets_from_lengths
+from dissensus.core.receipt import shared_receipt
+from dissensus.core.spec import distinct_names
+from dissensus.evaluation.data_set import AllCases, data_set_metrics
+from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
+from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.questions import IMAGES
+from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run
+from dissensus.evaluation.sums import DATA_SET, JOINED, Array, Name, Sums
+from dissensus.evaluation.tally import profile_entries, table_entries
+from dissensus.predictions.lists import Predictions
+from dissensus.study.study import Study
+
+LISTED = 10
+"""How many conditions of a model are kept for each case."""
+
+MERGED = "evaluations of parts of the cases were merged"
+"""Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once."""
+
+SETTINGS = ("runs", "points", "models", "level", "seed", "conditions", "categories")
+
+
+def assembled(
+    plan: Plan,
+    specs: Sequence[Aggregation],
+    sums: Sums,
+    *,
+    study: Study,
+    models: Mapping[str, Predictions],
+    labels: Mapping[str, Mapping[str, str]],
+    held: Sums | None = None,
+    threads: int | None = None,
+    **known: Any,
+) -> Evaluation:
+    """Put together what is known of all cases.
+
+    Parameters
+    ----------
+    plan, specs
+        What was computed, and the aggregations as they were asked for.
+    sums
+        Of all pieces: see :meth:`Plan.tally`.
+    study, models, labels
+        Opinions, predictions, and labels of cases by column, pictures among them: of the cases that are held.
+    held
+        Where not all cases are held, the sums of those that are.
+    known
+        Other fields of the evaluation.
+    """
+    everything = with_data_set(plan, sums, models, study, threads=threads)
+    own = everything if held is None else _held(everything, held)
+    names = _in_order_of(study, own)
+    images = labels.get(IMAGES, {})
+    most = max(len(plan.conditions), LISTED) if data_set_metrics(plan.metrics) else LISTED
+    result = Evaluation(
+        runs=_runs(specs, sums),
+        points=plan.points,
+        metrics=plan.metrics,
+        study=study.select(names),
+        conditions=plan.conditions,
+        predictions={model: first_listed(said, names, most) for model, said in models.items()},
+        sums=_kept(_ordered(own, names)),
+        categories=plan.categories,
+        strata={column: tuple(of[name] for name in names) for column, of in labels.items() if column != IMAGES},
+        images=tuple(images[name] for name in names) if images else (),
+        seed=plan.seed,
+        **known,
+    )
+    return _with_lines(result, plan, everything, threads)
+
+
+def with_data_set(
+    plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, *, threads: int | None = None
+) -> Sums:
+    """Add the metrics of a whole data set, once the labels of all cases are known."""
+    if not data_set_metrics(plan.metrics) or not models:
+        return sums
+    found = all_cases(plan, sums, models, study, threads).entries()
+    return Sums(ChainMap(found, cast("Any", sums.arrays)))  # those of all pieces are read when they are asked for
+
+
+def all_cases(
+    plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None
+) -> AllCases:
+    """Return what computes metrics of a whole data set."""
+    is_binary = getattr(study, "question", "") == "binary"
+    return AllCases(plan, sums, len(models), is_binary, threads or available_threads())
+
+
+def _with_lines(result: Evaluation, plan: Plan, sums: Sums, threads: int | None) -> Evaluation:
+    """Draw the curves of the runs that sentences are about, and say what makes metrics meaningless."""
+    if not data_set_metrics(plan.metrics) or not result.models:
+        return result
+    cases = all_cases(plan, sums, result.predictions, result.study, threads)
+    named = (result.models, result.conditions)
+    lines = [
+        one
+        for run in sorted({result.headline, result.reference})
+        for one in cases.curves(f"run {run}", *named, result.run_label(run), result.level)
+    ]
+    remarks = cases.remarks(f"run {result.headline}", result.models)
+    return replace(result, lines=tuple(lines), remarks=remarks)
+
+
+def _in_order_of(study: Study, sums: Sums) -> list[str]:
+    kept = set(sums["rows", "names"].tolist())
+    return [name for name in study.case_names if name in kept]
+
+
+def _ordered(sums: Sums, names: Sequence[str]) -> Sums:
+    """Put what is known of single cases into the order of these names."""
+    place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
+    cases = np.array([place[name] for name in names], dtype=np.int64)
+    found = {name: _taken(name, array, cases) for name, array in sums.arrays.items() if name[0] != "profile"}
+    for key in dict.fromkeys(str(name[1]) for name in sums.names("profile")):
+        parts = {str(name[2]): sums[name] for name in sums.names("profile", key)}
+        found |= profile_entries(key, Profiles(**parts).take(cases))
+    return Sums(found)
+
+
+def _taken(name: Name, array: Array, cases: IntArray) -> Array:
+    if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
+        return array
+    return array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
+
+
+def _kept(sums: Sums) -> Sums:
+    """Leave out what can be found again from opinions and predictions."""
+    return sums.only(lambda name: name[:2] not in (("rows", "table"), ("rows", "names")))
+
+
+def _held(everything: Sums, held: Sums) -> Sums:
+    """Keep the sums over all cases, and what is known of those that are held."""
+    of_all = everything.only(lambda name: name[0] not in JOINED or name[1] in ("group keys", "group sums"))
+    of_cases = held.only(lambda name: name[0] in JOINED and name[1] not in ("group keys", "group sums", "labels"))
+    seen = {name: everything[name] for name in everything.names("cases") if name[-1] == DATA_SET}
+    if seen:
+        place = {name: i for i, name in enumerate(everything["rows", "names"].tolist())}
+        cases = np.array([place[name] for name in held["rows", "names"].tolist()], dtype=np.int64)
+        seen = {name: array[..., cases] for name, array in seen.items()}
+    return Sums({**of_all.arrays, **of_cases.arrays, **seen})
+
+
+def _runs(specs: Sequence[Aggregation], sums: Sums) -> tuple[Run, ...]:
+    found = []
+    for place, (spec, name) in enumerate(zip(specs, run_names(specs), strict=True)):
+        key = f"run {place}"
+        drawn, chains = map(int, sums["least", "draws", key])
+        fitted = {str(one[-1]): float(sums[one]) for one in sums.names("least", "fitted", key)}
+        found.append(Run(spec, name, drawn, chains, fitted))
+    return tuple(found)
+
+
+def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
+    """Name aggregations; those that models inform are called after what they estimate.
+
+    >>> from dissensus import PlackettLuce
+    >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
+    ('plackett-luce', 'panel')
+    """
+    others = iter(distinct_names([spec for spec in specs if not spec.is_informed]))
+    informed = [spec for spec in specs if spec.is_informed]
+    several = len({spec.id for spec in informed}) > 1
+    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
+
+
+def first_listed(predictions: Predictions, case_names: Sequence[str], most: int = LISTED) -> Predictions:
+    """Keep some cases of a model, and of each the first conditions that it lists."""
+    rows = case_positions(list(case_names), predictions._positions)
+    lengths = np.minimum(predictions.entries_per_case[rows], most)
+    offsets = offsets_from_lengths(lengths)
+    entries = np.arange(offsets[-1]) + np.repeat(predictions.offsets[rows] - offsets[:-1], lengths)
+    return replace(
+        predictions,
+        case_names=tuple(case_names),
+        offsets=offsets,
+        codes=predictions.codes[entries],
+        values=predictions.values[entries],
+        complete=predictions.complete and predictions.n_conditions <= most,
+    ).with_receipt(predictions.receipt)
+
+
+# Evaluations of different cases ---------------------------------------------------------------------------
+
+
+def merged(one: Evaluation, other: Evaluation) -> Evaluation:
+    """Return the evaluation of the cases of both; see :meth:`Evaluation.merge`."""
+    _check_mergeable(one, other)
+    study = Study.concatenate([one.study, other.study])
+    both = Sums.joined(part.sums.only(lambda name: name[-1] != DATA_SET) for part in (one, other))
+    names = np.array(study.case_names, dtype=np.str_)
+    strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
+    models = {name: _joined_lists(said, other.predictions[name]) for name, said in one.predictions.items()}
+    both = Sums({**both.arrays, ("rows", "names"): names})
+    plan = plan_again(one)
+    if data_set_metrics(one.metrics) and one.models:
+        of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}
+        both = Sums({**both.arrays, **table_entries(study, models, of_cases, names.tolist())})
+        both = with_data_set(plan, both, models, study)
+    result = replace(
+        one,
+        study=study,
+        predictions=models,
+        sums=_kept(both),
+        strata=strata,
+        images=(*one.images, *other.images),
+        inputs={**one.inputs, **other.inputs},
+        excluded=(*one.excluded, *other.excluded),
+        n_excluded=one.n_excluded + other.n_excluded,
+        n_annotators=len(study.panel.annotator_names),
+        moved={},
+        prior=None if one.prior is None else PriorRecord(reason=MERGED),
+    )
+    return _with_lines(result, plan, both, None)
+
+
+def plan_again(result: Evaluation) -> Plan:
+    """Return the plan of an evaluation, as far as metrics of a whole data set need it."""
+    has = {key: bool(result.sums.names("draws", key)) for key in (ANNOTATORS, TRUTH)}
+    return Plan(
+        tuple(run.spec for run in result.runs),
+        result.points,
+        result.metrics,
+        np.empty(0, dtype=np.int64),
+        1,
+        result.categories,
+        0,
+        result.seed,
+        agreement=has[ANNOTATORS],
+        truth=result.study if has[TRUTH] else None,
+        conditions=result.conditions,
+    )
+
+
+def _check_mergeable(one: Evaluation, other: Evaluation) -> None:
+    if one.is_sample or other.is_sample:
+        raise DissensusError(
+            "evaluations of studies in pieces cannot be merged",
+            got="an evaluation that holds sums over all cases, and some of the cases",
+            advice="add the files of the other cases to those of the study, and resume the run (--resume)",
+        )
+    _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
+    for setting in SETTINGS:
+        _check_alike(setting, getattr(one, setting), getattr(other, setting))
+    _check_alike("calibration", *(each.calibration and each.calibration.record() for each in (one, other)))
+    if one.strata.keys() != other.strata.keys() or bool(one.images) != bool(other.images):
+        raise DissensusError("evaluations with different columns of cases cannot be merged")
+    learned = [run.label for run in one.runs if run.spec.learns]
+    if learned:
+        raise DissensusError(
+            "evaluations cannot be merged where something was learned from all cases",
+            got=listing(learned),
+            advice="evaluate all cases at once, or say panel=False and give alpha a number and another prior",
+        )
+    check_names("case", (*one.case_names, *other.case_names))
+
+
+def _check_alike(setting: str, one: object, other: object) -> None:
+    if one != other:
+        raise DissensusError(
+            f"evaluations with different {setting} cannot be merged", expected=f"{one!r:.200}", got=f"{other!r:.200}"
+        )
+
+
+def _joined_lists(one: Predictions, other: Predictions) -> Predictions:
+    return replace(
+        one,
+        case_names=(*one.case_names, *other.case_names),
+        offsets=join_offsets([one.offsets, other.offsets]),
+        codes=np.concatenate([one.codes, other.codes]),
+        values=np.concatenate([one.values, other.values]),
+        complete=one.complete and other.complete,
+    ).with_receipt(shared_receipt([one, other]))

@@ -122,12 +122,12 @@ if TYPE_CHECKING:
     from dissensus.metrics.subset_accuracy import SubsetAccuracy as SubsetAccuracy
     from dissensus.metrics.user_metric import UserDataSetMetric as UserDataSetMetric
     from dissensus.metrics.user_metric import UserMetric as UserMetric
+    from dissensus.pieces.evaluation import evaluate_files as evaluate_files
     from dissensus.predictions.lists import Predictions as Predictions
     from dissensus.predictions.reader import read_models as read_models
     from dissensus.predictions.reader import read_predictions as read_predictions
     from dissensus.report.page import write_report as write_report
     from dissensus.report.section import ReportSection as ReportSection
-    from dissensus.shards.evaluation import evaluate_files as evaluate_files
     from dissensus.simulate.checklist_study import simulate_binary as simulate_binary
     from dissensus.simulate.checklist_study import simulate_checklists as simulate_checklists
     from dissensus.simulate.differential_study import simulate_study as simulate_study
@@ -254,7 +254,7 @@ _HOMES = {
     "cohen_kappa": "agreement.measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
-    "evaluate_files": "shards.evaluation",
+    "evaluate_files": "pieces.evaluation",
     "examine_annotations": "study.reading",
     "expected_risk": "evaluation.categories",
     "informed_prior": "aggregation.case_prior",

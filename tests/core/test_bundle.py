@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from dissensus.core.bundle import HEAD, bundled, restored
+from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError
 from dissensus.core.exact import Exact
 
@@ -59,7 +59,7 @@ def test_objects_come_back_as_the_classes_that_are_named_and_as_no_other() -> No
 
 
 def test_arrays_of_zeros_take_no_room() -> None:
-    assert len(bundled(np.zeros(10_000))) < 100
+    assert len(bundled(np.zeros(10_000))) < 1000
 
 
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 100])
@@ -70,11 +70,12 @@ def test_what_is_cut_off_is_refused(size: int) -> None:
 
 
 def test_arrays_of_objects_are_neither_written_nor_read() -> None:
-    with pytest.raises(TypeError, match="objects"):
+    with pytest.raises(TypeError, match="cannot be bundled"):
         bundled(np.array([object()]))
-    forged = HEAD + json.dumps({"array": ["|O", [1], 8]}).encode() + b"\n" + bytes(16)
+    forged = io.BytesIO()
+    np.savez(forged, np.array([object()]), value=np.frombuffer(b'{"array": 0}', dtype=np.uint8))
     with pytest.raises(FormatError, match="damaged"):
-        restored(forged, [])
+        restored(forged.getvalue(), [])
 
 
 @dataclass
@@ -86,10 +87,11 @@ def test_other_kinds_of_values_are_refused_when_they_are_written() -> None:
     for value in (object(), {1, 2}, np.float32(1.0), len):
         with pytest.raises(TypeError, match="cannot be bundled"):
             bundled(value)
-    assert bundled(Unknown()).count(b"Unknown") == 1
+    with pytest.raises(FormatError, match="damaged"):
+        restored(bundled(Unknown()), [])
 
 
 def test_other_bytes_are_refused() -> None:
-    for data in (b"", b"PK\x03\x04", b"\x80\x04.", HEAD, HEAD + b"{"):
+    for data in (b"", b"PK\x03\x04", b"\x80\x04.", b"{"):
         with pytest.raises(FormatError, match="bundle"):
             restored(data, [])

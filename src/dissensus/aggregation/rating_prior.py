@@ -66,6 +66,8 @@ class RatingPrior:
         Whether shifts of annotators were taken away from these ratings.
     left_out
         Models that have seen the answers, and by what that is known: they do not inform the prior.
+    centres : (n_models,)
+        Means of the numbers of the models.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class RatingPrior:
     squares: FloatArray
     shifts: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
+    centres: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -149,6 +152,25 @@ class RatingPrior:
         rows = self.positions(cases)
         of_cases = {name: getattr(self, name)[rows] for name in ("features", "totals", "ratings", "squares")}
         return replace(self, case_names=tuple(names), **of_cases)
+
+    def about(self, study: Study, models: Mapping[str, Predictions]) -> RatingPrior:
+        """Return the same prior of other cases: the rated ones of a study, by what models say about them.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> other = prior.about(study.ratings, study.predictions)
+        >>> bool(np.allclose(other.means, prior.means))
+        True
+        """
+        rated: Any = study.opinions
+        said = [models[name].select(list(rated.case_names)).numbers for name in self.models]
+        numbers = np.array(said).reshape(len(said), rated.n_cases).T
+        features = np.column_stack([np.ones(rated.n_cases), (numbers - self.centres) / self.scales])
+        of_cases = {"totals": rated.totals, "ratings": rated.means, "squares": rated.squares}
+        return replace(self, case_names=rated.case_names, features=features, **of_cases)
 
     def refitted(self, weights: FloatArray) -> FloatArray:
         """Return coefficients and kappa of weighted cases (n_refits, n_cases), shape (n_refits, 2 + n_models).
@@ -385,7 +407,8 @@ def _fitted(
     line = fitted_line(features, *of_cases, np.ones(rated.n_cases))
     strength = (float(line.row[-1]), float(a), float(within * (a - 1)))
     names = (tuple(numbers), rated.case_names)
-    return RatingPrior(*names, features, scales, line.coefficients, *strength, *of_cases, shifts, dict(leaks))
+    fitted = (*names, features, scales, line.coefficients, *strength, *of_cases)
+    return RatingPrior(*fitted, shifts, dict(leaks), said.mean(axis=0))
 
 
 def leaking_numbers(rated: Moments, numbers: Mapping[str, FloatArray]) -> dict[str, str]:

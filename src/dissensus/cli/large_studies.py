@@ -33,7 +33,7 @@ def is_for_shards(
 ) -> bool:
     """Tell whether files are evaluated shard by shard: it is asked for, or they are split or large."""
     from dissensus.cli.options import column_roles
-    from dissensus.shards.tables import is_large, is_split
+    from dissensus.pieces.inputs import is_large, is_split
 
     if shard_size is not None or resume:
         return True
@@ -64,8 +64,7 @@ def evaluate_shards(
     from dissensus.cli.progress import compile_on_first_use, progress_of
     from dissensus.cli.terminal import say
     from dissensus.evaluation.evaluator import chosen_aggregations, with_prior
-    from dissensus.shards.asked import Watch
-    from dissensus.shards.evaluation import SHARD_CASES, evaluate_files
+    from dissensus.pieces.evaluation import PIECE_CASES, Watch, evaluate_files
 
     chosen = chosen_aggregations(aggregations)
     chosen = chosen if prior is None else with_prior(chosen, prior)
@@ -77,7 +76,7 @@ def evaluate_shards(
         "allow_missing": allow_missing,
     }
     compile_on_first_use("certainty", "evaluation", aggregations=chosen)
-    asked["shard_size"] = asked["shard_size"] or SHARD_CASES
+    asked["shard_size"] = asked["shard_size"] or PIECE_CASES
     strata = asked.pop("strata")
     watch = Watch(progress_of, lambda line: say(line, stderr=True), tell_receipts)
     if report:
@@ -137,7 +136,7 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
     if workers is not None and workers < 1:
         raise DissensusError("--workers must be a number from 1", got=str(workers))
     from dissensus.compilation import compile_missing
-    from dissensus.workers.cluster import check_versions, compiled_everywhere, connected, local_cluster
+    from dissensus.workers import check_versions, compiled_everywhere, connected, local_cluster
 
     place = connected(dask) if dask is not None else local_cluster(workers or 1, threads=1)
     with place as client:

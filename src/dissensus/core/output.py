@@ -7,19 +7,17 @@ processes that were killed are removed by the next one that writes there.
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
 import platform
 import re
 import secrets
 import shutil
-import sys
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dissensus.core.errors import FormatError
 from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
@@ -32,15 +30,11 @@ if TYPE_CHECKING:
 Foreign: TypeAlias = Callable[[FilePath], str]
 """Says what in a directory must not be lost; nothing if the directory may be replaced."""
 
-NO_REPLACE, EXCHANGE = 1, 2
-"""Flags of the system call ``renameat2``."""
+MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+"""Tells machines that share a directory apart: the processes of another one cannot be seen here."""
 
-HERE = -100
-"""In the place of a directory's number: paths are relative to the working directory."""
-
-NOT_OFFERED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 PREFIX = ".dissensus"
-LEFTOVER = re.compile(rf"{re.escape(PREFIX)}-(?P<machine>[0-9a-f]{{8}})-(?P<process>[0-9]{{1,9}})-[0-9a-f]{{12}}")
+LEFTOVER = re.compile(rf"{re.escape(PREFIX)}-{MACHINE}-(?P<process>[0-9]{{1,9}})-[0-9a-f]{{12}}")
 ANOTHER = "choose another one"
 ALLOW = "choose another one, or allow it to be replaced (overwrite=True, --overwrite)"
 
@@ -64,7 +58,7 @@ def checked_file_target(path: Path, *, overwrite: bool = False, inputs: Iterable
     ...     checked_file_target(FilePath(folder, "soft.csv")).name
     'soft.csv'
     """
-    with _told("the file cannot be written", path):
+    with told("the file cannot be written", path):
         target = _prepared(path)
         exists = _exists(target)
         if exists and any(_is_part(target, _resolved(place)) for place in inputs if place is not None):
@@ -92,17 +86,31 @@ def checked_directory_target(
     inputs
         Files that stay as they are, as does the working directory: nothing that holds one of them is replaced.
     """
-    with _told("the results cannot be written", path):
+    with told("the results cannot be written", path):
         target = _prepared(path)
         if not _exists(target):
             return target
         if not target.is_dir():
             raise FormatError("the output directory is a file", got=str(path), advice=ANOTHER)
-        _refuse_holding(target, path, inputs)
+        kept = [("an input", _resolved(one)) for one in inputs if one is not None]
+        for what, place in [("the working directory", FilePath.cwd()), *kept]:
+            if _is_part(place, target):
+                raise FormatError(f"the output directory is or holds {what}", got=str(path), advice=ANOTHER)
         if not overwrite or foreign is None:
             advice = ANOTHER if foreign is None else ALLOW
             raise FormatError("the output directory exists already", got=str(path), advice=advice)
-        _refuse_foreign(target, path, foreign)
+        _remove_leftovers(target)
+        found = foreign(target)
+        if found:
+            raise FormatError(
+                "the output directory holds something else and is not replaced",
+                expected="a directory that Dissensus wrote, and nothing else in it",
+                got=found,
+                where=str(path),
+                advice=ANOTHER,
+            )
+        if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise FormatError("the output directory cannot be replaced", got="permission denied", where=str(path))
         return target
 
 
@@ -118,31 +126,6 @@ def foreign_entry(place: FilePath, known: Collection[str]) -> str:
     """
     entries = sorted(place.iterdir())
     return next((one.name for one in entries if one.name not in known or one.is_symlink() or not one.is_file()), "")
-
-
-def _refuse_holding(target: FilePath, path: Path, inputs: Iterable[Path | None]) -> None:
-    kept = {
-        "the working directory": [FilePath.cwd()],
-        "an input": [_resolved(one) for one in inputs if one is not None],
-    }
-    for what, places in kept.items():
-        if any(_is_part(place, target) for place in places):
-            raise FormatError(f"the output directory is or holds {what}", got=str(path), advice=ANOTHER)
-
-
-def _refuse_foreign(target: FilePath, path: Path, foreign: Foreign) -> None:
-    _remove_leftovers(target)
-    found = foreign(target)
-    if found:
-        raise FormatError(
-            "the output directory holds something else and is not replaced",
-            expected="a directory that Dissensus wrote, and nothing else in it",
-            got=found,
-            where=str(path),
-            advice=ANOTHER,
-        )
-    if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise FormatError("the output directory cannot be replaced", got="permission denied", where=str(path))
 
 
 def _prepared(path: Path) -> FilePath:
@@ -165,6 +148,7 @@ def _resolved(path: Path) -> FilePath:
 
 
 def _exists(target: FilePath) -> bool:
+    """Tell whether there is anything, be it a link that leads nowhere; names that cannot be are errors."""
     try:
         target.lstat()
     except FileNotFoundError:
@@ -172,33 +156,30 @@ def _exists(target: FilePath) -> bool:
     return True
 
 
-def _is_part(place: FilePath, whole: FilePath) -> bool:
+def _is_part(place: FilePath, other: FilePath) -> bool:
     """Tell whether a place is another one or inside it, also where one place has several names."""
-    return any(one == whole or (one.exists() and whole.exists() and one.samefile(whole)) for one in _upwards(place))
-
-
-def _upwards(place: FilePath) -> tuple[FilePath, ...]:
-    return (place, *place.parents)
+    above = (place, *place.parents)
+    return any(one == other or (one.exists() and other.exists() and one.samefile(other)) for one in above)
 
 
 @contextmanager
-def _told(problem: str, path: Path) -> Iterator[None]:
+def told(problem: str, path: Path, advice: str = "") -> Iterator[None]:
     """Turn what the system says into an error in words."""
     try:
         yield
     except OSError as error:
         # errors of polars have no number, and end with that of the system
         got = (error.strerror or str(error)).partition(" (os error")[0].lower()
-        raise FormatError(problem, got=got, where=str(path)) from error
+        raise FormatError(problem, got=got, where=str(path), advice=advice) from error
 
 
-# Temporary places ----------------------------------------------------------------------------------------
+# Writing -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _temporary(target: FilePath) -> Iterator[FilePath]:
     """Give a name beside the target, and remove in the end whatever has it."""
-    place = target.parent / f"{PREFIX}-{_machine()}-{os.getpid()}-{secrets.token_hex(6)}"
+    place = target.parent / f"{PREFIX}-{MACHINE}-{os.getpid()}-{secrets.token_hex(6)}"
     UNDERWAY[str(place)] = partial(_remove, place)
     try:
         yield place
@@ -217,17 +198,11 @@ def _remove(place: FilePath) -> None:
         place.unlink(missing_ok=True)
 
 
-@cache
-def _machine() -> str:
-    """Tell machines that share a directory apart: the processes of another one cannot be seen here."""
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-
-
 def _remove_leftovers(directory: FilePath) -> None:
     """Remove what processes left that were killed while they wrote; old results that were on their way go back."""
     for place in directory.glob(f"{PREFIX}-*"):
         name = LEFTOVER.fullmatch(place.name)
-        if name is None or name["machine"] != _machine() or _is_underway(place, int(name["process"])):
+        if name is None or _is_underway(place, int(name["process"])):
             continue
         for old in (place / "old").glob("*"):
             if not _exists(directory / old.name):
@@ -238,18 +213,14 @@ def _remove_leftovers(directory: FilePath) -> None:
 def _is_underway(place: FilePath, process: int) -> bool:
     if process == os.getpid():
         return str(place) in UNDERWAY
-    if os.name != "posix":
-        return True  # elsewhere there is no signal that only asks
     try:
-        os.kill(process, 0)
+        if os.name == "posix":  # elsewhere there is no signal that only asks
+            os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True
-
-
-# Writing -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -267,38 +238,16 @@ def written_whole(path: Path, *, overwrite: bool = False) -> Iterator[FilePath]:
     'all of it'
     """
     target = checked_file_target(path, overwrite=overwrite)
-    with _told("the file cannot be written", path), _temporary(target) as temporary:
+    with told("the file cannot be written", path), _temporary(target) as temporary:
         temporary.touch(exist_ok=False)
         yield temporary
         with undisturbed():
-            _put_file(temporary, target, path, overwrite=overwrite)
+            if overwrite and target.is_file():
+                shutil.copymode(target, temporary)
+            else:
+                _refuse_meanwhile(target, path)
+            temporary.replace(target)
             _note(target, path)
-
-
-def _put_file(temporary: FilePath, target: FilePath, path: Path, *, overwrite: bool) -> None:
-    if overwrite and target.is_file():
-        shutil.copymode(target, temporary)
-        temporary.replace(target)
-    else:
-        _put_new(temporary, target, path)
-
-
-def _put_new(temporary: FilePath, target: FilePath, path: Path) -> None:
-    """Rename, unless something has appeared under the name since it was checked."""
-    try:
-        offered = _renamed(temporary, target, NO_REPLACE)
-    except FileExistsError as error:
-        raise FormatError("the output has appeared while it was computed", got=str(path), advice=ANOTHER) from error
-    if not offered:
-        if _exists(target):
-            raise FormatError("the output has appeared while it was computed", got=str(path), advice=ANOTHER)
-        temporary.replace(target)
-
-
-def _note(target: FilePath, path: Path) -> None:
-    """Remember what was written, unless it is part of something that is still under way."""
-    if not any(str(place) in UNDERWAY for place in target.parents):
-        WRITTEN.append(str(path))
 
 
 @contextmanager
@@ -307,62 +256,39 @@ def directory_written_whole(
 ) -> Iterator[FilePath]:
     """Give a temporary directory to fill; on success it takes the place of ``path``, which stays intact until then.
 
-    The parameters are those of :func:`checked_directory_target`.
+    The parameters are those of :func:`checked_directory_target`. A process that is killed between the two steps of a
+    replacement leaves the old directory where the next one finds it and puts it back.
     """
     target = checked_directory_target(path, overwrite=overwrite, foreign=foreign)
-    with _told("the results cannot be written", path), _temporary(target) as room:
-        fresh = room / "new"
+    with told("the results cannot be written", path), _temporary(target) as room:
+        fresh, old = room / "new", room / "old" / target.name
         fresh.mkdir(parents=True)
         yield fresh
         with undisturbed():
             if overwrite and _exists(target):
                 checked_directory_target(path, overwrite=True, foreign=foreign)
-                _replace_directory(fresh, target, room)
-            else:
-                _put_new(fresh, target, path)
+                shutil.copymode(target, fresh)
+                old.parent.mkdir()
+                target.replace(old)
+            _refuse_meanwhile(target, path)
+            try:
+                fresh.replace(target)
+            except OSError:
+                if old.exists():
+                    old.replace(target)
+                raise
             _note(target, path)
 
 
-def _replace_directory(fresh: FilePath, target: FilePath, room: FilePath) -> None:
-    """Exchange two directories in one step where the system can, otherwise in two."""
-    shutil.copymode(target, fresh)
-    if _renamed(fresh, target, EXCHANGE):
-        return
-    old = room / "old" / target.name
-    old.parent.mkdir()
-    target.replace(old)
-    try:
-        fresh.replace(target)
-    except OSError:
-        old.replace(target)
-        raise
+def _refuse_meanwhile(target: FilePath, path: Path) -> None:
+    if _exists(target):
+        raise FormatError("the output has appeared while it was computed", got=str(path), advice=ANOTHER)
 
 
-def _renamed(one: FilePath, other: FilePath, flag: int) -> bool:
-    """Rename by the system call that never replaces, or that exchanges; tell whether the system offers it here."""
-    call = _system_call()
-    if call is None:
-        return False
-    import ctypes
-
-    if call(HERE, os.fsencode(one), HERE, os.fsencode(other), flag) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in NOT_OFFERED:
-        return False
-    raise OSError(number, os.strerror(number), str(other))
-
-
-@cache
-def _system_call() -> Callable[..., int] | None:
-    if sys.platform != "linux":
-        return None
-    import ctypes
-
-    call: Any = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if call is not None:
-        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    return call  # type: ignore[no-any-return]  # a function of the system has no Python type
+def _note(target: FilePath, path: Path) -> None:
+    """Remember what was written, unless it is part of something that is still under way."""
+    if not any(str(place) in UNDERWAY for place in target.parents):
+        WRITTEN.append(str(path))
 
 
 # Tables --------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def with_data_set(
     if not data_set_metrics(plan.metrics) or not models:
         return sums
     found = all_cases(plan, sums, models, study, threads).entries()
-    return Sums({**sums.arrays, **found})
+    return Sums(ChainMap(found, cast("Any", sums.arrays)))  # those of all pieces are read when they are asked for
 
 
 def all_cases(plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None) -> AllCases:
@@ -143,12 +144,13 @@ def _kept(sums: Sums) -> Sums:
 
 def _held(everything: Sums, held: Sums) -> Sums:
     """Keep the sums over all cases, and what is known of those that are held."""
-    wanted = held["rows", "names"].tolist()
-    place = {name: i for i, name in enumerate(everything["rows", "names"].tolist())}
-    cases = np.array([place[name] for name in wanted], dtype=np.int64)
     of_all = everything.only(lambda name: name[0] not in JOINED or name[1] in ("group keys", "group sums"))
     of_cases = held.only(lambda name: name[0] in JOINED and name[1] not in ("group keys", "group sums", "labels"))
-    seen = {name: everything[name][..., cases] for name in everything.names("cases") if name[-1] == DATA_SET}
+    seen = {name: everything[name] for name in everything.names("cases") if name[-1] == DATA_SET}
+    if seen:
+        place = {name: i for i, name in enumerate(everything["rows", "names"].tolist())}
+        cases = np.array([place[name] for name in held["rows", "names"].tolist()], dtype=np.int64)
+        seen = {name: array[..., cases] for name, array in seen.items()}
     return Sums({**of_all.arrays, **of_cases.arrays, **seen})
 
 

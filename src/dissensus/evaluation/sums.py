@@ -84,7 +84,7 @@ class Sums(Value):
 
     def only(self, wanted: Callable[[Name], bool]) -> Sums:
         """Keep the arrays with some names."""
-        return Sums({name: array for name, array in self.arrays.items() if wanted(name)})
+        return Sums({name: self.arrays[name] for name in self.arrays if wanted(name)})  # what is not wanted is not read
 
 
 def side_by_side(parts: list[Array], axis: int) -> Array:

@@ -1,11 +1,11 @@
-"""Random studies as tables of rows, evaluated at once in memory and shard by shard; everything that must be equal."""
+"""Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import polars as pl
 
 import dissensus as ds
 from dissensus.evaluation.store import summary_rows
-from dissensus.shards.evaluation import evaluate_files
+from dissensus.pieces.evaluation import evaluate_files
 
 GROUPS = ("none", "few", "many", "own", "one")
 MODELS = ("scores", "probabilities", "logits", "ranking", "set", "short")
@@ -85,8 +85,8 @@ class Files:
             "reading": dict(self.reading),
         }
 
-    def in_shards(self, folder: Path, *, n_files: int = 2, **asked: Any) -> ds.Evaluation:
-        """Evaluate shard by shard; the run is in the directory ``run``."""
+    def in_pieces(self, folder: Path, *, n_files: int = 2, **asked: Any) -> ds.Evaluation:
+        """Evaluate piece by piece; the run is in the directory ``run``."""
         given = self.written(folder, n_files)
         return evaluate_files(given.pop("study"), given.pop("predictions"), folder / "run", **given, **asked)
 
@@ -102,7 +102,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
         "cases": (result.n_cases, result.n_excluded, result.n_groups, result.conditions),
         "point_estimates": result.point_estimates(),
         "per_draw": result.per_draw(),
-        "certainty_counts": result.certainty_counts,
+        "certainty_counts": [asdict(counts) for counts in result.certainty_counts],
         "by_certainty": result.by_certainty(),
         "warnings": without_examples(result.warnings),
         "headline": repr(result),
@@ -115,7 +115,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
         found["by_category"] = result.by_category()
     if len(result.models) > 1:
         compared = result.compare()
-        found |= {"compared": compared.to_frame(), "ranks": compared.rank_frame(), "said": repr(compared)}
+        found |= {"compared": compared.to_frame(), "ranks": compared.rank_frame()}
     return found
 
 
@@ -128,30 +128,36 @@ def without_examples(warnings: tuple[str, ...]) -> list[str]:
 
 
 def differences(one: ds.Evaluation, other: ds.Evaluation) -> Iterator[str]:
-    """Say which of the tables differ."""
+    """Say which of the tables differ, beyond what another order of adding does to the last digits."""
     first, second = tables_of(one), tables_of(other)
     assert first.keys() == second.keys()
     for name, table in first.items():
-        if isinstance(table, pl.DataFrame):
-            if not table.equals(second[name], null_equal=True):
-                yield f"{name}: {told(table, second[name])}"
-        elif repr(table) != repr(second[name]):
-            yield f"{name}: {table!r:.1500} != {second[name]!r:.1500}"
+        where = apart(plain(table), plain(second[name]))
+        if where is not None:
+            yield f"{name}: {where:.1500}"
 
 
-def told(one: pl.DataFrame, other: pl.DataFrame) -> str:
-    """Show the first rows that differ."""
-    if one.schema != other.schema or len(one) != len(other):
-        return f"{one.shape} {other.shape} {one.schema} {other.schema}"
-    for a, b in zip(one.iter_rows(named=True), other.iter_rows(named=True), strict=True):
-        apart = {name: (a[name], b[name]) for name in a if repr(a[name]) != repr(b[name])}
-        if apart:
-            return f"{apart} in {a}"
-    return "nothing"
+def plain(value: Any) -> Any:
+    """Return a value as lists, mappings, numbers and text."""
+    if isinstance(value, pl.DataFrame):
+        return [{**dict(zip(value.columns, map(str, value.dtypes), strict=True))}, *value.to_dicts()]
+    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
+
+
+def apart(one: Any, other: Any) -> str | None:
+    """Say where two values differ; nothing if they do not."""
+    if isinstance(one, float) and isinstance(other, float):
+        return None if np.isclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True) else f"{one!r} != {other!r}"
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        found = ((key, apart(one[key], other[key])) for key in one)
+        return next((f"{key}: {told} in {one}" for key, told in found if told is not None), None)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
+        return next((told for told in map(apart, one, other) if told is not None), None)
+    return None if repr(one) == repr(other) else f"{one!r} != {other!r}"
 
 
 def by_case(run: Path, kind: str) -> pl.DataFrame:
-    """Read the tables by case of all shards, in the order of their columns."""
+    """Read the tables by case of all pieces, in the order of their columns."""
     return sorted_rows(pl.concat([pl.read_parquet(file) for file in sorted((run / kind).glob("*.parquet"))]))
 
 

@@ -29,19 +29,19 @@ LARGE_ROWS = 2_000_000
 
 ENDINGS = (".parquet", ".pq")
 MAGIC = b"PAR1"
-BLOCK = 1 << 22
-"""Bytes of a file that are hashed at a time."""
-
-AT_ONCE, SKETCHED = 1 << 20, 1 << 13
-"""Rows that are looked at together to count different values, and how many hashes of values are kept."""
+MOST_ROWS, SKETCHED = 1_000_000, 1 << 13
+"""Rows that are read at a time, at most, and how many hashes of values are kept to count different ones."""
 
 DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 SHARED = ("annotator", "annotation", "votes")
 """Roles of columns that a file of one annotator does not have."""
 
+TAGS = ("etag", "md5hash", "crc32c", "last_modified", "lastmodified", "mtime")
+"""What stores call the mark that changes with a file, whatever its case."""
+
 
 @dataclass(frozen=True)
-class Tables:
+class Input:
     """Parquet files that hold one table together.
 
     Attributes
@@ -55,15 +55,15 @@ class Tables:
     >>> with TemporaryDirectory() as folder:
     ...     pl.DataFrame({"case": ["a", "b"]}).write_parquet(f"{folder}/1.parquet")
     ...     pl.DataFrame({"case": ["c"]}).write_parquet(f"{folder}/2.parquet")
-    ...     tables = Tables.of(folder)
-    ...     tables.columns, tables.n_rows(), [len(chunk) for chunk in tables.chunks(1)]
-    (('case',), 3, [1, 1, 1])
+    ...     found = Input.of(folder)
+    ...     list(found.schema), found.n_rows(), [len(chunk) for chunk in found.chunks(1)]
+    (['case'], 3, [1, 1, 1])
     """
 
     places: tuple[str, ...]
 
     @staticmethod
-    def of(given: Path | Sequence[Path]) -> Tables:
+    def of(given: Path | Sequence[Path]) -> Input:
         """Take a file, a directory (with its subdirectories), a pattern with ``*``, an address, or a list of those.
 
         Raises
@@ -75,15 +75,10 @@ class Tables:
         places = tuple(place for part in parts for place in _expanded(part))
         if not places:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
-        if len(set(places)) < len(places):
-            twice = next(place for place, count in Counter(places).items() if count > 1)
+        twice, count = Counter(places).most_common(1)[0]
+        if count > 1:
             raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")
-        return Tables(places)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, which all files share."""
-        return tuple(self.schema)
+        return Input(places)
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
@@ -95,19 +90,22 @@ class Tables:
 
     def n_rows(self) -> int:
         """Count the rows of all files, which only say how many they have."""
-        return sum(_n_rows(place) for place in self.places)
+        return sum(map(_n_rows, self.places))
 
-    def chunks(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    def chunks(
+        self, rows: int, columns: Sequence[str] | None = None, schema: Mapping[str, pl.DataType] | None = None
+    ) -> Iterator[pl.DataFrame]:
         """Give all rows in the order of the files, at most so many at a time; all columns, or some.
 
-        A row group that is larger than a chunk is unpacked again for every chunk of it.
+        A row group that is larger than a chunk is unpacked again for every chunk of it. The types are those of these
+        files, unless others are given.
         """
-        wanted = {name: self.schema[name] for name in columns or self.schema}
+        types = schema or self.schema
+        wanted: Any = {name: types[name] for name in columns or types}
         for place in self.places:
             for first in range(0, _n_rows(place), rows):
                 with _told(place):
-                    part = _scanned(place).select(list(wanted)).slice(first, rows).collect()
-                    chunk = part.cast(wanted)  # type: ignore[arg-type]  # a schema is a mapping of columns to types
+                    chunk = _scanned(place).select(list(wanted)).slice(first, rows).collect().cast(wanted)
                 yield chunk
 
     def head(self, rows: int) -> pl.DataFrame:
@@ -120,10 +118,8 @@ class Tables:
         Hashes are spread evenly: where the smallest of them end, tells how many there are.
         """
         smallest = np.empty(0, dtype=np.uint64)
-        for chunk in self.chunks(AT_ONCE, [column]):
+        for chunk in self.chunks(MOST_ROWS, [column]):
             hashes = chunk[column].unique().hash().to_numpy()
-            if len(smallest) == SKETCHED:
-                hashes = hashes[hashes < smallest[-1]]
             smallest = np.unique(np.concatenate([smallest, hashes]))[:SKETCHED]
         if len(smallest) < SKETCHED:
             return len(smallest)
@@ -139,12 +135,18 @@ class Tables:
         """
         found: dict[str, str] = {}
         for place in self.places:
-            found |= _of_address(place) if is_address(place) else {place: f"sha256:{_sha256(FilePath(place))}"}
+            if is_address(place):
+                found |= _of_address(place)
+                continue
+            try:
+                with checked_path(place).open("rb") as file:
+                    found[place] = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+            except OSError as error:
+                raise unreadable(FilePath(place), error) from error
         return found
 
-    def signature(self) -> list[list[str | int]]:
-        """Tell files that have not changed since they were split without reading them: place, size and time."""
-        return [[place, *_size_and_time(place)] for place in self.places]
+
+# What a user gave ---------------------------------------------------------------------------------------
 
 
 def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, opinions: bool = True) -> bool:
@@ -173,7 +175,7 @@ def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, 
     files = [FilePath(part) for part in parts]
     if isinstance(given, str | os.PathLike):
         if not files[0].is_dir():
-            return _is_pattern(given) and not files[0].exists()
+            return "*" in str(given) and not files[0].exists()
         files = _visible(files[0])
     are_tables = bool(files) and all(file.suffix.lower() in ENDINGS for file in files)
     return are_tables and not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
@@ -213,43 +215,29 @@ def is_address(given: object) -> bool:
     return isinstance(given, str) and "://" in given
 
 
-# Which files --------------------------------------------------------------------------------------------
-
-
 def _expanded(given: Path) -> list[str]:
     if is_address(given):
         return [str(given)]
-    place = FilePath(given)
-    if _is_pattern(given) and not place.exists():
+    if "*" in str(given) and not FilePath(given).exists():
         found = sorted(path for path in glob.glob(str(given), recursive=True) if FilePath(path).is_file())  # noqa: PTH207 - of any root
         if not found:
             raise FormatError("no file fits the pattern", got=str(given), advice="check the path")
         return found
-    place = checked_path(place)
-    return [str(file) for file in _parquet_files(place)] if place.is_dir() else [str(given)]
-
-
-def _is_pattern(given: object) -> bool:
-    return "*" in str(given)
-
-
-def _parquet_files(folder: FilePath) -> list[FilePath]:
-    found = [path for path in _visible(folder) if path.suffix.lower() in ENDINGS]
+    place = checked_path(given)
+    if not place.is_dir():
+        return [str(given)]
+    found = [str(path) for path in _visible(place) if path.suffix.lower() in ENDINGS]
     if not found:
         raise FormatError(
-            "the directory holds no Parquet files", expected=f"files ending in {ENDINGS[0]}", where=str(folder)
+            "the directory holds no Parquet files", expected=f"files ending in {ENDINGS[0]}", where=str(place)
         )
     return found
 
 
 def _visible(folder: FilePath) -> list[FilePath]:
     """List the files of a directory and its subdirectories without hidden ones and marks such as ``_SUCCESS``."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return sorted(path for path in files if not _is_hidden(path.relative_to(folder)))
-
-
-def _is_hidden(path: FilePath) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)]
 
 
 def _is_of_one_annotator(place: str, given: Mapping[str, str | None]) -> bool:
@@ -282,20 +270,17 @@ def _scanned(place: str) -> pl.LazyFrame:
     return pl.scan_parquet(place, glob=is_address(place), hive_partitioning=False)
 
 
-def _schema(place: str) -> dict[str, pl.DataType]:
-    if not is_address(place):
-        _refuse_others(FilePath(place))
-    with _told(place):
-        return {name: _plain(dtype) for name, dtype in _scanned(place).collect_schema().items()}
-
-
 def _n_rows(place: str) -> int:
     with _told(place):
         return int(_scanned(place).select(pl.len()).collect().item())
 
 
-def _plain(dtype: pl.DataType) -> pl.DataType:
-    return pl.String() if isinstance(dtype, pl.Categorical | pl.Enum) else dtype
+def _schema(place: str) -> dict[str, pl.DataType]:
+    if not is_address(place):
+        _refuse_others(FilePath(place))
+    with _told(place):
+        found = _scanned(place).collect_schema().items()
+    return {name: pl.String() if isinstance(dtype, pl.Categorical | pl.Enum) else dtype for name, dtype in found}
 
 
 def _refuse_others(file: FilePath) -> None:
@@ -312,12 +297,8 @@ def _refuse_others(file: FilePath) -> None:
             advice="write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)",
         )
     if not _has_magic(file):
-        raise FormatError(
-            "this is not a Parquet file",
-            expected="Parquet, from its first to its last bytes",
-            where=str(file),
-            advice=AGAIN,
-        )
+        expected = "Parquet, from its first to its last bytes"
+        raise FormatError("this is not a Parquet file", expected=expected, where=str(file), advice=AGAIN)
 
 
 def _has_magic(file: FilePath) -> bool:
@@ -350,42 +331,10 @@ def _agreed(
     )
 
 
-# What has not changed -----------------------------------------------------------------------------------
-
-
-def _sha256(file: FilePath) -> str:
-    checked_path(file)
-    hashed = hashlib.sha256()
-    try:
-        with file.open("rb") as opened:
-            while block := opened.read(BLOCK):
-                hashed.update(block)
-    except OSError as error:
-        raise unreadable(file, error) from error
-    return hashed.hexdigest()
-
-
-def _size_and_time(place: str) -> tuple[int, ...]:
-    if is_address(place):
-        return ()
-    known = checked_path(FilePath(place)).stat()
-    return known.st_size, known.st_mtime_ns
-
-
 def _of_address(place: str) -> dict[str, str]:
     """Ask the store for the size, and for the tag or the time, of the file or files at an address."""
-    store, path = _store(place)
     try:
-        paths = store.glob(path) if _is_pattern(path) else store.find(path) or [path]
-        return {store.unstrip_protocol(one): _told_by_store(store.info(one)) for one in sorted(paths)}
-    except (OSError, ValueError) as error:
-        raise FormatError("the address cannot be read", got=str(error), where=place, advice="check it") from error
-
-
-def _store(place: str) -> tuple[Any, str]:
-    try:
-        fsspec = importlib.import_module("fsspec.core")
-        store, path = fsspec.url_to_fs(place)
+        store, path = importlib.import_module("fsspec.core").url_to_fs(place)
     except (ImportError, ValueError) as error:
         raise MissingExtraError(
             "the store of an address cannot be asked whether its files have changed",
@@ -393,12 +342,12 @@ def _store(place: str) -> tuple[Any, str]:
             where=place,
             advice="pip install fsspec and the package of the store (s3fs, gcsfs, adlfs, aiohttp), or copy the files",
         ) from error
-    return store, str(path)
-
-
-def _told_by_store(info: Mapping[str, Any]) -> str:
-    known = {key.casefold(): value for key, value in info.items()}
-    tags = [
-        known[key] for key in ("etag", "md5hash", "crc32c", "last_modified", "lastmodified", "mtime") if key in known
-    ]
-    return f"size:{known.get('size')}" + (f" tag:{tags[0]}" if tags else "")
+    found = {}
+    try:
+        for one in sorted(store.glob(path) if "*" in path else store.find(path) or [path]):
+            info = {key.casefold(): value for key, value in store.info(one).items()}
+            tags = [f" tag:{info[key]}" for key in TAGS if key in info]
+            found[store.unstrip_protocol(one)] = f"size:{info.get('size')}" + "".join(tags[:1])
+    except (OSError, ValueError) as error:
+        raise FormatError("the address cannot be read", got=str(error), where=place, advice="check it") from error
+    return found

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from dissensus.core.errors import FormatError, MissingExtraError
-from dissensus.shards import tables as module
-from dissensus.shards.tables import Tables, is_large, is_split
+from dissensus.pieces import inputs as module
+from dissensus.pieces.inputs import Input, is_large, is_split
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
 
@@ -38,7 +38,7 @@ def test_files_are_found_however_they_are_given(tmp_path: Path, given: str) -> N
         "list": (places, places),
         "file": (places[0], places[:1]),
     }[given]
-    assert list(Tables.of(found[0]).places) == found[1]
+    assert list(Input.of(found[0]).places) == found[1]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
@@ -46,7 +46,7 @@ def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path
     frames = [pl.DataFrame({"case": range(start, start + 5), "x": [0.5] * 5}) for start in (0, 5, 10)]
     for number, frame in enumerate(frames):
         frame.write_parquet(tmp_path / f"{number}.parquet", row_group_size=2)
-    tables = Tables.of(tmp_path)
+    tables = Input.of(tmp_path)
     chunks = list(tables.chunks(rows))
     assert max(map(len, chunks)) <= rows
     assert pl.concat(chunks).equals(pl.concat(frames))
@@ -58,42 +58,42 @@ def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path
 def test_different_values_are_counted_over_all_files(
     tmp_path: Path, different: int, error: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 30_000)
+    monkeypatch.setattr(module, "MOST_ROWS", 30_000)
     for number in range(2):
         names = [f"case {row}" for row in range(number * different // 3, different)]
         pl.DataFrame({"case": names}).write_parquet(tmp_path / f"{number}.parquet")
-    assert Tables.of(tmp_path).n_distinct("case") == pytest.approx(different, rel=error)
+    assert Input.of(tmp_path).n_distinct("case") == pytest.approx(different, rel=error)
 
 
 def test_an_empty_table_has_columns_and_no_chunks(tmp_path: Path) -> None:
     pl.DataFrame(schema={"case": pl.String}).write_parquet(tmp_path / "a.parquet")
-    tables = Tables.of(tmp_path)
-    assert (tables.columns, tables.n_rows(), list(tables.chunks(5)), len(tables.head(3))) == (("case",), 0, [], 0)
+    tables = Input.of(tmp_path)
+    assert (tuple(tables.schema), tables.n_rows(), list(tables.chunks(5)), len(tables.head(3))) == (("case",), 0, [], 0)
 
 
 def test_columns_may_be_in_another_order_and_without_any_value(tmp_path: Path) -> None:
     pl.DataFrame({"case": ["a"], "rank": [None]}).write_parquet(tmp_path / "1.parquet")
     pl.DataFrame({"rank": [2], "case": ["b"]}).write_parquet(tmp_path / "2.parquet")
-    tables = Tables.of(tmp_path)
-    assert tables.columns == ("case", "rank")
+    tables = Input.of(tmp_path)
+    assert tuple(tables.schema) == ("case", "rank")
     assert pl.concat(tables.chunks(10)).rows() == [("a", None), ("b", 2)]
 
 
 def test_categories_are_text(tmp_path: Path) -> None:
     pl.DataFrame({"case": pl.Series(["a"], dtype=pl.Categorical)}).write_parquet(tmp_path / "1.parquet")
     pl.DataFrame({"case": ["b"]}).write_parquet(tmp_path / "2.parquet")
-    assert pl.concat(Tables.of(tmp_path).chunks(10))["case"].to_list() == ["a", "b"]
+    assert pl.concat(Input.of(tmp_path).chunks(10))["case"].to_list() == ["a", "b"]
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path: Path) -> None:
     (place,) = written(tmp_path, "votes[1]*")
-    assert Tables.of(place).n_rows() == 3
+    assert Input.of(place).n_rows() == 3
     assert not is_split(place)
 
 
 def test_partition_folders_add_no_columns(tmp_path: Path) -> None:
     written(tmp_path, "site=a/1", "site=b/2")
-    assert Tables.of(tmp_path).columns == tuple(ROWS)
+    assert tuple(Input.of(tmp_path).schema) == tuple(ROWS)
 
 
 # What is refused ----------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_partition_folders_add_no_columns(tmp_path: Path) -> None:
 
 def refused(given: object) -> FormatError:
     with pytest.raises(FormatError) as caught:
-        list(Tables.of(given).chunks(10))  # type: ignore[arg-type]  # that is what is tried
+        list(Input.of(given).chunks(10))  # type: ignore[arg-type]  # that is what is tried
     return caught.value
 
 
@@ -210,29 +210,22 @@ def test_a_large_file_says_so_without_being_read(tmp_path: Path, monkeypatch: py
 
 def test_fingerprints_change_with_the_content_only(tmp_path: Path) -> None:
     places = written(tmp_path, "1", "2")
-    before = Tables.of(tmp_path).fingerprints()
+    before = Input.of(tmp_path).fingerprints()
     assert list(before) == places
     assert all(found.startswith("sha256:") and len(found) == 71 for found in before.values())
     os.utime(places[0], (1, 1))
-    assert Tables.of(tmp_path).fingerprints() == before
+    assert Input.of(tmp_path).fingerprints() == before
     pl.DataFrame({**ROWS, "case": ["a", "a", "c"]}).write_parquet(places[1])
-    after = Tables.of(tmp_path).fingerprints()
+    after = Input.of(tmp_path).fingerprints()
     assert [place for place in places if after[place] != before[place]] == places[1:]
-
-
-def test_the_signature_changes_with_the_time(tmp_path: Path) -> None:
-    (place,) = written(tmp_path, "1")
-    before = Tables.of(place).signature()
-    os.utime(place, (1, 1))
-    assert Tables.of(place).signature() != before
 
 
 def test_an_address_is_asked_by_fsspec(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     (place,) = written(tmp_path, "1")
-    tables = Tables.of(f"file://{place}")
+    tables = Input.of(f"file://{place}")
     assert tables.n_rows() == 3
-    assert tables.columns == tuple(ROWS)
+    assert tuple(tables.schema) == tuple(ROWS)
     (told,) = tables.fingerprints().values()
     assert told.startswith(f"size:{Path(place).stat().st_size} tag:")
 
@@ -244,7 +237,7 @@ def test_without_fsspec_the_error_says_what_to_install(tmp_path: Path, monkeypat
     (place,) = written(tmp_path, "1")
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtraError, match="pip install fsspec"):
-        Tables.of(f"file://{place}").fingerprints()
+        Input.of(f"file://{place}").fingerprints()
 
 
 def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:

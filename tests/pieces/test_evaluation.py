@@ -1,4 +1,4 @@
-"""Studies in shards say what they say in memory, bit for bit: any shard size, any order, any executor."""
+"""Studies in pieces say what they say in memory, bit for bit: any piece size, any order, any executor."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.learned import cannot_be_split
+from dissensus.pieces import evaluation
 from dissensus.report.page import report_html
-from dissensus.shards import course
-from shards.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
+from pieces.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -91,53 +91,45 @@ def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluatio
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_studies_say_in_shards_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
+def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
     files = random_files(seed)
     asked = asked_of(files, SEEDS[seed])
     one = files.at_once(tmp_path / "once", **asked)
     for size in (9, 1000):
-        other = files.in_shards(tmp_path / str(size), shard_size=size, **asked)
+        other = files.in_pieces(tmp_path / str(size), shard_size=size, **asked)
         assert not list(differences(one, other))
         for kind, table in (("per_case", one.per_case()), ("certainty", one.certainties())):
             assert sorted_rows(table).equals(by_case(tmp_path / str(size) / "run", kind))
-        if "conditions" in files.reading:  # shards that do not know all conditions cannot tell which a model lacks
+        if "conditions" in files.reading:  # pieces that do not know all conditions cannot tell which a model lacks
             assert notes_of(one) == notes_of(other)
 
 
-def test_a_panel_with_groups_across_shards_is_the_same(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
+def test_a_panel_with_groups_across_pieces_is_the_same(mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
     assert once.panel is not None
     for size in (20, 1000):
-        assert not list(differences(once, mixed.in_shards(tmp_path / str(size), shard_size=size, **ASKED)))
+        assert not list(differences(once, mixed.in_pieces(tmp_path / str(size), shard_size=size, **ASKED)))
 
 
-def test_curves_are_the_same_in_shards(mixed: Files, tmp_path: Path) -> None:
+def test_curves_are_the_same_in_pieces(mixed: Files, tmp_path: Path) -> None:
     asked = {**ASKED, "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"]}
-    once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_shards(tmp_path, shard_size=40, **asked)
-    assert once.kept is not None
-    assert apart.kept is not None
-    assert {one.kind for one in once.kept.curves} >= {"roc", "reliability", "decision", "confusion"}
-    assert apart.kept.curves == once.kept.curves
+    once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_pieces(tmp_path, shard_size=40, **asked)
+    assert {one.kind for one in once.lines} >= {"roc", "reliability", "decision", "confusion"}
+    for one, other in zip(once.lines, apart.lines, strict=True):
+        assert (one.kind, one.model) == (other.kind, other.model)
+        np.testing.assert_allclose(one.y, other.y, rtol=1e-9)
+    assert not list(differences(once, apart))
 
 
-def test_groups_that_are_put_together_part_by_part_are_the_same(
-    mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dissensus.shards.sums.GROUPS_AT_ONCE", 300)
-    assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=40, **ASKED)))
-
-
-def test_models_that_are_the_same_in_one_shard_only_are_not_the_same(tmp_path: Path) -> None:
+def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: Path) -> None:
     cases = [f"c{number}" for number in range(12)]
     study = pl.DataFrame({"case": cases, "annotator": ["A"] * 12, "condition": ["x", "y", "z"] * 4})
     one = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
     files = Files(study, {"M": one, "N": changed(one, "x", 0.5, row=7)})
     asked: dict[str, Any] = {"aggregations": ["majority-vote"], "shard_size": 3, "metrics": ["top-k-accuracy:1"]}
-    found = files.in_shards(tmp_path / "some", **asked)
-    assert found.whole is not None
-    assert not found.whole.are_same[0, 1]
-    same = Files(study, {"M": one, "N": one}).in_shards(tmp_path / "all", **asked)
-    assert same.whole is not None
-    assert same.whole.are_same[0, 1]
+    found = files.in_pieces(tmp_path / "some", **asked)
+    assert not found.sums["least", "same"][0, 1]
+    same = Files(study, {"M": one, "N": one}).in_pieces(tmp_path / "all", **asked)
+    assert same.sums["least", "same"][0, 1]
 
 
 @pytest.mark.parametrize("largest", [1e-6, 1e4, 1e7])
@@ -157,7 +149,7 @@ def test_large_and_small_case_weights_are_summed_exactly(largest: float, groupin
     files = Files(study, {"M": pl.DataFrame({"case": cases, **{name: rng.random(40) for name in "xyz"}})})
     asked: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "metrics": ["top-k-accuracy:1"]}
     one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_shards(tmp_path / "7", shard_size=7, **asked)))
+    assert not list(differences(one, files.in_pieces(tmp_path / "7", shard_size=7, **asked)))
     plain = Files(study.with_columns(pl.col("case_weight") / largest), files.models).at_once(
         tmp_path / "plain", **asked
     )
@@ -183,18 +175,18 @@ def test_every_aggregation_that_can_be_split_is_the_same(tmp_path: Path) -> None
     assert {"dirichlet", "majority-vote", "plackett-luce", "inverse-rank"} <= set(names)
     asked = {**asked_of(files, names), "panel": False}
     one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_shards(tmp_path / "11", shard_size=11, **asked)))
+    assert not list(differences(one, files.in_pieces(tmp_path / "11", shard_size=11, **asked)))
 
 
 def test_an_aggregation_that_needs_all_cases_is_refused(mixed: Files, tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="dawid-skene cannot be evaluated shard by shard"):
-        mixed.in_shards(tmp_path, aggregations=["dawid-skene"])
+    with pytest.raises(DissensusError, match="dawid-skene cannot be evaluated piece by piece"):
+        mixed.in_pieces(tmp_path, aggregations=["dawid-skene"])
 
 
 def test_ratings_are_refused_in_words(tmp_path: Path) -> None:
     study = pl.DataFrame({"case": ["a", "b"], "annotator": ["A", "A"], "score": [0.5, 1.5]})
-    with pytest.raises(DissensusError, match="normal-inverse-gamma cannot be evaluated shard by shard"):
-        Files(study).in_shards(tmp_path, aggregations=["normal-inverse-gamma"])
+    with pytest.raises(DissensusError, match="normal-inverse-gamma cannot be evaluated piece by piece"):
+        Files(study).in_pieces(tmp_path, aggregations=["normal-inverse-gamma"])
 
 
 @pytest.mark.parametrize(
@@ -218,17 +210,17 @@ def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> Non
     )
     files = Files(study, {"M": pl.DataFrame({"case": names, **{name: rng.random(12) for name in "xyz"}})})
     one = files.at_once(tmp_path / "once", aggregations=["majority-vote"])
-    other = files.in_shards(tmp_path / "in", aggregations=["majority-vote"], shard_size=1, n_files=1)
+    other = files.in_pieces(tmp_path / "in", aggregations=["majority-vote"], shard_size=1, n_files=1)
     assert not list(differences(one, other))
     assert set(one.case_names) == set(other.case_names)
 
 
 @pytest.mark.parametrize("role", ["annotator", "group"])
-def test_names_across_shards_that_are_fractions_are_refused(role: str, tmp_path: Path) -> None:
+def test_names_across_pieces_that_are_fractions_are_refused(role: str, tmp_path: Path) -> None:
     study = pl.DataFrame({"case": list("abcd"), "annotator": ["A"] * 4, "group": ["P"] * 4, "condition": list("xyxy")})
     numbers = study.with_columns(pl.Series(role, [1.0, 1.0, 2.0, 2.5]))
     with pytest.raises(DissensusError, match=f"the {role} of a row is a number with a fraction") as caught:
-        Files(numbers).in_shards(tmp_path, aggregations=["majority-vote"], shard_size=1)
+        Files(numbers).in_pieces(tmp_path, aggregations=["majority-vote"], shard_size=1)
     assert "as text" in caught.value.advice
 
 
@@ -242,20 +234,16 @@ def test_a_file_without_rows_changes_nothing(mixed: Files, once: ds.Evaluation, 
 # Any order, any executor --------------------------------------------------------------------------------
 
 
-class Backwards:
+def backwards(_: object, work: Any, settings: bytes, payloads: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Give results in the reverse order."""
-
-    n_workers = 1
-
-    def results(self, work: Any, settings: bytes, tasks: list[Any]) -> Iterator[tuple[str, bytes]]:
-        return ((task.name, work(settings, task.payload())) for task in reversed(list(tasks)))
+    return ((name, work(settings, payload())) for name, payload in reversed(payloads.items()))
 
 
-def test_the_order_in_which_shards_are_finished_does_not_matter(
+def test_the_order_in_which_pieces_are_finished_does_not_matter(
     mixed: Files, once: ds.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(course, "workers_of", lambda _: Backwards())
-    assert not list(differences(once, mixed.in_shards(tmp_path, shard_size=20, **ASKED)))
+    monkeypatch.setattr(evaluation, "worked", backwards)
+    assert not list(differences(once, mixed.in_pieces(tmp_path, shard_size=20, **ASKED)))
 
 
 def processes() -> AbstractContextManager[Executor]:
@@ -267,7 +255,7 @@ def test_executors_change_nothing(
     start: Callable[[], AbstractContextManager[Executor]], mixed: Files, once: ds.Evaluation, tmp_path: Path
 ) -> None:
     with start() as executor:
-        found = mixed.in_shards(tmp_path, shard_size=40, executor=executor, threads=1, **ASKED)
+        found = mixed.in_pieces(tmp_path, shard_size=40, executor=executor, threads=1, **ASKED)
     assert not list(differences(once, found))
 
 
@@ -275,17 +263,17 @@ def test_executors_change_nothing(
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_a_cluster_changes_nothing(n_workers: int, mixed: Files, once: ds.Evaluation, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    from dissensus.workers.cluster import local_cluster
+    from dissensus.workers import local_cluster
 
     with local_cluster(n_workers, threads=1) as client:
-        found = mixed.in_shards(tmp_path, shard_size=40, executor=client, threads=1, **ASKED)
+        found = mixed.in_pieces(tmp_path, shard_size=40, executor=client, threads=1, **ASKED)
     assert not list(differences(once, found))
 
 
 def test_a_metric_that_cannot_be_sent_is_one_clear_error(mixed: Files, tmp_path: Path) -> None:
     own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with pytest.raises(DissensusError, match="cannot be sent to workers"):
-        mixed.in_shards(tmp_path, **{**ASKED, "metrics": [own]})
+        mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own]})
 
 
 # Errors -------------------------------------------------------------------------------------------------
@@ -319,15 +307,15 @@ def faults(files: Files) -> dict[str, tuple[Files, str]]:
 
 
 @pytest.mark.parametrize("fault", ["rank", "condition", "group", "score", "twice", "missing"])
-def test_faults_in_one_shard_are_told_as_in_memory(fault: str, mixed: Files, tmp_path: Path) -> None:
+def test_faults_in_one_piece_are_told_as_in_memory(fault: str, mixed: Files, tmp_path: Path) -> None:
     files, told = faults(mixed)[fault]
     with pytest.raises(DissensusError, match=told) as once:
         files.at_once(tmp_path / "once", aggregations=["majority-vote"])
     with pytest.raises(DissensusError, match=told) as split:
-        files.in_shards(tmp_path / "in", aggregations=["majority-vote"], shard_size=20)
+        files.in_pieces(tmp_path / "in", aggregations=["majority-vote"], shard_size=20)
     assert (split.value.problem, split.value.expected) == (once.value.problem, once.value.expected)
     assert split.value.where.startswith(str(tmp_path / "in"))
-    assert "shard" not in split.value.where.removeprefix(str(tmp_path))
+    assert "piece" not in split.value.where.removeprefix(str(tmp_path))
     assert "run" not in Path(split.value.where).parts
 
 
@@ -362,8 +350,8 @@ def in_tables(one: ds.Evaluation, other: ds.Evaluation) -> list[str]:
 def test_a_sampled_result_is_loaded_saved_and_not_merged(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(course, "SHOWN_CASES", 30)
-    found = mixed.in_shards(tmp_path, shard_size=50, **ASKED)
+    monkeypatch.setattr(evaluation, "SHOWN_CASES", 30)
+    found = mixed.in_pieces(tmp_path, shard_size=50, **ASKED)
     loaded = ds.load_evaluation(tmp_path / "run")
     assert loaded == found
     assert not in_tables(found, loaded)
@@ -371,15 +359,15 @@ def test_a_sampled_result_is_loaded_saved_and_not_merged(
     found.save(tmp_path / "saved")
     assert tables_of(ds.load_evaluation(tmp_path / "saved")).keys() == tables_of(found).keys()
     assert not in_tables(found, ds.load_evaluation(tmp_path / "saved"))
-    with pytest.raises(DissensusError, match="studies in shards cannot be merged"):
+    with pytest.raises(DissensusError, match="cannot be merged"):
         loaded.merge(found)
 
 
 def test_the_report_of_a_sample_is_about_all_cases_and_says_where_it_is_not(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(course, "SHOWN_CASES", 30)
-    found = mixed.in_shards(tmp_path, shard_size=50, **ASKED)
+    monkeypatch.setattr(evaluation, "SHOWN_CASES", 30)
+    found = mixed.in_pieces(tmp_path, shard_size=50, **ASKED)
     page = report_html(found)
     facts = page.partition('<p class="facts">')[2].partition("</p>")[0]
     assert "130 cases" in facts

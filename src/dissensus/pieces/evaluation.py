@@ -1,0 +1,782 @@
+"""Evaluate studies larger than memory: files in, a directory of results out.
+
+The input is split by case; every piece is looked at once, so that what has to be learned from all cases is known, and
+then evaluated by the very same functions as a study in memory; sums of pieces are added in the order of their names.
+What was done before is found by the names of its files, and not done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial, reduce
+from pathlib import Path as FilePath
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dissensus.aggregation._evidence import ScoreRange
+from dissensus.aggregation._priors import ChoiceCounts
+from dissensus.aggregation.base import Aggregation, available_threads
+from dissensus.aggregation.case_prior import table_of_models
+from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arguments import checked
+from dissensus.core.bundle import bundled, restored
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.exact import Exact
+from dissensus.core.files import open_source
+from dissensus.core.names import in_order_of_keys
+from dissensus.core.notes import Note
+from dissensus.core.output import write_table
+from dissensus.core.receipt import Receipt
+from dissensus.core.versions import present_versions
+from dissensus.draws import Plausibilities
+from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
+from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.categories import Categories
+from dissensus.evaluation.evaluator import (
+    check_level,
+    check_request,
+    chosen_aggregations,
+    design_of,
+    joined_records,
+    listed_metrics,
+    panel_reason,
+    plan_of,
+    prior_record,
+    refits_of,
+    with_panel_unless,
+)
+from dissensus.evaluation.left_out import LeftOut
+from dissensus.evaluation.left_out import Piece as Cases
+from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior, pickled, prior_for
+from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.evaluation.results import Evaluation, PriorRecord
+from dissensus.evaluation.store import REPORT, load_evaluation, write_files
+from dissensus.evaluation.sums import Sums
+from dissensus.metrics.base import Metric
+from dissensus.pieces.inputs import Input, are_text, is_address
+from dissensus.pieces.partition import STRATA, STUDY, Partition, partitioned
+from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.piece_evaluation import Settings, Taught, evaluate_piece, sum_piece
+from dissensus.pieces.piece_sums import DISPUTED, EXCLUDED, MOST_NAMED, AllPieces, least
+from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run
+from dissensus.pieces.survey import Survey, merged_receipts, survey_from, survey_piece
+from dissensus.predictions.lists import Predictions
+from dissensus.study.study import Study
+from dissensus.workers import Work, worked
+
+Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
+"""Shows how far something is: what, how much of it in all, and of which unit."""
+
+Files: TypeAlias = "Path | Sequence[Path]"
+
+PIECE_CASES = 10_000
+"""How many cases a piece has, about, unless it is said."""
+
+SHOWN_CASES = 2000
+"""How many cases are held by the result, to be looked at one by one."""
+
+AT_ONCE = 2
+"""How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn."""
+
+
+def _ignored(*_: Any) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is told while an evaluation goes on; by default nothing.
+
+    Attributes
+    ----------
+    progress
+        Shows how far something is.
+    say
+        Takes a line of text.
+    tell
+        Takes what was understood of the files: of opinions, then of each model.
+    beside
+        Writes more files beside the results, such as a report.
+    """
+
+    progress: Progress = lambda *_: nullcontext(_ignored)
+    say: Callable[[str], None] = _ignored
+    tell: Callable[[Sequence[Receipt]], None] = _ignored
+    beside: Callable[[Evaluation, FilePath], None] = _ignored
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of an evaluation; see :func:`evaluate_files`."""
+
+    aggregations: tuple[Aggregation, ...]
+    metrics: tuple[Metric | str, ...] | None
+    draws: int
+    seed: int
+    level: float
+    annotators: AnnotatorsAre | None
+    panel: bool | None
+    calibrated: bool
+    categories: Categories | Path | None
+
+    def check(self) -> None:
+        """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
+        if not self.aggregations:
+            raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+        check_count(draws=self.draws)
+        check_seed(self.seed)
+        check_level(self.level)
+        if self.annotators is not None:
+            check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
+        for spec in self.aggregations:
+            reason = cannot_be_split(spec)
+            if reason:
+                raise DissensusError(
+                    f"{spec.id} cannot be evaluated piece by piece",
+                    got=reason,
+                    advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+                )
+
+    def options(self) -> dict[str, Any]:
+        """Return everything that numbers depend on as plain values."""
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        found["aggregations"] = [spec.record() for spec in self.aggregations]
+        if self.metrics is not None:
+            found["metrics"] = [one if isinstance(one, str) else one.record() for one in self.metrics]
+        if isinstance(self.categories, Categories):
+            known = self.categories
+            found["categories"] = digest(bundled([known.conditions, known.names, known.codes]))
+        elif self.categories is not None:
+            found["categories"] = f"sha256:{open_source(self.categories).sha256}"
+        return found
+
+    def known_categories(self, conditions: tuple[str, ...]) -> Categories | None:
+        """Return the categories of the conditions, read if they are in a file."""
+        if self.categories is None or isinstance(self.categories, Categories):
+            return self.categories
+        return Categories.from_source(open_source(self.categories), conditions)
+
+
+def digest(*parts: bytes | str) -> str:
+    """Hash texts and bytes, one after the other.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    hashed = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        hashed.update(f"{len(data)}\n".encode())
+        hashed.update(data)
+    return hashed.hexdigest()
+
+
+@checked
+def evaluate_files(
+    study: Path | Sequence[Path],
+    predictions: Mapping[str, Path | Sequence[Path]],
+    directory: Path,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
+    metrics: Sequence[Metric | str] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+    categories: Categories | Path | None = None,
+    strata: Path | Sequence[Path] | None = None,
+    level: float = 0.9,
+    annotators: AnnotatorsAre | None = None,
+    panel: bool | None = None,
+    reference: Literal["calibrated"] | None = None,
+    shard_size: int = PIECE_CASES,
+    resume: bool = False,
+    learn_again: bool = False,
+    overwrite: bool = False,
+    executor: object | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Evaluate models on a study of any size, piece by piece, into a directory that a run can be resumed from.
+
+    Parameters
+    ----------
+    study, predictions, strata
+        Parquet files, directories of them, patterns or addresses: of opinions, by the name of every model, and of
+        labels of cases, which may be one CSV or TSV file as well.
+    directory
+        Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
+    reading
+        Options of :func:`read_annotations` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+        As in :func:`evaluate`; categories may be a file.
+    threads
+        Threads that draw in every process.
+    shard_size
+        About how many cases are evaluated at a time. It changes memory and speed, and no number.
+    resume
+        Go on with a run that was interrupted, or add the files that came since.
+    learn_again
+        With files that came since, learn again what is learned from all cases, such as how frequent conditions are; all
+        pieces are then computed again. Otherwise what was learned before is kept.
+    overwrite
+        Replace earlier results.
+    executor
+        An executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by default pieces are evaluated
+        in this process.
+    watch
+        What is told while it goes on, and what is written beside the results.
+
+    Returns
+    -------
+    Evaluation
+        Tables over cases are about all of them; single cases are a sample.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> said = pl.DataFrame({"case": ["x", "x", "y"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
+    >>> scores = pl.DataFrame({"case": ["x", "y"], "a": [0.7, 0.2], "b": [0.3, 0.8]})
+    >>> with TemporaryDirectory() as folder:
+    ...     said.write_parquet(f"{folder}/said.parquet")
+    ...     scores.write_parquet(f"{folder}/scores.parquet")
+    ...     files = {"A": f"{folder}/scores.parquet"}
+    ...     result = evaluate_files(f"{folder}/said.parquet", files, f"{folder}/run", aggregations=["majority-vote"])
+    >>> result.n_cases, result.to_frame()["mean"].to_list()
+    (2, [0.75, 0.75])
+    """
+    if reference is not None:
+        check_choice("reference", reference, ("calibrated",))
+    given = reading or {}
+    is_binary = "binary" if given.get("positive") else ""
+    question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
+    asked = Asked(
+        chosen_aggregations(aggregations, question=question),
+        None if metrics is None else listed_metrics(metrics),
+        draws,
+        seed,
+        level,
+        annotators,
+        panel,
+        reference is not None,
+        categories,
+    )
+    asked.check()
+    check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
+    files: dict[str, Files] = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
+    files |= {} if strata is None else {STRATA: strata}
+    _refuse_inside(directory, files.values())
+    inputs = {name: Input.of(one) for name, one in files.items()}
+    how = _reading_of(study, predictions, strata, given)
+    # that of the beginning holds, and counting cases takes a look at all of them
+    goes_on = resume and is_run(directory)
+    n_cases = 1 if goes_on else inputs[STUDY].n_distinct(how.case_column(STUDY, inputs[STUDY]))
+    manifest = Manifest(
+        present_versions(),
+        {name: one.fingerprints() for name, one in inputs.items()},
+        {**asked.options(), "reading": how.to_dict(), "models": list(predictions)},
+        n_buckets=max(1, -(-n_cases // shard_size)),
+    )
+    watch = watch or Watch()
+    begun = (
+        RunDirectory.resumed(directory, manifest)
+        if resume
+        else RunDirectory.new(directory, manifest, overwrite=overwrite)
+    )
+    with begun as run:
+        if run.is_finished and not learn_again:
+            found = load_evaluation(run.path)
+            watch.say("the run is finished, and nothing was added: these are its results")
+            if not (run.path / REPORT).is_file():
+                watch.beside(found, run.path)
+            return found
+        run.reopen()
+        return FileEvaluation(run, asked, how, threads, executor, learn_again, watch).result()
+
+
+def _refuse_inside(directory: Path, inputs: Collection[Files]) -> None:
+    """Refuse to write below a directory that is an input: tables of the run would be taken for files of it."""
+    for given in inputs:
+        for part in [given] if isinstance(given, str | os.PathLike) else given:
+            place = FilePath(str(part).partition("**")[0]).resolve()
+            if not is_address(part) and place.is_dir() and FilePath(directory).resolve().is_relative_to(place):
+                raise FormatError(
+                    "the output directory is an input or inside of one",
+                    got=str(directory),
+                    where=str(part),
+                    advice="choose another one: what is written would be read as input",
+                )
+
+
+def _reading_of(
+    study: Files, predictions: Mapping[str, Files], strata: Files | None, options: Mapping[str, Any]
+) -> Reading:
+    """Say how files are read, and what the user calls them."""
+
+    def called(given: Files) -> str:
+        return listing(list(map(str, given))) if isinstance(given, list | tuple) else str(given)
+
+    known = {part.name for part in fields(Reading)} - {"place", "models", "strata_place"}
+    for name in options:
+        if name not in known:
+            raise DissensusError(
+                f"there is no option {name!r} of reading",
+                expected=listing(sorted(known), most=len(known)),
+                advice=suggestion(str(name), known),
+            )
+    models = {name: called(given) for name, given in predictions.items()}
+    return Reading(called(study), models, "" if strata is None else called(strata), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned from all cases.
+
+    Attributes
+    ----------
+    key
+        Digest of what it was learned for and from.
+    conditions
+        Of the study.
+    lessons
+        What aggregations learn, by finding; under the name "" of a study of cases.
+    recipes
+        How the prior that models inform is made, by finding; empty if there is none.
+    refits
+        What resamples of the cases would have, for each of them.
+    """
+
+    key: str
+    conditions: tuple[str, ...]
+    lessons: Mapping[str, Lessons]
+    recipes: Mapping[str, PriorRecipe | RatingPrior]
+    refits: Mapping[str, FloatArray]
+
+    @property
+    def n_cases(self) -> int:
+        """From how many cases it was learned."""
+        return max(one.n_cases for one in self.lessons.values())
+
+
+@dataclass(frozen=True, eq=False)
+class FileEvaluation:
+    """Go through an evaluation, step by step; what was done before is not done again."""
+
+    run: RunDirectory
+    asked: Asked
+    reading: Reading
+    threads: int | None
+    executor: object | None
+    learn_again: bool
+    watch: Watch
+
+    def result(self) -> Evaluation:
+        """Evaluate everything, and write the results."""
+        survey = self.survey
+        self.watch.tell(self.receipts)
+        settings, reason, trust = self._settled()
+        sample = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
+        held = settings.tally(sample.questions)
+        settings = replace(settings, reference=settings.of_cases.assembled(sample.questions, held).reference)
+        keys = self._evaluated(settings)
+        sums = Sums(AllPieces.of([self.run.piece(key, "sums") for key in keys.values()]))
+        people = survey.annotators
+        found = settings.assembled(
+            sample.questions,
+            sums,
+            held=held,
+            excluded=tuple(sorted(sums[EXCLUDED].tolist())[:MOST_NAMED]),
+            n_excluded=int(sums["excluded",]),
+            n_annotators=None if people is None else len(people),
+            moved=self._left_out(settings),
+            prior=prior_record_of(settings.taught, reason) if self.models else None,
+            calibration=trust,
+            disputed=self._disputed(settings, sums),
+        )
+        found = self._described(found, sample)
+
+        def write(place: FilePath) -> None:
+            write_files(found, place)
+            self.watch.beside(found, place)
+
+        tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
+        finished = [self.run.piece(key, "sums") for key in keys.values()]
+        self.run.publish(write, [*tables, *finished, *map(self._look, self.pieces.digests), self._lessons])
+        return found
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(self.reading.models)
+
+    # Pieces ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def pieces(self) -> Partition:
+        """The input, split by case; refused if a model lacks cases that it may not lack."""
+        manifest = self.run.manifest
+        generations: dict[str, list[Input]] = {name: [] for name in manifest.inputs}
+        for files in manifest.generations:
+            for name, own in generations.items():
+                own.append(self._input(name, files.get(name, ())))
+        columns = {name: self.reading.case_column(name, own[0]) for name, own in generations.items()}
+        total = sum(one.n_rows() for own in generations.values() for one in own)
+        place = f"input-{digest(json.dumps([manifest.inputs, manifest.generations, manifest.n_buckets, columns]))}"
+        with self.watch.progress("splitting by case", total, "rows") as advance:
+            return partitioned(
+                generations, columns, self.run.path / PIECES / place, n_buckets=manifest.n_buckets, advance=advance
+            )
+
+    def _input(self, name: str, places: Sequence[str]) -> Input:
+        """Return the tables of an input; strata from text are written as Parquet, as they are few."""
+        if name != STRATA or not are_text(places):
+            return Input(tuple(places))
+        source = open_source(places[0])
+        if not source.is_table:
+            raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=places[0])
+        file = self.run.path / PIECES / f"strata-{source.sha256[:16]}.parquet"
+        if not file.exists():
+            write_table(source.table, file)
+        return Input((str(file),))
+
+    def _worked(
+        self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
+    ) -> Iterator[tuple[str, bytes]]:
+        """Do work on some pieces of these sizes, wherever it is done; results come in any order."""
+        payloads = {piece: partial(self.pieces.payload, piece) for piece in sizes}
+        place: Any = ThreadPoolExecutor(AT_ONCE) if self.executor is None else nullcontext(self.executor)
+        with self.watch.progress(what, sum(sizes.values()), unit) as advance, place as executor:
+            try:
+                for piece, result in worked(executor, work, settings, payloads):
+                    yield piece, result
+                    advance(sizes[piece])
+            except DissensusError as error:  # the user's file says more than the name of the piece
+                piece, _, where = error.where.partition(", ")
+                if not piece.startswith("piece ") or not where:
+                    raise
+                raise type(error)(
+                    error.problem, expected=error.expected, got=error.got, where=where, advice=error.advice
+                ) from error
+
+    # What is known of all cases --------------------------------------------------------------------------
+
+    def _look(self, piece: str) -> FilePath:
+        reading = json.dumps(self.reading.to_dict())
+        return self.run.piece(digest(self.pieces.digests[piece], reading, json.dumps(present_versions())), "survey")
+
+    @cached_property
+    def _surveyed(self) -> tuple[Survey, dict[str, int]]:
+        """What is known of all pieces together, and how many cases each has."""
+        for number, name in enumerate(self.models):  # cases that a model lacks are told before any piece is read
+            self._lacks(number, name)
+        left = dict.fromkeys((piece for piece in self.pieces.digests if not self._look(piece).exists()), 1)
+        for piece, result in self._worked(survey_piece, pickled(self.reading), "looking at the files", left, "pieces"):
+            self.run.write(self._look(piece), result)
+        found: Survey | None = None
+        sizes = {}
+        for piece in self.pieces.digests:
+            one = survey_from(self._look(piece).read_bytes())
+            sizes[piece] = 0 if one is None else one.n_cases
+            found = one if found is None else found if one is None else found + one
+        if found is None:
+            raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
+        return found.in_order_of(self.reading), sizes
+
+    @property
+    def survey(self) -> Survey:
+        """What is known of all pieces together."""
+        return self._surveyed[0]
+
+    def _lacks(self, number: int, name: str) -> tuple[Note, ...]:
+        """Say which cases the study or a model lacks; refuse it unless it is allowed."""
+        try:
+            return self.pieces.matches[f"model {number}"].notes(name, allow_missing=self.reading.allow_missing)
+        except DissensusError as error:
+            raise error.at(self.reading.models[name]) from None
+
+    @cached_property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was understood of the files: of opinions, then of each model."""
+        opinions, *models = self.survey.receipts
+        told = [
+            merged_receipts([models[number]], notes=self._lacks(number, name), unlisted=self.survey.unlisted(name))
+            for number, name in enumerate(self.models)
+        ]
+        return (opinions, *told)
+
+    @cached_property
+    def why_no_panel(self) -> str:
+        """Why what a large panel would say cannot be estimated; empty if it can."""
+        survey = self.survey
+        kind = "rankings" if survey.findings else survey.kind
+        reasons = (
+            panel_reason(kind, len(self.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding])
+            for finding, one in survey.lessons.items()
+        )
+        return next(filter(None, reasons), "")
+
+    @property
+    def learns(self) -> bool:
+        """Whether something is learned from a sample of the cases."""
+        informed = any(spec.is_informed for spec in self.asked.aggregations)
+        return self.asked.calibrated or informed or (self.asked.panel is not False and not self.why_no_panel)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether annotators are left out in turn."""
+        are = self.asked.annotators
+        return bool(self.models) and (are == "sample" or (are is None and self.survey.crossed is None))
+
+    @cached_property
+    def known_reading(self) -> Reading:
+        """How pieces are read, once the conditions of all are known."""
+        return self.survey.said_to(self.reading)
+
+    @cached_property
+    def sample(self) -> Piece:
+        """All cases that are looked at together, read at once: those that are shown, learned from, or left out of."""
+        learning = self.survey.annotated if self.learns else self.survey.annotated[:SHOWN_CASES]
+        everyone = self.survey.everyone if self.leaves_out else ()
+        return self._cases_of((*learning, *everyone))
+
+    def _cases_of(self, names: Sequence[str]) -> Piece:
+        """Read some cases into memory, in this order."""
+        different = list(dict.fromkeys(names))
+        found = Piece.read(self.pieces.rows_about(different), self.known_reading)
+        assert found is not None  # these cases were seen before
+        return found.select(different)
+
+    # What is learned -------------------------------------------------------------------------------------
+
+    def _settled(self) -> tuple[Settings, str, Calibration | None]:
+        """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
+        asked, survey = self.asked, self.survey
+        sample = self.sample.select(list(survey.annotated)) if self.learns else self.sample
+        rows = sample.questions
+        trust = None
+        if asked.calibrated:
+            trust = calibrate(rows.study, None, rows.models, seed=asked.seed, threads=self.threads)
+        chosen = asked.aggregations
+        chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
+        chosen, reason = with_panel_unless(self.why_no_panel, rows.study, chosen, asked.panel)
+        learned = self._learned(rows, chosen)
+        conditions = rows.study.conditions if survey.findings else learned.conditions
+        parts = {
+            finding: Taught(
+                tuple(spec if spec.is_informed else taught(spec, lessons, conditions) for spec in chosen),
+                learned.recipes.get(finding),
+                learned.refits.get(finding),
+            )
+            for finding, lessons in learned.lessons.items()
+        }
+        plan = self._plan(rows, next(iter(parts.values())).aggregations, conditions)
+        threads = self.threads
+        if self.executor is None:
+            threads = max(1, (threads or available_threads()) // AT_ONCE)
+        return Settings(self.known_reading, plan, chosen, parts, asked.level, threads), reason, trust
+
+    def _plan(self, rows: Questions, specs: tuple[Aggregation, ...], known: tuple[str, ...]) -> Plan:
+        """Settle what is computed, but for what is learned of every part."""
+        asked, few = self.asked, rows.study.select(list(rows.study.case_names[:1]))
+        usable = [spec for spec in specs if not spec.is_informed]
+        drawn = [spec.sample(few, draws=1) for spec in usable] if few.counted.n_opinions else []
+        conditions = common_conditions(drawn) if drawn else known
+        plan = plan_of(
+            specs,
+            rows.study,
+            {name: _as_wide(model, self.survey.widest[name]) for name, model in rows.models.items()},
+            conditions,
+            metrics=asked.metrics,
+            categories=asked.known_categories(conditions),
+            draws=asked.draws,
+            seed=asked.seed,
+            refits=None,
+        )
+        check_request(plan.metrics, rows.models, asked.level)
+        return plan
+
+    @property
+    def _lessons(self) -> FilePath:
+        return self.run.path / PIECES / "learned.bundle"
+
+    def _learned(self, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
+        """Learn from all cases, or take what was learned before."""
+        survey, before = self.survey, self._learned_before()
+        key = digest(json.dumps([spec.record() for spec in chosen]), *self.pieces.digests.values())
+        if before is not None and before.key != key and not self.learn_again:
+            if before.conditions != survey.conditions:
+                self.watch.say(
+                    "the files that were added name other conditions: everything is learned and computed again"
+                )
+            elif len(self.run.manifest.generations) > 1:
+                if any(spec.learns or spec.is_informed for spec in chosen):
+                    self.watch.say(
+                        f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
+                        "frequent conditions are (--learn-again learns it from all cases and computes all pieces again)"
+                    )
+                return before
+        if before is not None and before.key == key:
+            return before
+        recipes: dict[str, PriorRecipe | RatingPrior] = {}
+        refits: dict[str, FloatArray] = {}
+        if any(spec.is_informed for spec in chosen):
+            for finding, own in rows.parts.items():
+                recipes[finding], refits[finding] = self._fitted(finding, *rows.of_part(own), chosen)
+        found = Learned(key, survey.conditions, survey.lessons, recipes, refits)
+        self.run.write(self._lessons, bundled(found))
+        return found
+
+    def _learned_before(self) -> Learned | None:
+        if not self._lessons.exists():
+            return None
+        try:
+            known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
+            found = restored(self._lessons.read_bytes(), known)
+        except FormatError as error:
+            if self.learn_again:
+                return None
+            raise FormatError(
+                "what was learned from all cases is damaged",
+                where=str(self._lessons),
+                advice="learn it again: run again with --resume --learn-again",
+            ) from error
+        assert isinstance(found, Learned)
+        return found
+
+    def _fitted(
+        self, finding: str, study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]
+    ) -> tuple[PriorRecipe | RatingPrior, FloatArray]:
+        """Fit the prior that models inform to all cases; that of ratings to a sample of them."""
+        if study.kind == "ratings":
+            prior = prior_for(chosen, study, models)
+            informed = tuple(informed_by(spec, prior) for spec in chosen)
+            refits = refits_of(informed, study, models, self.asked.seed)
+            assert isinstance(prior, RatingPrior)
+            assert refits is not None  # as there is a prior
+            return prior, refits
+        said: Any = study
+        total = partial(self._total, finding)
+        recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)
+        return recipe, recipe.refits
+
+    def _total(self, finding: str, request: Request) -> Exact:
+        """Sum over all pieces."""
+        settings = pickle.dumps((self.known_reading, request, self.asked.seed, finding))
+        what = f"fitting the prior{f' of {finding}' if finding else ''}"
+        found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
+        parts = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
+        return reduce(Exact.__add__, (part for part in parts if part is not None))
+
+    # Evaluation ------------------------------------------------------------------------------------------
+
+    def _evaluated(self, settings: Settings) -> dict[str, str]:
+        """Evaluate the pieces that are not finished; return the key of each: the digest of all that it depends on."""
+        plan, sizes = settings.plan, self._surveyed[1]
+        said = {
+            "options": self.run.manifest.options,
+            "versions": self.run.manifest.versions,
+            "specs": [spec.record() for spec in settings.specs],
+            "metrics": [metric.record() for metric in plan.metrics],
+            "depth": plan.depth,
+            "reading": settings.reading.to_dict(),
+            "reference": settings.reference,
+        }
+        asked = digest(json.dumps(said, sort_keys=True, default=str), self._lessons.read_bytes())
+        keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
+        left = {piece: sizes[piece] for piece, key in keys.items() if not self.run.piece(key, "sums").exists()}
+        if 0 < len(left) < len(keys):
+            self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
+        for piece, result in self._worked(evaluate_piece, pickled(settings), "evaluating", left, "cases"):
+            for kind, data in restored(result, []).items():  # sums come last
+                place = self.run.table(kind, piece) if kind in TABLES else self.run.piece(keys[piece], kind)
+                self.run.write(place, data)
+        return keys
+
+    def _left_out(self, settings: Settings) -> dict[str, AnnotatorSpread]:
+        """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
+        if not self.leaves_out:
+            return {}
+        rows = self.sample.select(list(self.survey.everyone)).questions
+        design = design_of(rows.study, "sample")
+        assert design is not None  # as they are asked for as a sample
+        pieces = []
+        for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
+            study, models = rows.of_part(own)
+            study = study.select(in_order_of_keys(study.case_names))
+            plan = settings.informed(finding, study, models)
+            prior = known_prior(plan.aggregations)
+            asked = tuple(informed_by(spec, prior) for spec in settings.specs)
+            pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
+        left = LeftOut(pieces, rows.models, design, rows.findings, self.threads)
+        total = len(design.case) * len(settings.specs)
+        with self.watch.progress("leaving annotators out", total, "cases") as advance:
+            return left.spreads(advance)
+
+    def _disputed(self, settings: Settings, sums: Sums) -> Evaluation | None:
+        """Evaluate the cases with the least certainty once more, to be looked at."""
+        if DISPUTED[0] not in sums:
+            return None
+        names, findings = least(*(sums[name] for name in DISPUTED))[0].tolist(), self.survey.findings
+        asked = self._cases_of(cases_of_rows(names, findings)).questions
+        asked = asked.select(names) if findings else asked
+        return settings.of_cases.assembled(asked, settings.tally(asked))
+
+    def _described(self, found: Evaluation, sample: Piece) -> Evaluation:
+        """Say of the cases that are shown which files all cases came from, and what was understood of them.
+
+        The examples are of the cases that are shown: the first piece has others if cases are split differently.
+        """
+        opinions, *models = [
+            replace(all_cases, examples=own.examples)
+            for all_cases, own in zip(self.receipts, sample.receipts, strict=True)
+        ]
+        called = {f"model {number}": name for number, name in enumerate(self.models)}
+        hashes = {
+            f"{called.get(name, name)}/{FilePath(file).name}": fingerprint
+            for name, files in self.run.manifest.inputs.items()
+            for file, fingerprint in files.items()
+        }
+        said = zip(found.predictions.items(), models, strict=True)
+        return replace(
+            found,
+            study=found.study.with_receipt(opinions),
+            predictions={name: one.with_receipt(receipt) for (name, one), receipt in said},
+            inputs=hashes,
+        )
+
+
+def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:
+    """Write down how much each model informs the prior, by finding if there are findings."""
+    recipes = {finding: one.recipe for finding, one in parts.items() if one.recipe is not None}
+    if not recipes:
+        return PriorRecord(reason=reason)
+    fitted = {finding: one for finding, one in recipes.items() if isinstance(one, PriorRecipe)}
+    if not fitted:
+        return prior_record({finding: one for finding, one in recipes.items() if isinstance(one, RatingPrior)}, reason)
+    return joined_records(
+        {
+            finding: PriorRecord(tuple(table_of_models(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+            for finding, one in fitted.items()
+        }
+    )
+
+
+def _as_wide(model: Predictions, size: int) -> Predictions:
+    """Make predictions of one case with so many conditions, in the place of all of a model."""
+    codes = np.arange(size, dtype=np.int64)
+    offsets = np.array([0, size], dtype=np.int64)
+    return replace(
+        model, case_names=model.case_names[:1], offsets=offsets, codes=codes, values=-codes.astype(np.float64)
+    )

@@ -1,0 +1,431 @@
+"""Work in pieces: the same function on every piece, in this process, in others, or on other machines.
+
+The work is a function from bytes to bytes, so that nothing but bytes travels, and it does not matter where it is done.
+Few pieces are under way at a time, and only their payloads are in memory. What is sent again when a worker of Dask dies
+is left to Dask. What cannot succeed is one error that names the piece.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from importlib import metadata
+from multiprocessing import resource_tracker
+from queue import Empty, SimpleQueue
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dissensus.core.errors import DissensusError, MissingExtraError
+from dissensus.core.interruption import UNDERWAY
+from dissensus.core.versions import VERSIONED
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Work: TypeAlias = Callable[[bytes, bytes], bytes]
+"""From settings and the payload of a piece to its result; a function of a module, which is sent by its name."""
+
+RETRIES = 1
+"""How often Dask does work again that failed, as may happen once on a flaky machine; pieces whose worker died are sent
+again as often as its scheduler allows."""
+
+PATIENCE = 1.0
+"""Seconds after which it is asked whether a scheduler is still there."""
+
+ANSWER = 10
+"""Seconds that a scheduler has to answer."""
+
+SHOWN = 3
+"""Of so many workers it is told what they have instead."""
+
+GO_ON = "finished pieces are kept: run again with --resume"
+
+OF_DASK = {"distributed.admin.large-graph-warning-threshold": "100GB"}
+"""A payload may be large; few of them are under way, so that Dask need not warn."""
+
+OF_LOCAL_WORKERS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26,
+    "distributed.worker.profile.enabled": False,
+}
+"""Settings of Dask under which a piece takes no longer than in a process of its own: by default its workers give the
+memory of every array back to the system at once, and look a hundred times a second at what they do."""
+
+
+# Work ----------------------------------------------------------------------------------------------------
+
+
+def n_workers(executor: object | None) -> int:
+    """Return how many pieces are worked on at the same time.
+
+    Parameters
+    ----------
+    executor
+        None for this process, where one piece comes after the other; an executor of ``concurrent.futures``, with
+        threads or processes; or a client of ``dask.distributed``.
+
+    Examples
+    --------
+    >>> n_workers(None)
+    1
+    """
+    if executor is None:
+        return 1
+    if _is_client(executor):
+        with _lost_is_told(executor):
+            return max(1, sum(executor.nthreads().values()))  # type: ignore[attr-defined]  # a client
+    if not isinstance(executor, Executor):
+        raise DissensusError(
+            "this cannot run the pieces",
+            expected="an executor of concurrent.futures, a client of dask.distributed, or nothing",
+            got=type(executor).__name__,
+        )
+    known = getattr(executor, "_max_workers", None)
+    return known if isinstance(known, int) else os.cpu_count() or 1
+
+
+def _is_client(executor: object) -> bool:
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not isinstance(executor, distributed.Client):
+        return False
+    if executor.asynchronous:
+        raise DissensusError(
+            "the client of Dask is asynchronous", expected="Client(...)", got="Client(..., asynchronous=True)"
+        )
+    return True
+
+
+def worked(
+    executor: object | None, work: Work, settings: bytes, payloads: Mapping[str, Callable[[], bytes]]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and result of every piece, in any order, as they come.
+
+    Parameters
+    ----------
+    executor
+        As in :func:`n_workers`.
+    work, settings
+        What is done, and what it is told besides the payload.
+    payloads
+        What reads the payload of each piece, by its name: called when the piece is sent, so that few are in memory.
+
+    Examples
+    --------
+    >>> dict(worked(None, lambda settings, payload: settings + payload, b"the ", {"a": lambda: b"x"}))
+    {'a': b'the x'}
+    """
+    if executor is None:
+        for name, payload in payloads.items():
+            with _named(name):
+                result = work(settings, payload())
+            yield name, result
+        return
+    window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
+    submit, check = _sender(executor, work, settings)
+    waiting, under_way, done = list(reversed(payloads.items())), {}, SimpleQueue[Any]()
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < window:
+                name, payload = waiting.pop()
+                with _named(name):
+                    future = submit(payload())
+                under_way[future] = name
+                future.add_done_callback(done.put)
+            try:
+                future = done.get(timeout=PATIENCE)
+            except Empty:
+                check(None)
+                continue
+            name = under_way.pop(future)
+            with _named(name, check):
+                result = _received(future.result())
+            yield name, result
+    except BrokenExecutor as error:
+        raise DissensusError(
+            "a worker died (killed, or out of memory)",
+            got=f"{len(payloads) - len(waiting) - len(under_way) - 1} of {len(payloads)} pieces are finished",
+            advice="run again with --resume, with fewer workers if memory was short",
+        ) from error
+    finally:
+        with suppress(Exception):  # if the scheduler is lost, so are its tasks
+            for future in under_way:
+                future.cancel()
+
+
+def _sender(
+    executor: Any, work: Work, settings: bytes
+) -> tuple[Callable[[bytes], Any], Callable[[BaseException | None], None]]:
+    """Return what sends a payload, and what raises an error if nothing more can be expected."""
+    if isinstance(executor, Executor):
+
+        def submit(payload: bytes) -> Any:
+            try:
+                return executor.submit(done_there, work, settings, payload, {})
+            except BrokenExecutor:
+                raise
+            except RuntimeError as error:
+                problem = "the executor takes no more work"
+                raise DissensusError(problem, got=str(error), advice=f"give one that is open; {GO_ON}") from error
+
+        return submit, lambda _: None
+    import dask
+
+    # a task of its own, whose result workers pass on to each other, and which is made again if all of them die
+    with _lost_is_told(executor):
+        told = executor.submit(bytes, settings, key=f"settings-{secrets.token_hex(4)}")
+
+    def send(payload: bytes) -> Any:
+        key = f"piece-{secrets.token_hex(8)}"
+        with _lost_is_told(executor), dask.config.set(OF_DASK):
+            return executor.submit(done_there, work, told, payload, versions_here(), key=key, retries=RETRIES)
+
+    return send, partial(_refuse_lost, executor)
+
+
+def done_there(work: Work, settings: bytes, payload: bytes, versions: Mapping[str, str]) -> bytes | DissensusError:
+    """Do the work on a worker, which may have joined after versions were compared; an error in words is a result.
+
+    >>> done_there(lambda settings, payload: settings + payload, b"a", b"b", versions_here())
+    b'ab'
+    """
+    try:
+        for name, version in versions.items():
+            if versions_here()[name] != version:
+                raise _other_versions(name, version, {f"worker {platform.node()}": versions_here()[name]})
+        return work(settings, payload)
+    except DissensusError as error:  # to be raised there would mean to be tried again
+        return error
+
+
+def _received(result: bytes | DissensusError) -> bytes:
+    if isinstance(result, DissensusError):
+        raise result
+    return result
+
+
+@contextmanager
+def _named(name: str, check: Callable[[BaseException], None] | None = None) -> Iterator[None]:
+    """Tell in which piece something went wrong."""
+    try:
+        yield
+    except DissensusError as error:
+        raise error.at(f"piece {name}") from error
+    except BrokenExecutor:
+        raise
+    except Exception as error:
+        if check is not None:
+            check(error)
+        died = type(error).__name__ == "KilledWorker"
+        raise DissensusError(
+            "the workers of a piece died, one after the other" if died else "a piece could not be computed",
+            got=f"{type(error).__name__}: {error}",
+            where=f"piece {name}",
+            advice=f"give workers more memory, or let fewer run at once; {GO_ON}" if died else GO_ON,
+        ) from error
+
+
+@contextmanager
+def _lost_is_told(client: Any) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if client.status != "running" or isinstance(error, OSError):
+            _refuse_lost(client, error, lost=True)
+        raise
+
+
+def _refuse_lost(client: Any, error: BaseException | None, *, lost: bool = False) -> None:
+    """Raise an error if the scheduler is lost."""
+    if lost or client.status != "running" or getattr(error, "reason", "") == "scheduler-connection-lost":
+        advice = f"see whether it still runs; {GO_ON}"
+        raise DissensusError("the scheduler of the cluster was lost", advice=advice) from error
+
+
+# Clusters ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Give a client of a scheduler that runs already, at an address such as ``tcp://10.0.0.5:8786``.
+
+    Raises
+    ------
+    DissensusError
+        If nobody answers there within 10 seconds.
+
+    Examples
+    --------
+    >>> with local_cluster(1, threads=1) as there, connected(there.scheduler.address) as client:
+    ...     check_versions(client)
+    """
+    distributed = _distributed()
+    with _quiet():
+        try:
+            client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise DissensusError(
+                "no scheduler answers there",
+                expected="the address of a scheduler of Dask, such as tcp://10.0.0.5:8786",
+                got=str(address),
+                advice="see whether it runs, and whether this machine may reach it",
+            ) from error
+        try:
+            yield client
+        finally:
+            if client.status != "running":  # then a thread complains once more, at a time of its own
+                logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+            client.close(timeout=ANSWER)
+
+
+@contextmanager
+def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
+    """Give a client of a cluster of processes on this machine, each with so many threads, which ends with it.
+
+    Its files are in a temporary directory that is removed afterwards, even on Ctrl-C.
+
+    Examples
+    --------
+    >>> with local_cluster(1, threads=2) as client:
+    ...     sum(client.nthreads().values())
+    2
+    """
+    distributed = _distributed()
+    import dask
+
+    place = tempfile.mkdtemp(prefix="dissensus-")
+    UNDERWAY[place] = partial(shutil.rmtree, place, ignore_errors=True)
+    try:
+        with _quiet(), dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
+            try:
+                _start_tracker()
+                cluster = distributed.LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=threads,
+                    processes=True,
+                    host="127.0.0.1",
+                    silence_logs=logging.CRITICAL,
+                    preload=[__name__],
+                    # what is left of the dashboard's server takes any port
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                )
+            except (OSError, RuntimeError) as error:
+                raise DissensusError("no workers could be started on this machine", got=str(error)) from error
+            with cluster, distributed.Client(cluster, timeout=ANSWER, set_as_default=False) as client:
+                yield client
+    finally:
+        UNDERWAY.pop(place)()
+
+
+def _distributed() -> ModuleType:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError(
+            "computing on a cluster needs packages that are not installed",
+            expected="dask and distributed",
+            advice="pip install 'dissensus[dask]'",
+        ) from error
+    return distributed
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from writing what errors say anyway, between the lines of a progress bar."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def dask_setup(_: object) -> None:
+    """Let a worker of a local cluster ignore Ctrl-C, which reaches it too: it ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _start_tracker() -> None:
+    """Start the process that frees what belongs to a process that has ended, so that it does so without a word."""
+    if os.name != "posix":
+        return  # elsewhere there is none
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+# Workers -------------------------------------------------------------------------------------------------
+
+
+@cache
+def versions_here() -> dict[str, str]:
+    """Return the versions of Python and of the packages that numbers depend on."""
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in VERSIONED}}
+
+
+def check_versions(client: Client) -> None:
+    """Refuse workers whose Python or packages are not those of this process: their numbers would differ."""
+    here = versions_here()
+    found: dict[str, dict[str, Any]] = {"python": client.run(platform.python_version, on_error="return")}
+    found |= {name: client.run(metadata.version, name, on_error="return") for name in VERSIONED}
+    for name, there in found.items():
+        others = {address: version for address, version in there.items() if version != here[name]}
+        if others:
+            raise _other_versions(name, here[name], others)
+
+
+def _other_versions(name: str, here: str, there: Mapping[str, Any]) -> DissensusError:
+    told = [f"{'none' if isinstance(one, Exception) else one} on {address}" for address, one in there.items()]
+    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    return DissensusError(
+        f"workers have another version of {name}, and their numbers may differ",
+        expected=f"{here}, as here",
+        got=", ".join(told[:SHOWN]) + more,
+        advice="give workers and this process the same environment",
+    )
+
+
+def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  # noqa: A002 - it is what is done
+    """Let one worker of every host compile the kernels; the others find them on disk.
+
+    Parameters
+    ----------
+    client
+        Of the cluster.
+    compile
+        What is called there: a function of a module, such as ``dissensus.compilation.compile_missing``.
+
+    Raises
+    ------
+    DissensusError
+        If the scheduler is lost, or as it was raised on a worker.
+    """
+    from distributed.comm.addressing import get_address_host
+
+    with _lost_is_told(client):
+        hosts = sorted({get_address_host(address) for address in client.nthreads()})
+        # if all workers of a host are gone, others do it once more, which takes no time
+        futures = {host: client.submit(compile, workers=[host], allow_other_workers=True, pure=False) for host in hosts}
+    for host, future in futures.items():
+        error = future.exception()
+        if isinstance(error, DissensusError):
+            raise error.at(host) from error
+        if error is not None:
+            _refuse_lost(client, error)
+            got = f"{type(error).__name__}: {error}"
+            raise DissensusError("a worker could not compile the kernels", got=got, where=host) from error

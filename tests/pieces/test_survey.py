@@ -1,0 +1,230 @@
+"""How pieces are read, and what is known of all of them together."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus import Annotations, Predictions
+from dissensus.aggregation._evidence import ScoreRange
+from dissensus.aggregation.learned import Lessons
+from dissensus.core.bundle import bundled
+from dissensus.core.errors import DissensusError
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Receipt
+from dissensus.pieces import survey as module
+from dissensus.pieces.inputs import Input
+from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.survey import Survey, merged_receipts, survey_from
+
+LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
+
+
+def study_of(*rows: tuple[str, str], **options: Any) -> Annotations:
+    cases = [[[[label]] for label in labels.split()] for _, labels in rows]
+    return Annotations.from_rankings(cases, case_names=[name for name, _ in rows], **options)
+
+
+def survey_of(study: Annotations, **models: Predictions) -> Survey:
+    return Survey.of(Piece(study, models, {}, ()))
+
+
+def refused(problem: str, call: Any, *given: Any) -> DissensusError:
+    with pytest.raises(DissensusError, match=problem) as caught:
+        call(*given)
+    return caught.value
+
+
+# Reading ------------------------------------------------------------------------------------------------
+
+
+def test_codes_and_one_probability_per_case_are_read_with_the_names_of_the_study() -> None:
+    reading = Reading("opinions", models={"A": "scores"})
+    study = Annotations.from_rankings([[[["b"]], [["a"]]]], case_names=["x"])
+    codes = pl.DataFrame({"case": ["x"], "0": [0.25], "1": [0.75]})
+    assert reading.model("A", codes, study)[0].to_lists() == [[["b"], ["a"]]]
+    single = pl.DataFrame({"case": ["x"], "b": [0.25]})
+    for one in (reading, survey_of(study).said_to(reading)):
+        assert one.model("A", single, study)[0].to_scores().tolist() == [[0.75, 0.25]]
+
+
+def test_readings_survive_in_json_and_pickle_and_surveys_as_bytes() -> None:
+    reading = Reading("o", models={"A": "s"}, conditions=("a", "b"), ignore=("x",), limits={"columns": 9})
+    assert json.loads(json.dumps(reading.to_dict())) == reading.to_dict()
+    assert pickle.loads(pickle.dumps(reading)) == reading
+    model = Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["x"])
+    known = survey_of(study_of(("x", "a b"), annotator_names=["A", "B"]), A=model)
+    again = survey_from(bundled(known))
+    assert again is not None
+    assert bundled(again) == bundled(known)
+    assert survey_from(bundled(None)) is None
+
+
+def test_errors_name_what_the_user_gave_and_the_case_but_no_row_of_the_piece() -> None:
+    frame = pl.DataFrame({"case": ["x", "y"], "annotator": ["A", "A"], "label": ["a", "b"], "rank": [1, -1]})
+    reading = Reading("s3://store/opinions/", models={"A": "s3://store/scores/*.parquet"}, conditions=("a", "b"))
+    assert refused("", reading.study, frame).where == "s3://store/opinions/, case 'y', annotator 'A'"
+    assert refused("", Reading("s3://o").study, pl.DataFrame({"x": [1.5]})).where == "s3://o"
+    study = study_of(("x", "a b"))
+    unknown = pl.DataFrame({"case": ["x"], "label": ["c"], "score": [1.0]})
+    assert refused("", reading.model, "A", unknown, study).where.startswith("s3://store/scores/*.parquet, ")
+    twice = refused("", reading.model, "A", pl.DataFrame({"case": ["x", "x"], "a": [0.5] * 2, "b": [0.5] * 2}), study)
+    assert "rows 1" not in str(twice)
+    refused("too many columns", Reading("o", limits={"columns": 2}).study, pl.DataFrame(LONG))
+    frames = {"study": pl.DataFrame(LONG), "strata": pl.DataFrame({"case": ["y"], "site": ["s"]})}
+    assert refused("no stratum", Piece.read, frames, Reading("o", strata_place="sites")).where == "sites"
+
+
+def test_a_piece_without_predictions_is_empty_and_one_without_common_cases_nothing() -> None:
+    nothing = pl.DataFrame(schema={"case": pl.String, "a": pl.Float64, "b": pl.Float64})
+    reading = Reading("opinions", models={"A": "scores"}, allow_missing=True)
+    said, _ = reading.model("A", nothing, study_of(("x", "a b")))
+    assert (said.n_cases, said.conditions) == (0, ("a", "b"))
+    assert Piece.read({"study": pl.DataFrame(LONG), "model 0": nothing}, reading) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "expected"),
+    [
+        (["image", "reader", "label"], {}, "image"),
+        (["image", "id", "label"], {"ignore": ("image",)}, "id"),
+        (["image", "id", "label"], {"columns": {"group": "image"}}, "id"),
+        (["image", "x", "label"], {"columns": {"case": "x"}}, "x"),
+        (["photo", "Ann", "Bo"], {}, "photo"),
+    ],
+)
+def test_the_column_of_cases_is_found_as_readers_find_it(
+    tmp_path: Path, columns: list[str], options: dict[str, Any], expected: str
+) -> None:
+    pl.DataFrame({name: ["v"] for name in columns}).write_parquet(tmp_path / "1.parquet")
+    assert Reading("o", **options).case_column("study", Input.of(tmp_path)) == expected
+
+
+def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [0.5], "b": [0.5]}).write_parquet(tmp_path / "1.parquet")
+    reading = Reading("opinions", models={"A": "scores"}, strata_place="sites", columns={"case": "image"})
+    for name, place in {"study": "opinions", "model 0": "scores", "strata": "sites"}.items():
+        assert refused("", reading.case_column, name, Input.of(tmp_path)).where == place
+
+
+# Surveys ------------------------------------------------------------------------------------------------
+
+
+def test_surveys_add_up_in_any_order_to_the_same() -> None:
+    def shuffled(number: int) -> Survey:
+        study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[f"A{number % 3}", "B"])
+        model = Predictions.from_scores(
+            [[0.5, number], [2, 1]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
+        )
+        return survey_of(study, A=model)
+
+    parts = [shuffled(number) for number in range(8)]
+    known = reduce(add, parts)
+    assert bundled(reduce(add, parts[::-1])) == bundled(known)
+    assert bundled(reduce(add, parts[:3]) + reduce(add, parts[3:])) == bundled(known)
+    assert (known.n_cases, known.lessons[""].n_cases, known.n_counted[""]) == (16, 8, 16)
+    assert known.annotators == ("A0", "A1", "A2", "B")
+    assert known.crossed == {"A0": 3, "A1": 3, "A2": 2, "B": 8}
+    assert sorted(known.annotated) == [f"k{number}" for number in range(8)]
+    assert (known.conditions, known.unlisted("A")) == (("a", "b"), ())
+    assert survey_of(study_of(("x", "c"))).conditions + (known + parts[0]).conditions == ("c", "a", "b")
+
+
+def test_too_many_annotators_are_not_kept_and_enough_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_NAMES", 3)
+    one, other, last = (
+        survey_of(study_of((case, "a b"), annotator_names=names))
+        for case, names in (("x", ["A", "B"]), ("y", ["C", "B"]), ("z", ["D", "B"]))
+    )
+    assert (one + other).annotators == ("A", "B", "C")
+    assert (one + other + last).annotators is None
+    assert (one + other + last + one).annotators is None
+    monkeypatch.setattr(module, "LEAST_COMMON", 2)
+    monkeypatch.setattr(module, "LEAST_ANNOTATORS", 1)
+    assert one.crossed == {"A": 1, "B": 1}
+    assert (one + other).crossed is None
+    assert (one + other + last).crossed is None
+
+
+@pytest.mark.parametrize("values", [[[0.5, 0.5], [0.2, 0.3]], [[2.0, 1.0], [0.1, 0.2]], [[-1.0, 2.0], [0.0, 1.0]]])
+def test_what_scores_are_is_decided_by_annotated_cases(values: list[list[float]]) -> None:
+    study = study_of(("x", "a b"), ("y", "b"), ("z", ""))
+    model = Predictions.from_scores([*values, [-9.0, 50.0]], ["a", "b"], case_names=["x", "y", "z"])
+    found = Lessons.of(study, {"A": model}).ranges["A"]
+    assert (found.lowest < 0) == (min(map(min, values)) < 0)
+    assert found.most == max(sum(row) for row in values)
+    alone = [Lessons.of(study.select([name]), {"A": model.select([name])}) for name in "xyz"]
+    assert reduce(add, alone).ranges["A"] == found
+
+
+def test_kinds_that_were_found_are_said_to_every_piece() -> None:
+    reading, study = Reading("opinions", models={"A": "scores"}), study_of(("x", "a b"))
+    frame = pl.DataFrame({"case": ["x"], "a": [1], "b": [0]})
+    found = survey_of(study, A=reading.model("A", frame, study)[0])
+    assert found.kinds == {"A": "set"}
+    both = found + survey_of(study, A=Predictions.from_scores([[2, 3]], ["a", "b"], case_names=["x"]))
+    assert both.said_to(reading).model("A", frame, study)[0].kind == "scores"
+    assert (ScoreRange("set", 0.0, 2.0) + ScoreRange("scores", 0.0, 1.0)).reading == "scores"
+    refused("of several kinds", add, found, replace(found, kinds={"A": "ranking"}))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"kind": "ratings"}, "the kind is not the same"),
+        ({"format": "wide"}, "the format is not the same"),
+        ({"unranked": "unobserved"}, "the meaning of not being mentioned is not the same"),
+        ({"has_groups": True}, "a case has no group although others have one"),
+    ],
+)
+def test_pieces_that_do_not_fit_together_are_refused(change: dict[str, Any], problem: str) -> None:
+    one = survey_of(study_of(("x", "a b")))
+    refused(problem, add, one, replace(one, **change))
+
+
+# Receipts -----------------------------------------------------------------------------------------------
+
+
+def test_receipts_add_up_and_skip_pieces_without_anything() -> None:
+    skipped = Note("cases without a prediction", 1, "skipped", ("x",), lost=True)
+    one = Receipt(
+        "scores/", "long", assumed=("one",), notes=(Note("empty sets", 2, "kept", ("a", "b")),), examples=("e",)
+    )
+    other = Receipt("scores/", "long", assumed=("two",), notes=(Note("empty sets", 3, "kept", ("c",)), skipped))
+    receipts = [Receipt("scores/", "", notes=(skipped,)), one, other]
+    merged = merged_receipts(receipts)
+    assert (merged.format, merged.assumed, merged.examples) == ("long", ("one", "two"), ("e",))
+    assert {note.found: (note.count, note.examples) for note in merged.notes} == {
+        "cases without a prediction": (2, ("x",)),
+        "empty sets": (5, ("a", "b")),
+    }
+    assert merged_receipts([merged_receipts(receipts[:2]), other]) == merged
+    refused("format is not the same", merged_receipts, [one, Receipt("scores/", "wide")])
+
+
+def test_what_is_known_of_all_cases_takes_the_place_of_what_pieces_say() -> None:
+    unscored = Note("conditions without a score", 3, "of 5", ("a", "b", "c"))
+    fewer = Note("conditions without a score", 2, "of 5", ("b", "d"))
+    sums, negative = (Note(found, 1, "kept") for found in (module.SUMS, module.NEGATIVE))
+    one = Receipt("scores/", "wide", notes=(unscored, sums, Note(module.BINARY, 2, "kept")))
+    other = Receipt("scores/", "wide", notes=(fewer, negative))
+    found = {note.found: note.count for note in merged_receipts([one, other], unlisted=("b",)).notes}
+    assert found == {"conditions without a score": 1, module.NEGATIVE: 1}
+    assert {note.found: note.count for note in merged_receipts([one, one]).notes} == {
+        "conditions without a score": 3,
+        module.SUMS: 2,
+        module.BINARY: 4,
+    }
+    assert fewer in merged_receipts([one, other]).notes
+    assert merged_receipts([one, other], unlisted=()).notes == (negative,)
+    assert merged_receipts([one, Receipt("scores/", "wide")]).notes == (sums,)
+    extra = Note(module.SUMS, 9, "kept")
+    assert extra in merged_receipts([one, one], notes=[extra]).notes

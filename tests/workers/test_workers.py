@@ -1,0 +1,343 @@
+"""Work in pieces: every result comes once, whatever fails on the way, and few payloads are in memory.
+
+The cluster is real, on the loopback address: workers die, schedulers are lost, and the results are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client
+
+from dissensus import workers
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
+from dissensus.core.interruption import UNDERWAY
+from dissensus.workers import (
+    check_versions,
+    compiled_everywhere,
+    connected,
+    done_there,
+    local_cluster,
+    n_workers,
+    worked,
+)
+from workers import pieces_of_work as pieces
+
+N_WORKERS = 2
+slow = pytest.mark.slow
+
+
+def payloads(count: int, size: int = 0) -> dict[str, Callable[[], bytes]]:
+    return {f"0-{number:05}": partial(payload_of, number, size) for number in range(count)}
+
+
+def payload_of(number: int, size: int) -> bytes:
+    return b"%d" % number + bytes(size)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with local_cluster(N_WORKERS, threads=1) as found:
+        yield found
+
+
+@pytest.fixture(params=["here", "threads", "processes", pytest.param("cluster", marks=pytest.mark.cluster)])
+def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if request.param == "here":
+        yield None
+    elif request.param == "cluster":
+        yield request.getfixturevalue("client")
+    elif request.param == "threads":
+        with ThreadPoolExecutor(2) as threads:
+            yield threads
+    else:
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+            yield processes
+
+
+# Everywhere ---------------------------------------------------------------------------------------------
+
+
+def test_every_result_comes_once_with_its_name_and_few_payloads_are_read_ahead(executor: Any) -> None:
+    read: list[int] = []
+
+    def noted(number: int) -> bytes:
+        read.append(number)
+        return b"%d" % number
+
+    given = {f"0-{number:05}": partial(noted, number) for number in range(40)}
+    found, most = {}, 1 if executor is None else 2 * n_workers(executor) + 2
+    for finished, (name, result) in enumerate(worked(executor, pieces.joined, b"set", given), start=1):
+        assert len(read) - finished < most
+        found[name] = result
+    assert found == {f"0-{number:05}": b"set:%d" % number for number in range(40)}
+    assert list(worked(executor, pieces.joined, b"", {})) == []
+
+
+def test_what_goes_wrong_is_one_error_that_names_the_piece(executor: Any, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="a row has no case") as caught:
+        list(worked(executor, pieces.refused, b"", payloads(30)))
+    assert caught.value.where == "piece 0-00003, data row 7"
+    with pytest.raises(DissensusError, match="could not be computed") as failed:
+        list(worked(executor, pieces.failing, str(tmp_path / "notes").encode(), payloads(1)))
+    assert failed.value.got == "ZeroDivisionError: integer division or modulo by zero"
+    assert failed.value.where == "piece 0-00000"
+
+    def unreadable() -> bytes:
+        raise FormatError("the file is cut off")
+
+    with pytest.raises(FormatError, match="the file is cut off") as cut:
+        list(worked(executor, pieces.joined, b"", {"1-00002": unreadable}))
+    assert cut.value.where == "piece 1-00002"
+
+
+def test_results_come_as_they_are_finished() -> None:
+    with ThreadPoolExecutor(2) as threads:
+        given = {name: name.encode for name in ("40", "1", "2", "3")}
+        assert [name for name, _ in worked(threads, pieces.slow, b"", given)][-1] == "40"
+
+
+def test_a_process_that_was_killed_is_one_error_that_says_how_to_go_on() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        found: list[str] = []
+        with pytest.raises(DissensusError, match="a worker died") as caught:
+            found.extend(name for name, _ in worked(processes, pieces.killed, b"", payloads(10)))
+        assert f"{len(found)} of 10 pieces are finished" in str(caught.value)
+        assert "--resume" in str(caught.value)
+    threads = ThreadPoolExecutor(1)
+    threads.shutdown()
+    with pytest.raises(DissensusError, match="takes no more work"):
+        list(worked(threads, pieces.joined, b"", payloads(1)))
+
+
+class Held(Executor):
+    """Begin nothing but the first task."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[bytes]] = []
+
+    def submit(self, *_: Any) -> Future[bytes]:  # type: ignore[override]  # nothing is done
+        self.futures.append(Future())
+        if len(self.futures) == 1:
+            self.futures[0].set_result(b"")
+        return self.futures[-1]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("the caller failed")])
+def test_what_is_under_way_is_cancelled_when_the_run_ends_early(error: BaseException) -> None:
+    held = Held()
+    results = worked(held, pieces.joined, b"", payloads(100))
+    next(results)
+    with pytest.raises(type(error)):
+        results.throw(error)  # type: ignore[attr-defined]  # it is a generator
+    assert len(held.futures) > 1
+    assert all(future.cancelled() for future in held.futures[1:])
+
+
+def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask() -> None:
+    for wrong in ("tcp://127.0.0.1:8786", 4, ThreadPoolExecutor):
+        with pytest.raises(DissensusError, match="this cannot run the pieces") as caught:
+            n_workers(wrong)
+        assert caught.value.got == type(wrong).__name__
+    assert (n_workers(None), n_workers(ThreadPoolExecutor(7))) == (1, 7)
+    script = (
+        "import sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from dissensus.workers import n_workers\n"
+        "n_workers(None), n_workers(ThreadPoolExecutor(1))\n"
+        "print('distributed' in sys.modules, 'numpy' in sys.modules)\n"
+    )
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert outcome.stdout == "False False\n"
+
+
+# On a cluster -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.cluster
+def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent_without_a_word(
+    client: Client, tmp_path: Path
+) -> None:
+    found = dict(worked(client, pieces.flaky, str(tmp_path).encode(), payloads(8)))
+    assert sorted(found.values()) == [b"%d" % number for number in range(8)]
+    large = dict(worked(client, pieces.size, b"", payloads(3, size=12_000_000)))
+    assert set(large.values()) == {b"12000001"}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("name", ["python", "numpy", "dissensus"])
+def test_workers_with_other_versions_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    check_versions(client)
+    here = workers.versions_here()
+    monkeypatch.setattr(workers, "versions_here", lambda: {**here, name: "0.0.1"})
+    with pytest.raises(DissensusError, match=f"another version of {name}") as caught:
+        check_versions(client)
+    assert caught.value.expected == "0.0.1, as here"
+    assert here[name] in caught.value.got
+    late = done_there(pieces.joined, b"", b"", {**here, "numba": "0.0.1"})
+    assert isinstance(late, DissensusError)
+    assert "another version of" in str(late)
+
+
+@pytest.mark.cluster
+def test_one_worker_of_every_host_compiles(client: Client, tmp_path: Path) -> None:
+    compiled_everywhere(client, partial(pieces.noted, str(tmp_path)))
+    (worker,) = tmp_path.iterdir()
+    assert int(worker.name) in client.run(os.getpid).values()
+    with pytest.raises(DissensusError, match="could not compile") as caught:
+        compiled_everywhere(client, pieces.unable)
+    assert (caught.value.where, caught.value.got) == ("127.0.0.1", "OSError: no compiler")
+
+
+@slow
+@pytest.mark.cluster
+def test_a_worker_that_is_killed_costs_nothing_but_time(client: Client, tmp_path: Path) -> None:
+    client.wait_for_workers(N_WORKERS, timeout=30)
+    found: dict[str, bytes] = {}
+    victim = 0
+    for name, result in worked(client, pieces.worker_and_payload, b"0.04", payloads(40)):
+        process, _, found[name] = result.partition(b":")
+        if not victim:  # which has begun its next piece by now
+            victim = int(process)
+            os.kill(victim, signal.SIGKILL)
+    assert found == {f"0-{number:05}": b"%d" % number for number in range(40)}
+    client.wait_for_workers(N_WORKERS, timeout=30)
+    once = dict(worked(client, pieces.killed_once, str(tmp_path).encode(), payloads(10)))
+    assert sorted(once.values()) == [b"%d" % number for number in range(10)]
+
+
+@slow
+@pytest.mark.cluster
+def test_a_piece_that_kills_every_worker_is_one_error(client: Client) -> None:
+    client.wait_for_workers(N_WORKERS, timeout=30)
+    with pytest.raises(DissensusError, match="died, one after the other") as caught:
+        list(worked(client, pieces.killed, b"", {"0-00003": lambda: b"3"}))
+    assert caught.value.where == "piece 0-00003"
+    assert "--resume" in caught.value.advice
+
+
+@contextmanager
+def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a scheduler with a worker in a process of its own; give its address."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-W", "ignore", "-c", pieces.SCHEDULER]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@slow
+@pytest.mark.cluster
+def test_an_existing_scheduler_is_used_and_its_loss_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with served() as (process, address), connected(address) as client:
+        check_versions(client)
+        results = worked(client, pieces.worker_and_payload, b"0.05", payloads(100))
+        assert next(results)[1].startswith(b"%d:" % process.pid)
+        process.kill()
+        start = time.monotonic()
+        with pytest.raises(DissensusError, match="the scheduler of the cluster was lost") as caught:
+            list(results)
+        assert "--resume" in caught.value.advice
+        assert time.monotonic() - start < 8
+        with pytest.raises(DissensusError, match="the scheduler of the cluster was lost"):
+            list(worked(client, pieces.joined, b"", payloads(2)))
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_a_scheduler_that_does_not_answer_is_told(
+    address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(workers, "ANSWER", 0.5)
+    with pytest.raises(DissensusError, match="no scheduler answers there") as caught, connected(address):
+        pass
+    assert caught.value.got == address
+    assert capfd.readouterr().err == ""
+
+
+@slow
+@pytest.mark.cluster
+def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with local_cluster(1, threads=1):
+        (place,) = tmp_path.iterdir()
+        assert str(place) in UNDERWAY
+    assert list(tmp_path.iterdir()) == []
+    assert str(place) not in UNDERWAY
+
+
+LONG = """
+import os
+from dissensus.core.interruption import told_when_interrupted
+from dissensus.workers import local_cluster, worked
+from workers import pieces_of_work as pieces
+
+if __name__ == "__main__":
+    with told_when_interrupted(), local_cluster(1, threads=1) as client:
+        print(*client.run(os.getpid).values(), flush=True)
+        list(worked(client, pieces.worker_and_payload, b"0.1", {str(i): bytes for i in range(600)}))
+"""
+
+
+@slow
+@pytest.mark.cluster
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", LONG]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        worker = int(process.stdout.readline())
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: workers get it too
+        else:
+            process.kill()
+        _, err = process.communicate(timeout=15)
+        deadline = time.monotonic() + 15
+        while Path(f"/proc/{worker}/stat").exists() and "Z" not in Path(f"/proc/{worker}/stat").read_text():
+            assert time.monotonic() < deadline, "the worker is left behind"
+            time.sleep(0.1)
+    if number == signal.SIGINT:
+        assert err == "interrupted; nothing was written\n"
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_asynchronous_client_is_refused_and_without_dask_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Asynchronous(Client):
+        asynchronous = True
+
+        def __init__(self) -> None:
+            pass
+
+        def __del__(self) -> None:
+            pass
+
+    with pytest.raises(DissensusError, match="asynchronous"):
+        n_workers(Asynchronous())
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), connected("tcp://127.0.0.1:1"):
+        pass
+    with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), local_cluster(1, threads=1):
+        pass

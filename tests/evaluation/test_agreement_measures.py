@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -230,7 +231,7 @@ def test_grades_from_the_other_end_change_nothing(measure: str) -> None:
 @pytest.mark.parametrize("measure", ["icc-2-1", "icc-2-k", "alpha-interval"])
 def test_the_zero_and_the_unit_of_ratings_change_nothing(measure: str) -> None:
     said = rated(30, 0)
-    other = Ratings(said.panel, 1000 - 250 * said.scores)
+    other = replace(said, scores=1000 - 250 * said.scores)
     np.testing.assert_allclose(value(other, measure), value(said, measure), atol=1e-10)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_resampled_ratings_are_the_ratings_with_their_cases_repeated(
 def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
     counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
     listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
-    shared = krippendorff_alpha(Ratings.from_counts(counts, levels), distance=distance, draws=5)
+    shared = krippendorff_alpha(Ratings.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
 
@@ -91,7 +92,7 @@ def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
 )
 def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
     said = simulated(40, 0)
-    other = Ratings(said.panel, np.asarray(change(said.scores)))
+    other = replace(said, scores=np.asarray(change(said.scores)))
     ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
     np.testing.assert_allclose([ours.value, ours.low, ours.high], [theirs.value, theirs.low, theirs.high], atol=1e-10)
 

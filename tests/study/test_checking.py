@@ -11,7 +11,6 @@ from hypothesis import given
 from dissensus import Annotations, Ratings, diagnose
 from dissensus.study.diagnosis import (
     Spread,
-    description,
     percent,
     plural,
     repeated_opinions,
@@ -56,7 +55,7 @@ def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
     found = json.loads(json.dumps(diagnose(said).to_dict(), allow_nan=False))
     assert found["cases"] == said.n_cases
     assert found["abstentions"] == sum(not ranking for case in said.to_rankings() for ranking in case)
-    assert description(said).startswith("Annotations: ")
+    assert repr(said).startswith("Annotations: ")
 
 
 def test_names_that_differ_only_in_writing_look_alike() -> None:

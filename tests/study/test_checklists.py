@@ -64,15 +64,15 @@ def test_groups_weights_and_votes_of_the_study_are_those_of_each_finding() -> No
         case_weights=np.array([1.0, 3.0]),
         votes=np.array([4, 1, 2]),
     )
-    said = Checklists(("AF", "ST"), panel, np.array([[1, -1], [0, 1], [1, 0]]))
+    said = Checklists(("AF", "ST"), panel, answers=np.array([[1, -1], [0, 1], [1, 0]]), question="findings")
     asked = said.of_finding("ST")
     assert asked.groups == ("p", "p")
     assert asked.votes.tolist() == [1, 2]
     assert asked.weights.tolist() == [2.0, 0.5]
     assert asked.case_weights.tolist() == [1.0, 3.0]
     assert asked.unannotated == ("x / ST",)
-    assert said.opinions.present.tolist() == [[4.0, 0.0], [1.0, 2.0]]
-    assert said.opinions.assessed.tolist() == [[4.0, 0.0], [3.0, 3.0]]
+    assert said.items() == Checklists.concatenate(list(said.by_finding().values()))
+    assert said.opinions.weights.tolist() == [4.0, 2.0, 1.0, 2.0, 1.0]
 
 
 @given(st.lists(st.lists(st.lists(st.sampled_from([1, 0, -1]), min_size=3, max_size=3), min_size=2, max_size=2)))
@@ -104,7 +104,8 @@ def test_what_checklists_cannot_be_is_refused() -> None:
     with pytest.raises(DissensusError, match="finding names must all be different"):
         Checklists.from_sets([[[]]], ["AF", "AF"])
     with pytest.raises(DissensusError, match="an answer is not understood"):
-        Checklists(("AF",), Panel(("x",), np.array([0, 1]), np.array([-1])), np.array([[300]]))
+        panel = Panel(("x",), np.array([0, 1]), np.array([-1]))
+        Checklists(("AF",), panel, answers=np.array([[300]]), question="findings")
     with pytest.raises(DissensusError, match="different findings cannot be concatenated"):
         Checklists.concatenate([two_cases(), Checklists.from_sets([[[]]], ["AF"], case_names=["z"])])
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 
 from dissensus import Annotations
-from dissensus.study.support import support_of
+from dissensus.study.opinions import support_of
 from strategies import studies
 
 

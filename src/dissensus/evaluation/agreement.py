@@ -17,6 +17,7 @@ from dissensus.evaluation.ranking_overlap import check_depth, soft_rankings
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,7 +148,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     """
     check_choice("ties", ties, TIES)
     check_choice("within", within, WITHIN)
-    said = Annotations.checked(annotations, "agreement").counted
+    said = require_kind(annotations, "rankings", "agreement").counted
     units = _Units.of(said)
     hits = _expected_hits(said, units, inverse_ranks(said, ties), _counted(said, within))
     weights = units.weights * units.votes
@@ -265,7 +266,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]
     """
-    said = Annotations.checked(annotations, "agreement").counted
+    said = require_kind(annotations, "rankings", "agreement").counted
     check_depth(depth, said.n_conditions)
     if not (annotations.annotators != ANONYMOUS).any():
         raise DissensusError(

@@ -28,11 +28,9 @@ from dissensus.evaluation.krippendorff import (
     paired,
     resampled,
 )
-from dissensus.study.checklists import Checklists
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,7 +128,7 @@ def _alpha(said: Labelled, name: str, distance: Distance) -> _Prepared:
     kept = np.flatnonzero((said.votes_per_case > 1) & (said.case_weights > 0))
     if not len(kept):
         return _Prepared(name, None, kept, 0, undefined=UNPAIRED)
-    if distance == "ratio" and isinstance(said, Ratings) and said.scores.min() < 0:
+    if distance == "ratio" and said.kind == "ratings" and said.scores.min() < 0:
         return _Prepared(name, None, kept, len(kept), undefined="undefined: ratios need ratings of zero or more")
     pairs = paired(said)
     return _Prepared(name, _Alpha(pairs, alpha_distances(pairs, distance)), kept, len(kept))
@@ -139,7 +137,7 @@ def _alpha(said: Labelled, name: str, distance: Distance) -> _Prepared:
 def _of_panel(
     said: Labelled, name: str, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none"
 ) -> _Prepared:
-    choices = Choices.of(Annotations.checked(said, name))
+    choices = Choices.of(require_kind(said, "rankings", name))
     n_paired = int(((choices.sizes > 1) & (choices.weights > 0)).sum())
     everything = np.arange(said.n_cases)
     if not n_paired:
@@ -152,7 +150,7 @@ def _of_pairs(said: Labelled, name: str, credit: Credit = "none") -> _Prepared:
     everything = np.arange(said.n_cases)
     if not (said.annotators != ANONYMOUS).any():
         return _Prepared(name, None, everything, 0, undefined=NAMELESS)
-    kappa = CohenKappa.of(Choices.of(Annotations.checked(said, name)), credit, least=LEAST)
+    kappa = CohenKappa.of(Choices.of(require_kind(said, "rankings", name)), credit, least=LEAST)
     if not len(kappa.pairs):
         return _Prepared(name, None, everything, 0, undefined=f"undefined: no two annotators share {LEAST} cases")
     defined = np.isfinite(kappa.of_pairs(np.ones((1, said.n_cases)))).sum()
@@ -161,7 +159,7 @@ def _of_pairs(said: Labelled, name: str, credit: Credit = "none") -> _Prepared:
 
 
 def _of_ratings(said: Labelled, name: str, *, averaged: bool) -> _Prepared:
-    ratings, everything = Ratings.checked(said, name), np.arange(said.n_cases)
+    ratings, everything = require_kind(said, "ratings", name), np.arange(said.n_cases)
     if not (said.annotators != ANONYMOUS).any():
         return _Prepared(name, None, everything, 0, undefined=NAMELESS)
     correlation = Intraclass.of(ratings, averaged=averaged)
@@ -238,7 +236,7 @@ MEANINGS: Mapping[str, str] = {
 
 def _known(said: Labelled) -> tuple[Mapping[str, Preparation], tuple[str, ...]]:
     """Return the measures that a study has, and those that suit it."""
-    if isinstance(said, Ratings):
+    if said.kind == "ratings":
         return OF_RATINGS, tuple(OF_RATINGS)[1:]
     return {**OF_LABELS, **OF_GRADES}, tuple(OF_GRADES if said.question == "grades" else OF_LABELS)
 
@@ -289,7 +287,7 @@ def agreement_measures(
     """
     check_seed(seed)
     check_level(level)
-    if isinstance(study, Checklists):
+    if study.kind == "checklists":
         return _of_findings(study.by_finding(), measures, seed=seed, level=level)
     computed = _measured({"": _labelled(study)}, measures, seed=seed)
     return _frame([computed.row(place, level) for place in range(len(computed.prepared))])
@@ -328,7 +326,7 @@ def cohen_kappa(
     check_choice("credit", credit, CREDITS)
     check_seed(seed)
     check_level(level)
-    said = Annotations.checked(annotations, "Cohen's kappa").counted
+    said = require_kind(annotations, "rankings", "Cohen's kappa").counted
     kappa = CohenKappa.of(Choices.of(said), credit, least=1, only=_two(said, annotators))
     name = "cohen-kappa" if credit == "none" else f"cohen-kappa-{credit}"
     undefined = NO_DIFFERENCE if len(kappa.pairs) else "undefined: they have no case in common"
@@ -347,7 +345,7 @@ def _two(said: Annotations, annotators: tuple[str, str]) -> tuple[int, int]:
 
 
 def _labelled(study: object) -> Labelled:
-    return study if isinstance(study, Ratings) else Annotations.checked(study, "agreement")
+    return study if study.kind == "ratings" else require_kind(study, "rankings", "agreement")
 
 
 def _speaking(study: Labelled) -> Labelled:

@@ -16,6 +16,7 @@ from dissensus.evaluation.annotator_quality import CHAINS, WARMUP, cases_of, che
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +69,7 @@ def annotator_gradings(
 
 
 def _named(annotations: Annotations) -> Opinions:
-    opinions = Annotations.checked(annotations, "the shift of annotators").opinions
+    opinions = require_kind(annotations, "rankings", "the shift of annotators").opinions
     check_grades(opinions)
     if not (opinions.annotators != ANONYMOUS).any():
         raise DissensusError(

@@ -16,6 +16,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,7 +131,7 @@ def _learned(
     """Draw what annotators are like; return the opinions, the codes of annotators and the draws."""
     check_count(draws=draws)
     check_seed(seed)
-    opinions = Annotations.checked(annotations, "the quality of annotators").opinions
+    opinions = require_kind(annotations, "rankings", "the quality of annotators").opinions
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     if not (opinions.annotators != ANONYMOUS).any():
         raise DissensusError(

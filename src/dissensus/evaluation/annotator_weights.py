@@ -15,6 +15,7 @@ from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,7 +122,7 @@ def annotator_weights(annotations: Annotations) -> AnnotatorWeights:
     >>> ds.Dirichlet().sample(found.apply(study), draws=100).n_cases
     150
     """
-    opinions = Annotations.checked(annotations, "weights of annotators").opinions
+    opinions = require_kind(annotations, "rankings", "weights of annotators").opinions
     choices = FirstChoices.of(opinions)
     if not len(choices.people):
         raise DissensusError(

@@ -42,7 +42,7 @@ from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -324,13 +324,13 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
+    said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     judge = Judge(
         HeldOut.of(said, max_pairs=max_pairs, seed=seed),
-        PanelSplit.of(said, max_cases=max_pairs, seed=seed) if isinstance(said, Annotations) else None,
+        PanelSplit.of(said, max_cases=max_pairs, seed=seed) if said.kind == "rankings" else None,
         models,
         {"draws": draws, "seed": seed, "threads": threads},
         advance,
@@ -350,10 +350,10 @@ def calibration_steps(
     max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
+    said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
     panels = 0
-    if isinstance(said, Annotations):
+    if said.kind == "rankings":
         panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
     return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
 
@@ -364,7 +364,7 @@ def judged_specs(
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
     if aggregations is None:
         informed = not why_no_panel(study, models)
-        return of_ratings(study) if isinstance(study, Ratings) else candidates(study, informed=informed)
+        return of_ratings(study) if study.kind == "ratings" else candidates(study, informed=informed)
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
         if spec.id == "given-draws" or spec.needs != study.kind or isinstance(spec, RatingPoint):

@@ -55,7 +55,7 @@ def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregat
     (2.5,)
     """
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
-    return of_ratings(study, cuts[0]) if isinstance(study, Ratings) and cuts else None
+    return of_ratings(study, cuts[0]) if study.kind == "ratings" and cuts else None
 
 
 def are_labels(study: Annotations) -> bool:

@@ -11,7 +11,7 @@ from dissensus.core.aliases import IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.agreement import annotator_agreement
 from dissensus.evaluation.certainty import ANY_OTHER
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     from dissensus.evaluation.findings import Findings
@@ -128,7 +128,7 @@ def agreement(evaluation: Evaluation) -> pl.DataFrame:
     if not evaluation.study.has_agreement:
         return pl.DataFrame(schema=schema)
     return (
-        annotator_agreement(Annotations.checked(evaluation.study, "agreement"))
+        annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))
         .to_frame()
         .with_columns(pl.col("agreement").fill_nan(None))
     )

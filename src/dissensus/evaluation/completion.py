@@ -106,7 +106,7 @@ class SeenCases(Value):
             study.groups,
             study.case_weights,
             tuple(model.to_scores() for model in models.values()),
-            getattr(study, "question", "") == "binary",
+            study.question == "binary",
             {column: tuple(labels) for column, labels in strata.items()},
             bins,
         )

@@ -63,8 +63,6 @@ from dissensus.metrics.ranking import AUROC, AveragePrecision
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import Checklists
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -87,10 +85,10 @@ def default_aggregations(study: Study | None = None, *, question: str = "") -> t
 
     Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
     """
-    if isinstance(study, Ratings):
+    asked = question or (study.question if study is not None else "conditions")
+    if asked == "numbers":
         return (NormalInverseGamma(),)
-    asked = question or getattr(study, "question", "conditions")
-    if isinstance(study, Checklists) or asked != "conditions":
+    if asked != "conditions":
         return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
@@ -106,7 +104,7 @@ def default_metrics(
     Of conditions they are those of the paper's main figure.
     """
     wanted: list[Metric] = [TopKAccuracy(1)]
-    asked = getattr(study, "question", "")
+    asked = study.question
     if any(model.kind == "numbers" for model in models.values()):
         wanted = list(default_number_metrics())
     elif asked == "binary":
@@ -446,10 +444,10 @@ def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregatio
     >>> panel_aggregation(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
     NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
     """
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
         return None if own is None else replace(own, prior="informed", reliability=1.0)
-    unseen = getattr(study, "unranked", "below") == "unobserved"
+    unseen = study.unranked == "unobserved"
     return Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")
 
 
@@ -484,7 +482,7 @@ def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     counts = study.counted.panel.votes_per_case
     counted = {"n_annotated": int((counts > 0).sum()), "n_opinions": int(counts.sum())}
     reason = panel_reason(study.kind, len(models), **counted)
-    if reason or not isinstance(study, Ratings):
+    if reason or study.kind != "ratings":
         return reason
     if any(model.kind != "numbers" for model in models.values()):
         return "opinions are ratings, and not all models give numbers"
@@ -726,6 +724,6 @@ def points_for(study: Study, aggregations: Sequence[Aggregation], *, numeric: bo
     where models give numbers, means and medians of ratings are usual.
     """
     numbers: tuple[Aggregation, ...] = (MeanRating(), MedianRating()) if numeric else ()
-    usual = POINTS if getattr(study, "question", "conditions") == "conditions" else POINTS[:1]
+    usual = POINTS if study.question == "conditions" else POINTS[:1]
     wanted = [*usual, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
     return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

@@ -22,7 +22,6 @@ from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -155,10 +154,8 @@ class HeldOut(Generic[AnyStudy]):
         self, spec: Aggregation, left: Study, said: dict[str, int]
     ) -> Callable[[Batch], tuple[FloatArray, FloatArray]]:
         """Return what judges the draws of a batch by the opinions that were left out of it."""
-        if isinstance(self.study, Annotations):
+        if self.study.kind == "rankings":
             return partial(judged, study=self.study, said=said)
-        assert isinstance(left, Ratings)
-        assert isinstance(self.study, Ratings)
         shifts = spec.shifts_of(left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
         own = np.append(np.resize(shifts, len(self.study.annotator_names)), 0.0)[self.study.annotators]
         return partial(judged_ratings, scores=self.study.scores - own, said=said)

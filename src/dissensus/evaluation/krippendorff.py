@@ -18,6 +18,7 @@ from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, 
 from dissensus.evaluation.ranking_overlap import Matrix, SoftRankings, check_depth, soft_rankings
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
+from dissensus.study.study import require_kind
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio"]
 DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
@@ -165,8 +166,8 @@ def check_level(level: float) -> None:
 
 def _check_distance(said: Labelled, distance: Distance) -> None:
     """Refuse distances that a study does not have."""
-    if not isinstance(said, Ratings):
-        Annotations.checked(said, "agreement")
+    if said.kind != "ratings":
+        require_kind(said, "rankings", "agreement")
         if distance == "ratio":
             advice = "give grades that are amounts as ratings"
             raise DissensusError("ratios need ratings: conditions have no zero", got="rankings", advice=advice)
@@ -221,7 +222,7 @@ def alpha_distances(said: Labelled, distance: Distance, depth: int = 1) -> Dista
         return _MidrankDistances.of(said)
     if distance == "interval":
         return _SquaredDistances.of(said, numbers_of(said))
-    if isinstance(said, Ratings):
+    if said.kind == "ratings":
         return _RatioLikeness.of(said) if distance == "ratio" else _SetLikeness.of(said, *_same_numbers(said))
     if distance == "overlap":
         return _OverlapLikeness.of(said, depth)
@@ -297,7 +298,7 @@ def _samples(rng: np.random.Generator, draws: int, n_clusters: int, at_once: int
 
 def numbers_of(said: Labelled) -> FloatArray:
     """Return the number of each opinion, shape (n_opinions,): its score, or the mean code of its first grades."""
-    if isinstance(said, Ratings):
+    if said.kind == "ratings":
         return said.scores
     offsets, codes = _first_blocks(said)
     return weighted_counts(row_of_each(offsets), codes.astype(np.float64), len(offsets) - 1) / np.diff(offsets)
@@ -347,7 +348,7 @@ class _MidrankDistances:
 
     @classmethod
     def of(cls, said: Labelled) -> _MidrankDistances:
-        offsets, codes, n_values, _ = _same_numbers(said) if isinstance(said, Ratings) else _same_blocks(said)
+        offsets, codes, n_values, _ = _same_numbers(said) if said.kind == "ratings" else _same_blocks(said)
         identity, different = _identical(offsets, codes)
         kinds, elements = take_rows(offsets, different)
         kind = row_of_each(kinds)

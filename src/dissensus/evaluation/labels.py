@@ -16,8 +16,6 @@ from dissensus.core.ragged import offsets_from_lengths, weighted_counts
 from dissensus.core.value import Value
 from dissensus.metrics.base import Drawn, expected_worth
 from dissensus.metrics.data_set import Truth
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -279,13 +277,12 @@ def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
     kept = np.flatnonzero(rows >= 0)
     weights = (study.weights * study.votes)[kept]
     totals = np.maximum(weighted_counts(rows[kept], weights, n_rows), 1e-300)
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         scores = study.scores[kept]
         parts = [
             weighted_counts(rows[kept], weights * power, n_rows) for power in (1.0 + 0 * scores, scores, scores**2)
         ]
         return np.column_stack(parts) / totals[:, None]
-    assert isinstance(study, Annotations)
     first = study.block_offsets[:-1][kept]
     sizes = (study.code_offsets[first + 1] - study.code_offsets[first]).astype(np.int64)
     entries = np.repeat(study.code_offsets[first] - offsets_from_lengths(sizes)[:-1], sizes) + np.arange(sizes.sum())
@@ -300,6 +297,6 @@ def vote_labels(study: Study, case_names: Sequence[str]) -> Labels:
     place = {name: row for row, name in enumerate(case_names)}
     of_case = np.array([place.get(name, -1) for name in said.case_names], dtype=np.int64)
     masses = vote_masses(said, of_case[said.panel.case_of_opinion], len(case_names))
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         return _labels("numbers", 1, masses[:, None, 1:], masses)
     return _labels("masses", 1, masses[:, None], masses)

@@ -24,7 +24,6 @@ from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.tally import ExactTally
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study
 
 Strata = Mapping[str, Mapping[str, str]]
@@ -244,7 +243,7 @@ def _thinned_zeros(totals: Totals) -> ExactTally:
 
 def _have_labels(study: Study, job: Job) -> bool:
     """Tell whether single opinions are labels of draws; a rating is no interval between thresholds."""
-    return job.has_numbers or not isinstance(study, Ratings)
+    return job.has_numbers or study.kind != "ratings"
 
 
 def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:
@@ -274,7 +273,7 @@ def prior_for(
     start: InformedPrior | None = None,
 ) -> InformedPrior:
     """Fit the prior that models inform to a study of any kind; ``start`` was fitted to a similar one."""
-    if isinstance(study, Ratings):
+    if study.kind == "ratings":
         shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
         known = start.left_out if isinstance(start, RatingPrior) else None
         return rating_prior(study, models, shifts=shifts, left_out=known)

@@ -43,7 +43,7 @@ class SingleOpinions:
     @staticmethod
     def of(job: Job) -> SingleOpinions | None:
         """Compare every opinion with every model; nothing for ratings unless models give numbers."""
-        if not isinstance(job.study, Annotations | Ratings) or (job.study.kind == "ratings") != job.has_numbers:
+        if job.study.kind == "checklists" or (job.study.kind == "ratings") != job.has_numbers:
             return None
         said, kind = job.study.counted, NumberMetric if job.has_numbers else OrderMetric
         values = np.full((len(job.models), len(job.metrics), said.n_opinions), np.nan)

@@ -158,7 +158,7 @@ def checklists_from_roles(
         votes=repeated_number(table, "votes", rows.of_row).astype(np.int64),
     )
     answers, repeated = _answers(table, rows.of_row, codes, (panel.n_opinions, len(names)), duplicates)
-    return Checklists(names, panel, answers), (*notes, *repeated)
+    return Checklists(names, panel, answers=answers, question="findings"), (*notes, *repeated)
 
 
 def _findings(table: pl.DataFrame, given: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:

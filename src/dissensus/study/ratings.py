@@ -1,4 +1,4 @@
-"""From a long table, one row per score, to ratings."""
+"""Long tables: what they answer, and from a row per score to ratings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.core.aliases import AnyQuestion, Confidence
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
 from dissensus.core.ragged import offsets_from_lengths
@@ -26,23 +27,33 @@ FINDING_NAMES = ("finding", "findings", "finding_name")
 """Names by which nothing but a column of findings goes."""
 
 
-def kind_of_table(columns: Sequence[str], *, has_condition: bool) -> str:
-    """Tell from its columns what a long table holds: scores or findings only if it has no conditions."""
-    from dissensus.study import tables
+def question_of_table(columns: Sequence[str]) -> AnyQuestion | None:
+    """Tell from its columns what a long table answers: numbers or findings only if it has no conditions."""
+    from dissensus.study.tables import ALIASES, normalised
 
-    known = set(map(tables.normalised, columns))
-    if has_condition or known.intersection(tables.ALIASES["condition"]):
-        return "rankings"
+    known = set(map(normalised, columns))
+    if known.intersection(ALIASES["condition"]):
+        return None
     if known.intersection(FINDING_NAMES):
-        return "checklists"
-    return "ratings" if known.intersection(SCORE_NAMES) else "rankings"
+        return "findings"
+    return "numbers" if known.intersection(SCORE_NAMES) else None
 
 
-def ratings_from_table(table: pl.DataFrame, columns: Mapping[str, str | None]) -> Study:
-    """Build ratings from a table; see :meth:`Study.from_long`."""
-    from dissensus.study import tables
+def roles_of_table(
+    table: pl.DataFrame,
+    columns: Mapping[str, str | None],
+    question: AnyQuestion | None,
+    confidence: Confidence | None = None,
+) -> dict[str, str]:
+    """Find the column of each role in a table that answers a question."""
+    from dissensus.study.checklist_tables import CHECKLIST_ALIASES
+    from dissensus.study.tables import find_columns, without_second_order
 
-    return ratings_from_roles(tables.with_roles(table, roles_of_ratings(table, columns)))[0]
+    if question == "numbers":
+        return roles_of_ratings(table, columns)
+    if question == "findings":
+        return find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
+    return without_second_order(find_columns(table.columns, columns), columns, confidence)
 
 
 def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:

@@ -557,31 +557,30 @@ class Study(Received):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.checklist_tables import checklists_from_long
-        from dissensus.study.ratings import kind_of_table, ratings_from_table
-        from dissensus.study.tables import annotations_from_long, polars_frame
+        from dissensus.study.checklist_tables import refuse_unsaid, without_nothing
+        from dissensus.study.ratings import question_of_table, roles_of_table
+        from dissensus.study.tables import polars_frame, with_roles
 
-        table, names = polars_frame(frame), findings if conditions is None else conditions
+        table = polars_frame(frame)
         columns = {"case": case, "annotator": annotator, "annotation": annotation, "weight": weight, "votes": votes}
         columns |= {"group": group, "case_weight": case_weight, "condition": condition or finding}
         columns |= {"rank": rank, "confidence": confidence, "score": score, "present": present}
         asked = question or ("numbers" if score else "findings" if finding or present or nothing else None)
-        kind = kind_of(asked) if asked else kind_of_table(table.columns, has_condition=condition is not None)
-        if kind == "ratings":
-            return ratings_from_table(table, columns)
-        if kind == "checklists":
-            return checklists_from_long(table, names, columns=columns, nothing=nothing)
-        return annotations_from_long(
-            table,
-            names,
-            columns=columns,
+        asked = asked or (None if condition else question_of_table(table.columns))
+        named = with_roles(table, roles_of_table(table, columns, asked, confidence_as))
+        if nothing is not None:
+            named, notes = without_nothing(named, nothing)
+            refuse_unsaid(nothing, notes)
+        return cls.from_roles(
+            named,
+            findings if conditions is None else conditions,
             tie_separator=tie_separator,
             unranked=unranked,
             duplicates=duplicates,
             confidence=confidence_as,
-            question=cast("Question | None", question),
+            question=asked,
             positive=positive,
-        )
+        )[0]
 
     @classmethod
     @checked

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants fuzz simulate panel data-set-trials check minimum format bench bench-scale docs clean
+.PHONY: help demo test test-all mutants fuzz simulate panel data-set-trials check minimum format bench bench-scale docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,8 +13,11 @@ help: ## show this list
 demo: $(VENV)/.ready-demo $(VENV)/.kernels ## see it work on a small study that ships with the package
 	@$(BIN)/dissensus demo
 
-test: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
+test: $(VENV)/.ready-dev $(VENV)/.kernels ## run the tests, but for those that are rare or long
 	@$(BIN)/pytest -n 2 --dist worksteal
+
+test-all: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
+	@$(BIN)/pytest -n 2 --dist worksteal -m ""
 
 mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the tests notice; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m mutants

@@ -1,0 +1,1078 @@
+"""Tables of small evaluations that must not move: what is evaluated, and how the tables are written and compared.
+
+``python -m golden.evaluations`` compares all of them, ``python -m golden.evaluations NAME`` one, and ``--write`` writes
+``evaluations.json.gz`` again; the tests directory must be on the path.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+import dissensus as ds
+
+Tables: TypeAlias = dict[str, pl.DataFrame]
+Stored: TypeAlias = dict[str, dict[str, list[Any]]]
+
+FILE = Path(__file__).parent / "evaluations.json.gz"
+CASES: dict[str, Callable[[], Tables]] = {}
+"""What is evaluated, by name."""
+
+TOLERANCE = 1e-9
+DRAWS = 60
+
+# What is asked for --------------------------------------------------------------------------------------
+
+SAMPLED = [
+    *("plackett-luce:1", "plackett-luce:3:prior=observed:alpha=1", "plackett-luce:2:tempered=true"),
+    *("probabilistic-inverse-rank:30", "probabilistic-inverse-rank:10:alpha=0.1:ties=each"),
+    *("dirichlet:2", "dirichlet:1:prior=frequency"),
+]
+LEARNED = ["dawid-skene:1:warmup=50", "dawid-skene:1:target=votes:warmup=50"]
+POINTS = ["majority-vote", "inverse-rank", "inverse-rank:each", "plackett-luce-ml", "annotator-bootstrap"]
+GRADED = ["ordered-probit:1:warmup=50", "plackett-luce:3"]
+NUMBERS = ["normal-inverse-gamma", "normal-inverse-gamma:shifts=true", "mean-rating", "median-rating"]
+INFORMED = ["plackett-luce:1:prior=informed", "dirichlet:1:prior=informed"]
+INFORMED_NUMBERS = ["normal-inverse-gamma:prior=informed"]
+
+RANKED = [
+    *("top-k-accuracy:1", "top-k-accuracy:3", "top-k-accuracy:3:2", "set-accuracy:2", "overlap:3"),
+    *("average-overlap:3", "rank-biased-overlap:0.8:4", "kendall-tau:3", "spearman-footrule:3"),
+    *("expected-accuracy:2",),
+]
+SCORED = ["log-score:1e-6", "brier-score", "wasserstein-distance"]
+SETS = ["coverage", "expected-coverage", "set-size", "set-accuracy", "overlap"]
+DECIDED = [
+    *("sensitivity", "sensitivity:0.3", "specificity", "ppv", "npv", "f-beta", "f-beta:2:0.4", "jaccard"),
+    *("positive-likelihood-ratio", "negative-likelihood-ratio", "net-benefit:0.3", "balanced-accuracy"),
+    *("matthews", "cohen-kappa", "sensitivity:truth=soft", "cohen-kappa:truth=soft"),
+]
+ORDERED = [
+    *("auroc", "auroc:truth=soft", "average-precision", "partial-auroc:0.3", "sensitivity-at-specificity:0.8"),
+    *("specificity-at-sensitivity:0.8", "brier-reliability:5", "brier-resolution:5", "brier-uncertainty:5"),
+    *("calibration-error:5", "calibration-error:5:debiased=true", "calibration-error:5:truth=soft"),
+]
+AVERAGED = ["auroc:micro", "auroc:weighted", "f-beta:average=micro", "sensitivity:average=weighted", "subset-accuracy"]
+GRADES = [
+    *("top-k-accuracy:1", "within-grades:1", "grade-error", "grade-error:truth=soft", "cohen-kappa:linear"),
+    *("cohen-kappa:quadratic", "ranked-probability-score", "wasserstein-distance"),
+]
+NUMBERED = [
+    *("mean-absolute-error", "rmse", "rmse:truth=soft", "correlation", "concordance-correlation", "crps"),
+    *("bland-altman:mean", "bland-altman:lower", "bland-altman:upper", "wasserstein-numbers"),
+    *("mean-absolute-error:truth=soft",),
+]
+CATEGORISED = ["category-accuracy"]
+"""Needs the labels of categories, so a case builds it."""
+
+AGGREGATIONS = [*SAMPLED, *LEARNED, *POINTS, *GRADED, *NUMBERS, *INFORMED, *INFORMED_NUMBERS]
+METRICS = [*RANKED, *SCORED, *SETS, *DECIDED, *ORDERED, *AVERAGED, *GRADES, *NUMBERED, *CATEGORISED]
+
+
+def case(function: Callable[[], Tables]) -> Callable[[], Tables]:
+    """Enter a case by the name of its function."""
+    CASES[function.__name__] = function
+    return function
+
+
+# Studies ------------------------------------------------------------------------------------------------
+
+
+@cache
+def ranked_study(n_cases: int = 40) -> Any:
+    return ds.simulate_study(n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), seed=7)
+
+
+@cache
+def binary_study(n_cases: int = 60) -> Any:
+    return ds.simulate_binary(n_cases=n_cases, n_annotators=5, opinions=(2, 4), seed=3)
+
+
+@cache
+def checked_study() -> Any:
+    return ds.simulate_checklists(n_cases=30, n_annotators=4, findings=3, prevalence=0.3, not_assessed=0.1, seed=4)
+
+
+@cache
+def rated_study(n_cases: int = 50) -> Any:
+    return ds.simulate_ratings(
+        n_cases=n_cases, n_annotators=5, opinions=3, shift=0.4, models={"A": 0.4, "B": 0.8}, seed=5
+    )
+
+
+def few(models: Mapping[str, Any], n: int = 2) -> dict[str, Any]:
+    """Take the first models."""
+    return dict(list(models.items())[:n])
+
+
+def tied_study(unranked: str = "below") -> ds.Annotations:
+    """Build rankings with ties, abstentions, an unannotated case, weights, groups and weights of cases."""
+    rng = np.random.default_rng(11)
+    names = [f"c{number}" for number in range(6)]
+    rankings: list[list[list[list[str]]]] = []
+    people: list[list[str | None]] = []
+    weights: list[list[float]] = []
+    for number in range(30):
+        n_opinions = 0 if number == 13 else int(rng.integers(1, 5))
+        rankings.append([_tied_ranking(rng, names) for _ in range(n_opinions)])
+        chosen = rng.permutation(5)[:n_opinions]
+        people.append([None if person == 4 else f"reader {person}" for person in chosen])
+        weights.append([float(weight) for weight in rng.choice([0.5, 1.0, 2.0], n_opinions)])
+    return ds.Annotations.from_rankings(
+        rankings,
+        names,
+        case_names=[f"case {number}" for number in range(30)],
+        annotator_names=people,
+        weights=weights,
+        groups=[f"patient {number // 2}" for number in range(30)],
+        case_weights=[float(weight) for weight in rng.choice([0.5, 1.0, 3.0], 30)],
+        unranked=unranked,  # type: ignore[arg-type]
+    )
+
+
+def _tied_ranking(rng: np.random.Generator, names: Sequence[str]) -> list[list[str]]:
+    blocks: list[list[str]] = []
+    for code in rng.permutation(6)[: rng.integers(0, 5)]:
+        if blocks and rng.random() < 0.3:
+            blocks[-1].append(names[code])
+        else:
+            blocks.append([names[code]])
+    return blocks
+
+
+def scores(n_cases: int, n_conditions: int, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Make probabilities with ties of two digits, which sum to one."""
+    made = np.random.default_rng(seed).dirichlet(np.full(n_conditions, 0.7), size=n_cases).round(2) + 0.001
+    return made / made.sum(axis=1, keepdims=True)
+
+
+def graded_study() -> ds.Annotations:
+    """Build grades of named annotators, some of several grades in order."""
+    rng = np.random.default_rng(8)
+    rows = [
+        {"case": f"case {number}", "annotator": f"reader {person}", "condition": str(grade), "group": f"P{number // 2}"}
+        for number in range(50)
+        for person in rng.permutation(5)[: rng.integers(2, 5)]
+        for grade in [int(np.clip(round(2 + 1.2 * np.sin(number) + 0.7 * rng.normal()), 0, 4))]
+    ]
+    return ds.Annotations.from_long(pl.DataFrame(rows), [str(grade) for grade in range(5)], question="grades")
+
+
+# Tables of an evaluation --------------------------------------------------------------------------------
+
+
+def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool = True, draws: bool = False) -> Tables:
+    """Return what an evaluation says, table by table; those by case and by draw only if asked, they are long."""
+    found = {
+        "summary": result.to_frame(),
+        "points": result.point_estimates(),
+        "agreement": result.agreement(),
+        "by_category": first_of(result.by_category(), 250),
+        "by_certainty": first_of(result.by_certainty(), 250),
+        **{f"by_group {column}": first_of(result.by_group(column), 250) for column in result.strata},
+    }
+    if len(result.models) > 1:
+        found |= comparison_of(result, margin=margin)
+    if cases:
+        found |= {"per_case": first_of(result.per_case(), 400), "certainties": first_of(result.certainties(), 150)}
+        found |= {"plausibilities": first_of(result.plausibilities(), 150), "risks": first_of(result.risks(), 60)}
+        found["category_certainties"] = first_of(result.category_certainties(), 60)
+    if draws:
+        found |= {"per_draw": first_of(result.per_draw(), 600), "per_resample": first_of(result.per_resample(), 600)}
+    return {name: frame for name, frame in found.items() if frame.width}
+
+
+def comparison_of(result: ds.Evaluation, *, margin: float | None = None) -> Tables:
+    compared = result.compare(margin=margin)
+    return {"compare": compared.to_frame(), "ranks": first_of(compared.rank_frame(), 250), "flips": compared.flips()}
+
+
+def first_of(frame: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Take about ``n`` rows from all over a long table, always the same ones whatever the order of its rows."""
+    keys = sorted(name for name, kind in frame.schema.items() if not kind.is_float() and not kind.is_nested())
+    ordered = frame.sort(keys, maintain_order=True) if keys else frame
+    return ordered.gather_every(max(1, -(-len(frame) // n)))
+
+
+def attributes(thing: object, names: str) -> pl.DataFrame:
+    """Make a table of one row of what a result says in single numbers."""
+    return pl.DataFrame([{name: getattr(thing, name) for name in names.split()}])
+
+
+# Rankings -----------------------------------------------------------------------------------------------
+
+
+@case
+def rankings() -> Tables:
+    study = ranked_study()
+    metrics: list[Any] = [*RANKED, *SCORED, ds.CategoryAccuracy(study.categories.labels)]
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions, 3),
+        aggregations=SAMPLED,
+        metrics=metrics,
+        draws=DRAWS,
+        seed=5,
+        categories=study.categories,
+        strata={"site": study.strata["site"]},
+        annotators="fixed",
+    )
+    return tables_of(result, margin=0.05, draws=True)
+
+
+@case
+def rankings_of_sampled_annotators() -> Tables:
+    study = ranked_study()
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["plackett-luce:1", "dirichlet:1"],
+        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc"],
+        draws=DRAWS,
+        strata=study.strata,
+        annotators="sample",
+        level=0.8,
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def rankings_learned_from_all_cases() -> Tables:
+    study = ranked_study()
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=[*LEARNED, *POINTS],
+        metrics=["top-k-accuracy:1", "expected-accuracy:2", "balanced-accuracy"],
+        draws=DRAWS,
+        annotators="fixed",
+    )
+    return tables_of(result)
+
+
+@case
+def ties() -> Tables:
+    models = {
+        "A": ds.Predictions.from_scores(
+            scores(30, 6, 1), [f"c{n}" for n in range(6)], case_names=[f"case {n}" for n in range(30)]
+        ),
+        "B": scores(30, 6, 2),
+    }
+    found: Tables = {}
+    for unranked in ("below", "unobserved"):
+        result = ds.evaluate(
+            tied_study(unranked),
+            models,
+            aggregations=["plackett-luce:1,5", "dirichlet:1"] if unranked == "below" else ["plackett-luce:1,5"],
+            metrics=["top-k-accuracy:1", "set-accuracy:2", "average-overlap:3", "brier-score", "auroc", "matthews"],
+            draws=DRAWS,
+            seed=2,
+            strata={"site": [f"site {n % 3}" for n in range(30)]},
+        )
+        found |= {f"{unranked} {name}": frame for name, frame in tables_of(result).items()}
+    return found
+
+
+@case
+def ties_of_sampled_annotators() -> Tables:
+    result = ds.evaluate(
+        tied_study(),
+        {"A": scores(30, 6, 1), "B": scores(30, 6, 2)},
+        aggregations=["plackett-luce:3", "probabilistic-inverse-rank:30"],
+        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc", "sensitivity"],
+        draws=DRAWS,
+        annotators="sample",
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def votes() -> Tables:
+    rng = np.random.default_rng(9)
+    counts = rng.multinomial(7, [0.5, 0.3, 0.15, 0.05], size=40)
+    study = ds.Annotations.from_counts(counts, list("abcd"), groups=[f"P{n // 2}" for n in range(40)])
+    result = ds.evaluate(
+        study,
+        {"A": scores(40, 4, 3), "B": scores(40, 4, 4)},
+        aggregations=["dirichlet:1", "plackett-luce:2", "majority-vote"],
+        metrics=["top-k-accuracy:1", "brier-score", "wasserstein-distance", "calibration-error:5"],
+        draws=DRAWS,
+        categories=ds.Categories.from_labels(
+            ["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2}
+        ),
+    )
+    return tables_of(result, draws=True)
+
+
+@case
+def sets_and_lists() -> Tables:
+    study = ranked_study().annotations
+    names, chosen = study.conditions, scores(40, 12, 5)
+    sets = {
+        name: ds.Predictions.from_sets(chosen > cut, names, case_names=study.case_names)
+        for name, cut in (("small", 0.2), ("large", 0.05))
+    }
+    lists = {
+        name: ds.Predictions.from_rankings(
+            [[names[code] for code in np.argsort(-row, kind="stable")[:length]] for row in chosen],
+            names,
+            case_names=study.case_names,
+        )
+        for name, length in (("short", 2), ("long", 5))
+    }
+    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "draws": DRAWS, "annotators": "fixed"}
+    return {
+        **{f"sets {k}": v for k, v in tables_of(ds.evaluate(study, sets, metrics=SETS, **how)).items()},
+        **{f"lists {k}": v for k, v in tables_of(ds.evaluate(study, lists, metrics=RANKED[:4], **how)).items()},
+    }
+
+
+@case
+def missing_cases() -> Tables:
+    study = ranked_study()
+    models = few(study.predictions)
+    cases = study.annotations.case_names
+    some = {
+        name: ds.Predictions.from_scores(
+            np.asarray(model.to_scores() if isinstance(model, ds.Predictions) else model)[at:],
+            study.annotations.conditions,
+            case_names=cases[at:],
+        )
+        for at, (name, model) in enumerate(models.items())
+    }
+    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "metrics": ["top-k-accuracy:1"], "draws": DRAWS}
+    return tables_of(ds.evaluate(study.annotations, some, allow_missing=True, **how))
+
+
+@case
+def defaults() -> Tables:
+    """Whatever is not said: aggregations, metrics, annotators, panel."""
+    ranked, binary, rated, checked = ranked_study(), binary_study(), rated_study(), checked_study()
+    studies = {
+        "rankings": (ranked.annotations, ranked.predictions),
+        "binary": (binary.annotations, binary.predictions),
+        "grades": (graded_study(), {"A": scores(50, 5, 6)}),
+        "ratings": (rated.ratings, rated.predictions),
+        "checklists": (checked.checklists, checked.predictions),
+    }
+    return {
+        name: ds.evaluate(study, few(models, 1), draws=50, annotators="fixed").to_frame()
+        for name, (study, models) in studies.items()
+    }
+
+
+@case
+def no_models() -> Tables:
+    result = ds.evaluate(tied_study(), {}, aggregations=["plackett-luce:1,5"], draws=DRAWS)
+    return {"certainties": result.certainties(), "by_certainty": result.by_certainty()}
+
+
+# Yes or no, grades, findings ----------------------------------------------------------------------------
+
+
+@case
+def binary() -> Tables:
+    study = binary_study()
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["plackett-luce:1", "dirichlet:1", "majority-vote"],
+        metrics=[*DECIDED, *ORDERED, "top-k-accuracy:1", "brier-score"],
+        draws=DRAWS,
+        strata={"site": [f"site {n % 2}" for n in range(60)]},
+        annotators="fixed",
+    )
+    curves = {f"curves {kind}": first_of(frame, 300) for kind, frame in by_kind(result)}
+    return {**tables_of(result, margin=0.1, draws=True), **curves, "confusion": result.confusion()}
+
+
+def by_kind(result: ds.Evaluation) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Give the curves of every kind that there is."""
+    for kind in result.curves()["kind"].unique(maintain_order=True):
+        yield kind, result.curves(kind)
+
+
+@case
+def binary_of_sampled_annotators() -> Tables:
+    study = binary_study()
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["dirichlet:1"],
+        metrics=["auroc", "sensitivity", "cohen-kappa", "calibration-error:5", "sensitivity-at-specificity:0.8"],
+        draws=DRAWS,
+        strata={"site": [f"site {n % 2}" for n in range(60)]},
+        annotators="sample",
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def conditions_as_decisions() -> Tables:
+    """Metrics of a whole data set with more than two conditions, averaged over them."""
+    study = ds.Annotations.from_counts(
+        np.random.default_rng(6).multinomial(5, [0.5, 0.3, 0.2], size=40),
+        list("abc"),
+        groups=[f"P{n // 2}" for n in range(40)],
+    )
+    result = ds.evaluate(
+        study,
+        {"A": scores(40, 3, 7), "B": scores(40, 3, 8)},
+        aggregations=["dirichlet:1"],
+        metrics=[*AVERAGED[:4], *DECIDED, *ORDERED],
+        draws=DRAWS,
+        strata={"site": [f"site {n % 2}" for n in range(40)]},
+    )
+    curves = {f"curves {kind}": first_of(frame, 200) for kind, frame in by_kind(result)}
+    return {**tables_of(result), **curves, "confusion": result.confusion()}
+
+
+@case
+def grades() -> Tables:
+    study = graded_study()
+    result = ds.evaluate(
+        study,
+        {"A": scores(50, 5, 9), "B": scores(50, 5, 10)},
+        aggregations=GRADED,
+        metrics=GRADES,
+        draws=DRAWS,
+        annotators="fixed",
+    )
+    return {
+        **tables_of(result),
+        "confusion": result.confusion(),
+        "gradings": ds.annotator_gradings(study, draws=100),
+        "measures": ds.agreement_measures(study),
+    }
+
+
+@case
+def findings() -> Tables:
+    study = checked_study()
+    result = ds.evaluate(
+        study.checklists,
+        few(study.predictions),
+        aggregations=["plackett-luce:1", "dirichlet:1"],
+        metrics=[*AVERAGED, "auroc", "average-precision", "sensitivity", "specificity", "brier-score", "matthews"],
+        draws=DRAWS,
+        strata={"site": [f"site {n % 2}" for n in range(30)]},
+        annotators="fixed",
+    )
+    curves = {f"curves {kind}": first_of(frame, 200) for kind, frame in by_kind(result)}
+    return {**tables_of(result), **curves, "confusion": result.confusion()}
+
+
+@case
+def findings_of_sampled_annotators() -> Tables:
+    study = checked_study()
+    result = ds.evaluate(
+        study.checklists,
+        few(study.predictions),
+        aggregations=["plackett-luce:1"],
+        metrics=["top-k-accuracy:1", "auroc", "sensitivity:average=weighted", "subset-accuracy"],
+        draws=50,
+        annotators="sample",
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def weighted_findings() -> Tables:
+    rng = np.random.default_rng(16)
+    rows = [
+        {**row, "finding": name, "present": bool(rng.random() < 0.4), "weight": 1.0 + (n % 2), "case_weight": 2.0}
+        for n, row in enumerate(_opinions(rng, 24, lambda _: {}))
+        for name in ("cyst", "node")
+    ]
+    study = ds.Checklists.from_long(pl.DataFrame(rows))
+    models = {name: np.random.default_rng(seed).random((24, 2)).round(2) for name, seed in (("A", 1), ("B", 2))}
+    how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "metrics": ["top-k-accuracy:1", "auroc"], "draws": DRAWS}
+    return tables_of(ds.evaluate(study, models, **how))
+
+
+@case
+def weighted_numbers() -> Tables:
+    rng = np.random.default_rng(17)
+    rows = [
+        {**row, "score": float(rng.normal()), "weight": 1.0 + n % 2}
+        for n, row in enumerate(_opinions(rng, 24, lambda _: {}))
+    ]
+    study = ds.Ratings.from_long(pl.DataFrame(rows))
+    models = {"A": rng.normal(size=24), "B": rng.normal(size=24)}
+    return tables_of(ds.evaluate(study, models, metrics=["mean-absolute-error", "rmse"], draws=DRAWS))
+
+
+# Ratings ------------------------------------------------------------------------------------------------
+
+
+@case
+def numbers() -> Tables:
+    study = rated_study()
+    models = few(study.predictions)
+    spread = {
+        "spread": ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=study.ratings.case_names)
+    }
+    result = ds.evaluate(
+        study.ratings,
+        {**models, **spread},
+        aggregations=NUMBERS,
+        metrics=NUMBERED,
+        draws=DRAWS,
+        strata={"site": [f"site {n % 2}" for n in range(50)]},
+        annotators="fixed",
+    )
+    return {**tables_of(result, draws=True), "shifts": ds.annotator_shifts(study.ratings)}
+
+
+@case
+def numbers_of_sampled_annotators() -> Tables:
+    study = rated_study()
+    result = ds.evaluate(
+        study.ratings,
+        few(study.predictions),
+        aggregations=NUMBERS[:1],
+        metrics=["mean-absolute-error", "rmse", "correlation"],
+        draws=DRAWS,
+        annotators="sample",
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def numbers_cut_at_thresholds() -> Tables:
+    study = rated_study()
+    result = ds.evaluate(
+        study.ratings,
+        {"A": scores(50, 3, 12), "B": scores(50, 3, 13)},
+        aggregations=[ds.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.MeanRating(thresholds=(-0.5, 0.5))],
+        metrics=["top-k-accuracy:1", "brier-score", "auroc"],
+        draws=DRAWS,
+        annotators="fixed",
+    )
+    return tables_of(result)
+
+
+@case
+def numbers_as_counts() -> Tables:
+    counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
+    study = ds.Ratings.from_counts(counts, [1.0, 2.0, 3.0, 4.0], groups=[f"P{n // 2}" for n in range(30)])
+    models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
+    return tables_of(ds.evaluate(study, models, metrics=["mean-absolute-error", "rmse"], draws=DRAWS))
+
+
+# The panel ----------------------------------------------------------------------------------------------
+
+
+@case
+def panel_of_rankings() -> Tables:
+    study = ranked_study(110)
+    models = few(study.predictions)
+    result = ds.evaluate(
+        study.annotations,
+        models,
+        aggregations=["plackett-luce:1", "dirichlet:1"],
+        metrics=["top-k-accuracy:1", "average-overlap:3", "auroc"],
+        draws=50,
+        strata=study.strata,
+        annotators="fixed",
+        panel=True,
+    )
+    prior = ds.informed_prior(study.annotations, models)
+    folded = ds.informed_prior(study.annotations, models, folds=2)
+    return {**tables_of(result, margin=0.02), "prior": prior.table(), "prior of two folds": folded.table()}
+
+
+@case
+def panel_of_sampled_annotators() -> Tables:
+    study = binary_study(100)
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["plackett-luce:1"],
+        metrics=["top-k-accuracy:1", "auroc", "sensitivity"],
+        draws=50,
+        annotators="sample",
+        panel=True,
+    )
+    return tables_of(result, cases=False)
+
+
+@case
+def priors_that_models_inform() -> Tables:
+    study = binary_study(100)
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=INFORMED,
+        metrics=["top-k-accuracy:1", "brier-score"],
+        draws=50,
+        annotators="fixed",
+        panel=False,
+    )
+    return tables_of(result, draws=True)
+
+
+@case
+def panel_of_numbers() -> Tables:
+    study = rated_study(110)
+    models = few(study.predictions)
+    how: dict[str, Any] = {"metrics": ["mean-absolute-error", "rmse"], "draws": 50, "annotators": "fixed"}
+    result = ds.evaluate(study.ratings, models, aggregations=NUMBERS[:1], panel=True, **how)
+    informed = ds.evaluate(study.ratings, models, aggregations=INFORMED_NUMBERS, panel=False, **how)
+    return {
+        **tables_of(result),
+        "informed": informed.to_frame(),
+        "prior": ds.rating_prior(study.ratings, models).table(),
+        "prior with shifts": ds.rating_prior(study.ratings, models, shifts=True).table(),
+    }
+
+
+@case
+def panel_of_findings() -> Tables:
+    study = ds.simulate_checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
+    result = ds.evaluate(
+        study.checklists,
+        few(study.predictions),
+        aggregations=["plackett-luce:1"],
+        metrics=["top-k-accuracy:1", "auroc"],
+        draws=50,
+        annotators="fixed",
+        panel=True,
+    )
+    return tables_of(result, cases=False)
+
+
+# Calibration --------------------------------------------------------------------------------------------
+
+
+@case
+def calibration() -> Tables:
+    study = ranked_study()
+    found = ds.calibrate(
+        study.annotations, ["plackett-luce:1,3", "dirichlet:1"], few(study.predictions), draws=DRAWS, seed=1
+    )
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["plackett-luce:1,3", "dirichlet:1"],
+        metrics=["top-k-accuracy:1"],
+        draws=DRAWS,
+        reference=found,
+        annotators="fixed",
+    )
+    refined = ds.calibrate(study.annotations, ["plackett-luce:1,3"], draws=DRAWS, seed=1, refine=True)
+    return {**calibration_of(found), "refined": refined.to_frame(), "evaluated": result.to_frame()}
+
+
+def calibration_of(found: ds.Calibration) -> Tables:
+    tables = {
+        "calibrated": found.to_frame(),
+        "curve": found.curve(),
+        "scores": found.scores,
+        "panel_split": found.panel_split,
+        "models": found.models,
+    }
+    return {name: frame for name, frame in tables.items() if frame.width}
+
+
+@case
+def calibration_of_other_questions() -> Tables:
+    binary, rated, checked = binary_study(), rated_study(), checked_study()
+    found = {
+        "binary": ds.calibrate(binary.annotations, ["dirichlet:1,3"], few(binary.predictions), draws=DRAWS),
+        "ratings": ds.calibrate(rated.ratings, ["normal-inverse-gamma"], few(rated.predictions), draws=DRAWS),
+        "finding": ds.calibrate(
+            checked.checklists.of_finding(checked.checklists.findings[0]), ["plackett-luce:1,3"], draws=DRAWS
+        ),
+        "ties": ds.calibrate(tied_study(), ["plackett-luce:1,3", "probabilistic-inverse-rank:30"], draws=DRAWS),
+    }
+    return {f"{kind} {name}": frame for kind, one in found.items() for name, frame in calibration_of(one).items()}
+
+
+# Draws --------------------------------------------------------------------------------------------------
+
+
+@case
+def certainty() -> Tables:
+    study = ranked_study()
+    draws = ds.PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
+    found = {
+        "summary": first_of(draws.summary(), 100),
+        "mean": pl.DataFrame(draws.mean()[:10]),
+        "one": ds.annotation_certainty(draws).to_frame(),
+        "three": ds.annotation_certainty(draws, top=3).to_frame(),
+        "categories": ds.annotation_certainty(draws, categories=study.categories).to_frame(),
+        "given": ds.certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
+        "rank": ds.rank_certainty(draws, rank=2).to_frame(),
+        "shares": first_of(ds.rank_shares(draws, rank=2), 100),
+        "risk": ds.expected_risk(draws, study.categories),
+        "diagnostics": ds.sampling_diagnostics(draws).to_frame(),
+    }
+    for one in ds.certainty_profile(draws):
+        found[f"profile {one.top}"] = one.to_frame()
+        found[f"profile {one.top} in all"] = attributes(one, "mean mean_error")
+    return found
+
+
+@case
+def regions() -> Tables:
+    study = binary_study()
+    draws = ds.Dirichlet(1).sample(study.annotations, draws=100, seed=3)
+    name, model = next(iter(study.predictions.items()))
+    said = ds.Predictions.from_scores(
+        model.to_scores() if isinstance(model, ds.Predictions) else model,
+        study.annotations.conditions,
+        case_names=study.annotations.case_names,
+        name=name,
+    )
+    found = ds.plausibility_regions(draws, said, coverage=0.8)
+    return {
+        "regions": attributes(found, "threshold coverage n_cases n_draws"),
+        "contains": pl.DataFrame({"share": found.contains(draws, said)}),
+        "sets": pl.DataFrame({"set": [str(sets) for sets in found.top_sets(draws, said).to_lists()]}),
+    }
+
+
+@case
+def given_draws() -> Tables:
+    made = np.random.default_rng(4).dirichlet(np.ones(4), size=(60, 20))
+    given = ds.Plausibilities.from_draws(made, conditions=list("abcd"), n_chains=2)
+    study = ds.Annotations.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
+    models = {"A": scores(20, 4, 14), "B": scores(20, 4, 15)}
+    result = ds.evaluate(study, models, aggregations=[given], metrics=["top-k-accuracy:1", "auroc"])
+    return {**tables_of(result), "diagnostics": ds.sampling_diagnostics(given).to_frame()}
+
+
+@case
+def own_metrics() -> Tables:
+    def first(given: Any, plausibilities: Any) -> Any:
+        return 1 - abs(given[:, None, 0] - plausibilities[:, :, 0])
+
+    def hits(given: Any, labels: Any, weights: Any) -> Any:
+        return np.average(given.argmax(axis=1) == labels, axis=1, weights=weights)
+
+    study = binary_study()
+    own: list[Any] = [ds.UserMetric("first", first), ds.UserDataSetMetric("hits", hits)]
+    how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 50, "annotators": "fixed"}
+    return tables_of(ds.evaluate(study.annotations, few(study.predictions), metrics=own, **how))
+
+
+# Annotators ---------------------------------------------------------------------------------------------
+
+
+@case
+def agreement() -> Tables:
+    tied, ranked, binary, rated = (
+        tied_study(),
+        ranked_study().annotations,
+        binary_study().annotations,
+        rated_study().ratings,
+    )
+    alphas = [
+        attributes(
+            ds.krippendorff_alpha(study, distance=distance, draws=200), "value low high observed expected n_cases"
+        ).with_columns(study=pl.lit(name), distance=pl.lit(distance))
+        for name, study, distances in (
+            ("ties", tied, ("first-choice", "overlap", "set", "masi")),
+            ("grades", graded_study(), ("first-choice", "ordinal")),
+            ("ratings", rated, ("interval", "ordinal")),
+        )
+        for distance in distances
+    ]
+    kappa = ds.cohen_kappa(binary, tuple(binary.annotator_names[:2]))  # type: ignore[arg-type]
+    return {
+        "alphas": pl.concat(alphas),
+        "kappa": attributes(kappa, "measure value low high n_cases n_annotators"),
+        "tied": ds.annotator_agreement(tied).to_frame(),
+        "tied within": ds.annotator_agreement(tied, ties="each", within="first-block").to_frame(),
+        "ranked": ds.annotator_agreement(ranked).to_frame(),
+        "pairs": first_of(ds.pairwise_agreement(ranked, depth=2), 100),
+        "pairs tied": first_of(ds.pairwise_agreement(tied), 100),
+        **{
+            f"measures {name}": ds.agreement_measures(study)
+            for name, study in (("ranked", ranked), ("binary", binary), ("ratings", rated), ("tied", tied))
+        },
+        "overlap": overlaps(),
+    }
+
+
+def overlaps() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    names = [f"c{number}" for number in range(6)]
+    pairs = [(_tied_ranking(rng, names), _tied_ranking(rng, names)) for _ in range(30)]
+    return pl.DataFrame(
+        [
+            {f"at {depth}": ds.mean_average_overlap(*pair, depth=depth, n_conditions=9) for depth in (1, 3)}
+            for pair in pairs
+        ]
+    )
+
+
+@case
+def annotator_quality() -> Tables:
+    binary = binary_study().annotations
+    return {
+        "quality": ds.annotator_quality(binary, draws=100),
+        "confusion": ds.annotator_confusion(binary, draws=100),
+        "gold": ds.annotator_quality(binary, draws=100, gold={binary.case_names[0]: binary.conditions[1]}),
+    }
+
+
+# Halves, shards, files ----------------------------------------------------------------------------------
+
+
+@case
+def merged() -> Tables:
+    """Evaluate two halves and merge them; aggregations learn nothing from other cases."""
+    study = tied_study()
+    models = {"A": scores(30, 6, 1), "B": scores(30, 6, 2)}
+    site = [f"site {n % 3}" for n in range(30)]
+    halves = [
+        ds.evaluate(
+            study.select(list(study.case_names[rows])),
+            {name: values[rows] for name, values in models.items()},
+            aggregations=["plackett-luce:3:prior=observed:alpha=1", "majority-vote"],
+            metrics=["top-k-accuracy:1", "set-accuracy:2", "auroc", "sensitivity"],
+            draws=DRAWS,
+            strata={"site": site[rows]},
+            annotators="fixed",
+        )
+        for rows in (slice(0, 16), slice(16, 30))
+    ]
+    return tables_of(halves[0].merge(halves[1]))
+
+
+@case
+def saved() -> Tables:
+    study = binary_study()
+    result = ds.evaluate(
+        study.annotations,
+        few(study.predictions),
+        aggregations=["dirichlet:1", "majority-vote"],
+        metrics=["top-k-accuracy:1", "auroc", "cohen-kappa"],
+        draws=50,
+        strata={"site": [f"site {n % 2}" for n in range(60)]},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(Path(folder) / "result")
+        return tables_of(ds.load_evaluation(Path(folder) / "result"))
+
+
+@case
+def files() -> Tables:
+    """Evaluate files in shards of two sizes, which say the same."""
+    rng = np.random.default_rng(12)
+    names = list("abcd")
+    said = pl.DataFrame(_opinions(rng, 60, lambda n: {"condition": str(rng.choice(names)), "case_weight": 1.0 + n % 3}))
+    models = {name: _wide(scores(60, 4, seed), names) for name, seed in (("A", 1), ("B", 2))}
+    how: dict[str, Any] = {
+        "reading": {"conditions": names},
+        "aggregations": ["plackett-luce:1", "dirichlet:1:alpha=1", "majority-vote"],
+        "metrics": ["top-k-accuracy:1", "set-accuracy:2", "auroc", "sensitivity", "brier-score"],
+        "annotators": "sample",
+    }
+    first, second = (evaluated_files(said, models, size, **how) for size in (25, 1000))
+    told = [line for key in first for line in differences(key, stored(first[key]), stored(second[key]))]
+    assert not told, told
+    return first
+
+
+@case
+def files_with_a_panel() -> Tables:
+    rng = np.random.default_rng(13)
+    said = pl.DataFrame(_opinions(rng, 100, lambda n: {"condition": "yes" if rng.random() < (n % 10) / 10 else "no"}))
+    chance = np.clip(np.arange(100) % 10 / 10 + rng.normal(0, 0.1, 100), 0.01, 0.99).round(2)
+    models = {
+        "A": _wide(np.column_stack([1 - chance, chance]), ["no", "yes"]),
+        "B": _wide(scores(100, 2, 3), ["no", "yes"]),
+    }
+    return evaluated_files(
+        said,
+        models,
+        40,
+        reading={"question": "binary", "positive": "yes"},
+        aggregations=["plackett-luce:1"],
+        metrics=["top-k-accuracy:1", "auroc", "sensitivity"],
+        annotators="fixed",
+        panel=True,
+        reference="calibrated",
+    )
+
+
+@case
+def files_of_numbers() -> Tables:
+    rng = np.random.default_rng(14)
+    said = pl.DataFrame(_opinions(rng, 40, lambda n: {"score": n / 10 + float(rng.normal())}))
+    models = {
+        name: pl.DataFrame(
+            {"case": [f"case {n}" for n in range(40)], "number": np.arange(40) / 10 + rng.normal(0, error, 40)}
+        )
+        for name, error in (("A", 0.5), ("B", 1.0))
+    }
+    metrics = ["mean-absolute-error", "rmse", "correlation"]
+    fixed = ds.NormalInverseGamma(thresholds=(2.0,), prior=ds.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
+    return evaluated_files(said, models, 15, aggregations=[fixed], metrics=metrics, annotators="fixed")
+
+
+@case
+def files_of_findings() -> Tables:
+    rng = np.random.default_rng(15)
+    found = [
+        {**row, "finding": name, "present": bool(rng.random() < 0.4)}
+        for row in _opinions(rng, 30, lambda _: {})
+        for name in ("cyst", "node")
+    ]
+    models = {
+        name: _wide(np.random.default_rng(seed).random((30, 2)).round(2), ["cyst", "node"])
+        for name, seed in (("A", 1), ("B", 2))
+    }
+    return evaluated_files(
+        pl.DataFrame(found),
+        models,
+        12,
+        aggregations=["plackett-luce:1"],
+        metrics=["top-k-accuracy:1", "auroc", "subset-accuracy"],
+        annotators="fixed",
+    )
+
+
+def _opinions(rng: np.random.Generator, n_cases: int, said: Callable[[int], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"case": f"case {n}", "annotator": f"reader {who}", "group": f"P{n // 2}", **said(n)}
+        for n in range(n_cases)
+        for who in rng.permutation(4)[: rng.integers(1, 5)]
+    ]
+
+
+def _wide(values: np.ndarray[Any, Any], names: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame(values, schema=list(names)).insert_column(
+        0, pl.Series("case", [f"case {n}" for n in range(len(values))])
+    )
+
+
+def evaluated_files(said: pl.DataFrame, models: Mapping[str, pl.DataFrame], size: int, **how: Any) -> Tables:
+    """Write files, evaluate them shard by shard, and return the tables."""
+    cases = said["case"].unique(maintain_order=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        said.write_parquet(folder / "study.parquet")
+        for model, frame in models.items():
+            frame.write_parquet(folder / f"{model}.parquet")
+        pl.DataFrame({"case": cases, "site": [f"site {n % 2}" for n in range(len(cases))]}).write_parquet(
+            folder / "sites.parquet"
+        )
+        result = ds.evaluate_files(
+            folder / "study.parquet",
+            {model: folder / f"{model}.parquet" for model in models},
+            folder / "run",
+            strata=folder / "sites.parquet",
+            draws=DRAWS,
+            shard_size=size,
+            **how,
+        )
+        return tables_of(result, cases=False)
+
+
+# Writing and comparing ----------------------------------------------------------------------------------
+
+
+def computed(name: str) -> dict[str, Stored]:
+    """Compute the tables of a case, as they are stored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {table: stored(frame) for table, frame in CASES[name]().items()}
+
+
+def stored(frame: pl.DataFrame) -> Stored:
+    """Turn a table into lists of plain values, with rows in the order of the columns that are not fractions."""
+    flat = frame.with_columns(
+        pl.col(name).map_elements(str, return_dtype=pl.String, skip_nulls=True)
+        for name, kind in frame.schema.items()
+        if kind.is_nested() or kind == pl.Object
+    )
+    keys = sorted(name for name, kind in flat.schema.items() if not kind.is_float())
+    ordered = flat.sort(keys, maintain_order=True) if keys else flat
+    return {name: [_plain(value) for value in ordered[name].to_list()] for name in sorted(ordered.columns)}  # type: ignore[return-value]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def differences(name: str, was: Any, now: Any) -> list[str]:
+    """Say where a table differs from the stored one; nothing if it is the same."""
+    if set(was) != set(now):
+        return [f"{name}: columns gone {sorted(set(was) - set(now))}, new {sorted(set(now) - set(was))}"]
+    told = []
+    for column, before in was.items():
+        after = now[column]
+        if len(before) != len(after):
+            return [f"{name}: {len(before)} rows became {len(after)}"]
+        wrong = [(row, *pair) for row, pair in enumerate(zip(before, after, strict=True)) if not _same(*pair)]
+        if wrong:
+            row, old, new = max(wrong, key=lambda one: _distance(*one[1:]))
+            keys = {key: now[key][row] for key in now if isinstance(now[key][row], str)}
+            told.append(f"{name}, {column}: {len(wrong)} of {len(before)} differ, most {old!r} -> {new!r} at {keys}")
+    return told
+
+
+def _same(was: Any, now: Any) -> bool:
+    if isinstance(was, float | int) and isinstance(now, float | int):
+        return bool(np.isclose(was, now, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+    return bool(was == now)
+
+
+def _distance(was: Any, now: Any) -> float:
+    if isinstance(was, float | int) and isinstance(now, float | int):
+        far = abs(was - now)
+        return far if far == far else float("inf")
+    return float("inf")
+
+
+def golden() -> dict[str, dict[str, Stored]]:
+    """Read the stored tables."""
+    found: dict[str, dict[str, Stored]] = json.loads(gzip.decompress(FILE.read_bytes()))
+    return found
+
+
+def compared(name: str, was: Mapping[str, Stored]) -> list[str]:
+    """Compute a case and say where it differs from what is stored."""
+    now = computed(name)
+    told = (
+        [f"tables gone {sorted(set(was) - set(now))}, new {sorted(set(now) - set(was))}"] if set(was) ^ set(now) else []
+    )
+    return told + [line for table in was if table in now for line in differences(table, was[table], now[table])]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare the named cases, or all; or write all."""
+    if "--write" in arguments:
+        found = {name: computed(name) for name in CASES}
+        FILE.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0))
+        return 0
+    was, failed = golden(), 0
+    for name in arguments or CASES:
+        start = time.perf_counter()
+        told = compared(name, was[name])
+        failed += bool(told)
+        print(f"{name}: {'DIFFERS' if told else 'the same'} ({time.perf_counter() - start:.1f} s)")
+        for line in told:
+            print(f"    {line}")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,25 @@
+"""Tables of small evaluations stay what they were, for every aggregation, metric, question and estimand."""
+
+from __future__ import annotations
+
+import pytest
+
+import dissensus as ds
+from golden import evaluations
+
+GOLDEN = evaluations.golden()
+
+
+@pytest.mark.parametrize("name", evaluations.CASES)
+def test_tables_stay_what_they_were(name: str) -> None:
+    told = evaluations.compared(name, GOLDEN[name])
+    assert not told, "\n".join(told)
+
+
+def test_all_is_covered() -> None:
+    assert set(GOLDEN) == set(evaluations.CASES)
+    for family, texts in (
+        (ds.Aggregation.family, evaluations.AGGREGATIONS),
+        (ds.Metric.family, evaluations.METRICS),
+    ):
+        assert set(family.known()) == {text.partition(":")[0] for text in texts}

@@ -170,6 +170,8 @@ ARRAYS = range(1, 5)
 
 CHOICES = (
     "Ties",
+    "Question",
+    "AnyQuestion",
     "Within",
     "Unranked",
     "Via",

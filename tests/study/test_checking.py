@@ -31,14 +31,26 @@ def test_every_number_of_a_study_made_by_hand() -> None:
     )
     found = diagnose(said)
     wanted = {
-        **{"cases": 4, "rankings": 5, "conditions": 6, "unranked": "below"},
-        **{"annotators": 2, "anonymous_rankings": 1, "repeated_rankings": 1},
+        "cases": 4,
+        "rankings": 5,
+        "conditions": 6,
+        "unranked": "below",
+        "annotators": 2,
+        "anonymous_rankings": 1,
+        "repeated_rankings": 1,
         "annotators_per_case": Spread(0, 1.0, 3, 1.25),
         "conditions_per_ranking": Spread(0, 1.0, 4, 1.6),
         "conditions_per_case": Spread(0, 1.0, 5, 1.75),
-        **{"single_condition_rankings": 2, "rankings_with_tie": 1, "largest_tie": 3},
-        **{"abstentions": 1, "weighted": True, "groups": 3, "conditions_mentioned": 5, "question": ""},
-        **{"conditions_never_used": ("Vitiligo",), "unannotated_cases": ("c3", "c4")},
+        "single_condition_rankings": 2,
+        "rankings_with_tie": 1,
+        "largest_tie": 3,
+        "abstentions": 1,
+        "weighted": True,
+        "groups": 3,
+        "conditions_mentioned": 5,
+        "question": "",
+        "conditions_never_used": ("Vitiligo",),
+        "unannotated_cases": ("c3", "c4"),
         "similar_conditions": (("Eczema", "eczema"),),
     }
     assert found.numbers == wanted

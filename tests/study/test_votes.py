@@ -35,7 +35,7 @@ def test_an_opinion_has_one_vote_and_everything_the_weight_one_unless_more_is_gi
     alone = panel(votes=np.empty(0, dtype=np.int64))
     assert alone.votes.tolist() == alone.weights.tolist() == [1, 1, 1]
     assert alone.case_weights.tolist() == [1, 1]
-    assert not (alone.has_votes or alone.is_weighted or alone.has_case_weights)
+    assert not any((alone.has_votes, alone.is_weighted, alone.has_case_weights))
     assert panel(weights=np.array([1.0, 2.0, 1.0])).is_weighted
     assert panel(case_weights=np.array([1.0, 2.0])).has_case_weights
     assert alone == panel(votes=np.ones(3, dtype=np.int64))

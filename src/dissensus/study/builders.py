@@ -246,7 +246,7 @@ def checked_answers(answers: object, shape: tuple[int, ...], axes: Sequence[str]
     """Return answers as a read-only array of its own, or say what is wrong; any size fits a -1 in the ``shape``."""
     try:
         given = np.asarray(answers)
-        given = given if given.dtype.kind in "iub" else given.astype(np.float64)
+        given = given if given.dtype.kind in "iub" else np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DissensusError(
             "the answers are not an array of numbers", expected="1, 0, and -1 or nan", got=f"{answers!r:.60}"

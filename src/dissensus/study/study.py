@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from dissensus.core.aliases import (
     Unranked,
 )
 from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_length, check_offsets
+from dissensus.core.checks import check_choice, check_length, check_offsets
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.notes import Note
@@ -276,8 +277,8 @@ class Study(Received):
         """Build from votes: ``counts[i, k]`` anonymous annotators gave condition, or score, ``k`` on case ``i``.
 
         Votes are counted, not listed: every number above 0 is one opinion with so many votes. What was asked is said
-        as in :meth:`asked`; columns of grades are in the order of the grades. ``levels`` are the scores of the columns
-        where annotators gave numbers.
+        as in :meth:`asked`; columns of grades are in the order of the grades. Where annotators gave numbers, ``levels``
+        are the scores of the columns; so is a list of numbers in the place of conditions, unless a question is named.
 
         Examples
         --------
@@ -294,6 +295,9 @@ class Study(Received):
         sizes = voted.sum(axis=1).tolist()
         panel = builders.panel_of(sizes, case_names=case_names, groups=groups, votes=matrix[voted])
         column = np.nonzero(voted)[1]
+        are_numbers = conditions is not None and len(conditions) and all(isinstance(name, Real) for name in conditions)
+        if are_numbers and question is None:
+            levels = cast("Sequence[float]", conditions)
         if levels is not None:
             numbers = builders.as_numbers("levels", levels)
             check_length("level", numbers.size, matrix.shape[1])
@@ -991,10 +995,10 @@ class Study(Received):
         ('Nevus', 'Melanoma')
         """
         require_kind(self, "rankings", "asked")
+        check_choice("question", question, get_args(Question))
         ordered = self
         if positive is not None:
             ordered = self.asked("conditions").with_conditions(conditions_asked(question, self.conditions, positive))
-        check_question(question, ordered.conditions)
         return replace(ordered, question=question).with_receipt(self.receipt)
 
     def to_rankings(self) -> list[list[list[list[str]]]]:

@@ -74,29 +74,18 @@ def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
     assert repr(said).startswith("Annotations: ")
 
 
-def test_names_that_differ_only_in_writing_look_alike() -> None:
+def test_counts_and_names_are_told_for_people() -> None:
+    assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
+    assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
+    counts = ([], [2, 2], [3, 1])
+    assert [span(np.array(some, dtype=np.int64)) for some in counts] == ["none", "2", "1 to 3"]
+    assert [str(Spread.of(np.array(some))) for some in ([1, 2, 6], [4, 4])] == ["1 to 6, median 2, mean 3.00", "4"]
     names = ["Atopic dermatitis", "atopic  Dermatitis", "Atopic-dermatitis", "Atopy", "?", "!", "é", "e"]
-    assert similar_names(names) == (
-        ("Atopic dermatitis", "atopic  Dermatitis"),
-        ("Atopic dermatitis", "Atopic-dermatitis"),
-    )
-    assert similar_names([]) == ()
-
-
-def test_opinions_beyond_the_first_are_counted_per_case_and_annotator() -> None:
+    assert similar_names(names) == tuple(("Atopic dermatitis", name) for name in names[1:3])
     people: list[list[str | None]] = [["Ann", "Ann", "Ann"], ["Ann", "Bo", None]]
     said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]]] * 3], annotator_names=people)
     assert repeated_opinions(said.panel) == 2
     assert repeated_opinions(Annotations.from_counts([[5, 5]]).panel) == 0
-
-
-def test_counts_are_written_for_people() -> None:
-    assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
-    assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
-    assert span(np.array([], dtype=np.int64)) == "none"
-    assert (span(np.array([2, 2])), span(np.array([3, 1]))) == ("2", "1 to 3")
-    assert str(Spread.of(np.array([1, 2, 6]))) == "1 to 6, median 2, mean 3.00"
-    assert str(Spread.of(np.array([4, 4]))) == "4"
 
 
 def test_ratings_are_summarised_and_valid_json_if_all_are_missing() -> None:

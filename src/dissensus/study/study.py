@@ -468,7 +468,7 @@ class Study(Received):
         names: list[list[str]] | None = None
         if annotator_names is not None:
             check_length("annotator name", len(annotator_names), matrix.shape[1])
-            names = [[annotator_names[place] for place in np.flatnonzero(there)] for there in is_there]
+            names = [np.array(annotator_names, dtype=object)[there].tolist() for there in is_there]
         sizes = is_there.sum(axis=1).tolist()
         panel = builders.panel_of(sizes, case_names=case_names, annotator_names=names, groups=groups)
         return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
@@ -612,11 +612,9 @@ class Study(Received):
         from dissensus.study.ratings import ratings_from_roles
         from dissensus.study.tables import build_from_table
 
-        found = {"score": "numbers", "present": "findings"}
-        asked = question or next((found[role] for role in table.columns if role in found), "conditions")
-        if asked == "numbers":
+        if question == "numbers" or (question is None and "score" in table.columns):
             return ratings_from_roles(table)
-        if asked == "findings":
+        if question == "findings" or (question is None and "present" in table.columns):
             return checklists_from_roles(table, conditions, separator=tie_separator, duplicates=duplicates)
         return build_from_table(
             table,

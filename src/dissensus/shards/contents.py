@@ -407,7 +407,7 @@ class Contents:
         return Contents(
             study.kind,
             None if study.receipt is None else study.receipt.format,
-            getattr(study, "unranked", None),
+            study.unranked if study.kind == "rankings" else None,
             study.conditions,
             study.n_cases,
             study.n_opinions,

@@ -33,9 +33,9 @@ WRONG: tuple[Any, ...] = (
 
 EXEMPT = {
     *("Aggregation", "Format", "Metric", "PointAggregation", "ReportSection", "Sampler", "Study", "Collection"),
-    *("DissensusError", "DissensusWarning"),
+    *("DissensusError", "DissensusWarning", "Ratings", "Checklists"),
 }
-"""What is there to be inherited from, or to be raised."""
+"""What is there to be inherited from, or to be raised, and other names of one class."""
 
 METHODS = ("sample", "select", "align", "save")
 
@@ -129,8 +129,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "an": {
             **aggregations,
             "Annotations": said,
-            "Ratings": rated,
-            "Checklists": listed,
             "Predictions": predicted,
             "Plausibilities": drawn,
             "GivenDraws": ds.GivenDraws(drawn),
@@ -152,10 +150,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Annotations.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]]}
         | {"conditions": ["a", "b"], **names, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_counts": {"counts": [[1, 2]], "conditions": ["a", "b"], "case_names": ["x"], "groups": ["g"]}
-        | {"unranked": "below", "question": None, "positive": None},
+        | {"levels": None, "unranked": "below", "question": None, "positive": None},
         "Annotations.from_long": {"frame": long, "conditions": None}
         | dict.fromkeys(["case", "annotator", "condition", "rank", "confidence", "annotation", "weight", "group"])
-        | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as"])
+        | dict.fromkeys(["case_weight", "votes", "tie_separator", "unranked", "confidence_as", "findings", "nothing"])
+        | dict.fromkeys(["score", "finding", "present"])
         | {"duplicates": "refuse", "question": None, "positive": None},
         "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], "conditions": ["a", "b"], **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]}
@@ -172,15 +171,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Categories.from_mapping": {"categories": {"a": "u"}, "conditions": ["a"], "levels": {"u": 1}},
         "Categories.from_source": {"source": open_source(risks), "conditions": ["a", "b", "c"], "levels": None},
         "CategoryAccuracy": {"categories": ["u", "v"], "k": 1},
-        "Checklists": _parts(listed),
-        "Checklists.from_long": {"frame": long, "findings": None, "nothing": None}
-        | dict.fromkeys(["case", "annotator", "annotation", "finding", "present", "weight", "votes", "group"])
-        | {"case_weight": None},
-        "Checklists.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
+        "Annotations.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
-        "Checklists.from_roles": {"table": roles, "conditions": None, "tie_separator": None, "unranked": None}
-        | {"duplicates": "refuse", "confidence": None},
-        "Checklists.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], "assessed": None, **names}
+        "Annotations.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], "assessed": None, **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
         "Coverage": {},
         "DawidSkene": {"reliability": 1.0, "target": "votes", "gold": {"1": "a"}, "chains": 2, "warmup": 10},
@@ -241,13 +234,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "RankedProbabilityScore": {"truth": "soft"},
         "WassersteinDistance": {},
         "WithinGrades": {"distance": 1, "truth": "top"},
-        "Ratings": _parts(rated),
-        "Ratings.from_counts": {"counts": [[1, 2]], "levels": [0.0, 1.0], "case_names": ["x"], "groups": ["g"]},
-        "Ratings.from_long": {"frame": long}
-        | dict.fromkeys(["case", "annotator", "score", "weight", "votes", "group"]),
-        "Ratings.from_roles": {"table": long.select("case", "score"), "conditions": None}
-        | {"tie_separator": None, "unranked": None, "duplicates": "refuse", "confidence": None},
-        "Ratings.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
+        "Annotations.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
         "SetAccuracy": {"k": 2},
         "SetSize": {},
         "SpearmanFootrule": {"k": 2},

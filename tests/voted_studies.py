@@ -48,7 +48,7 @@ def written_out(said: Annotations) -> Annotations:
 
 def written_out_ratings(said: Ratings) -> Ratings:
     """Give every vote a row of its own."""
-    return Ratings(written_out_panel(said.panel), np.repeat(said.scores, said.votes))
+    return replace(said, panel=written_out_panel(said.panel), scores=np.repeat(said.scores, said.votes))
 
 
 def written_out_panel(panel: Panel) -> Panel:

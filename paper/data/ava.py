@@ -64,7 +64,7 @@ def load_ava(path: Path, *, most: int | None = None) -> Ava:
     try:
         names, counts = _from_json(source) if source.kind == "json" else _from_text(source)
         kept = slice(None, most)
-        ratings = Ratings.from_counts(counts[kept], SCORES, case_names=names[kept])
+        ratings = Ratings.from_counts(counts[kept], levels=SCORES, case_names=names[kept])
     except DissensusError as error:
         raise error.at(str(place)) from None
     return Ava(ratings, AVA.notes([place]))

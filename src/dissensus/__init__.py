@@ -133,16 +133,16 @@ if TYPE_CHECKING:
     from dissensus.simulate.differential_study import simulate_study as simulate_study
     from dissensus.simulate.rating_study import simulate_ratings as simulate_ratings
     from dissensus.study.canonical import write_annotations as write_annotations
-    from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
-    from dissensus.study.rankings import Annotations as Annotations
-    from dissensus.study.ratings import Ratings as Ratings
     from dissensus.study.reading import examine_annotations as examine_annotations
     from dissensus.study.reading import read_annotations as read_annotations
     from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
     from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
+    from dissensus.study.study import Annotations as Annotations
+    from dissensus.study.study import Checklists as Checklists
+    from dissensus.study.study import Ratings as Ratings
     from dissensus.study.study import Study as Study
 
 _HOMES = {
@@ -151,7 +151,7 @@ _HOMES = {
     "Agreement": "agreement.peers",
     "AgreementMeasure": "agreement.measures",
     "Alpha": "agreement.alpha",
-    "Annotations": "study.rankings",
+    "Annotations": "study.study",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AverageOverlap": "metrics.overlap",
     "AveragePrecision": "metrics.ranking",
@@ -169,7 +169,7 @@ _HOMES = {
     "Categories": "evaluation.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
     "Certainty": "evaluation.certainty",
-    "Checklists": "study.checklists",
+    "Checklists": "study.study",
     "CohenKappa": "metrics.confusion",
     "Collection": "study.reading.collection",
     "Comparison": "evaluation.comparison",
@@ -222,7 +222,7 @@ _HOMES = {
     "RankBiasedOverlap": "metrics.overlap",
     "RankedProbabilityScore": "metrics.grades",
     "RatingPrior": "aggregation.rating_prior",
-    "Ratings": "study.ratings",
+    "Ratings": "study.study",
     "ReportSection": "report.section",
     "Run": "evaluation.results",
     "Sampler": "draws",

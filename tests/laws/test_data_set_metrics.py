@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from shards.random_files import Files, differences
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
@@ -19,7 +20,6 @@ from dissensus.evaluation import batches, data_set, parts
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.study.study import Study
 from metrics.data_set_studies import CHOSEN
-from shards.random_files import Files, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -60,7 +60,7 @@ class Example:
 
     @property
     def metrics(self) -> list[DataSetMetric]:
-        return chosen(self.truths, numbers=isinstance(self.study, ds.Ratings))
+        return chosen(self.truths, numbers=self.study.kind == "ratings")
 
     def models(self, cases: list[int] | None = None) -> dict[str, ds.Predictions]:
         rows = list(range(N_CASES)) if cases is None else cases
@@ -68,7 +68,7 @@ class Example:
         return {name: self._model(values[rows], names, name) for name, values in self.scores.items()}
 
     def _model(self, values: FloatArray, cases: list[str], name: str) -> ds.Predictions:
-        if isinstance(self.study, ds.Ratings):
+        if self.study.kind == "ratings":
             return ds.Predictions.from_numbers(values, case_names=cases, name=name)
         return ds.Predictions.from_scores(values, self.names, case_names=cases, name=name)
 
@@ -88,7 +88,7 @@ SITES = ["rare" if number == 7 else f"site {number % 2}" for number in range(N_C
 
 def aggregations(study: Study) -> list[Any]:
     """Return what draws case by case and learns nothing from others."""
-    if isinstance(study, ds.Ratings):
+    if study.kind == "ratings":
         return [ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))]
     return [ds.Dirichlet(1, alpha=1.0), ds.MajorityVote()]
 
@@ -255,5 +255,8 @@ def _files(name: str) -> Files:
         for key, one in own.scores.items()
     }
     strata = pl.DataFrame({"case": CASES, "site": SITES})
-    reading = {"conditions": own.names, "question": getattr(own.study, "question", "conditions")}
+    reading = {
+        "conditions": own.names,
+        "question": own.study.question if own.study.kind == "rankings" else "conditions",
+    }
     return Files(_table(votes, own.names, rng), models, strata, reading)

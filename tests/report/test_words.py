@@ -160,7 +160,7 @@ def test_the_script_never_reads_markup() -> None:
 def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluation) -> None:
     data = explored(ReportSubject(evaluation, 100))
     names, said = data["conditions"], evaluation.study
-    assert isinstance(said, Annotations)
+    assert said.kind == "rankings"
     for i, rankings in enumerate(said.to_rankings()):
         told = sorted(unfolded(flat, names) for flat, people, *_ in data["opinions"][i] for _ in people)
         assert told == sorted([sorted(block) for block in ranking] for ranking in rankings)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from dissensus import Annotations, Ratings, diagnose
-from dissensus.study.diagnosis import (
-    Spread,
-    description,
-    percent,
-    plural,
-    repeated_opinions,
-    similar_names,
-    span,
-)
+from dissensus.study.diagnosis import Spread, percent, plural, repeated_opinions, similar_names, span
 from strategies import studies
 
 
@@ -37,18 +30,40 @@ def test_every_number_of_a_study_made_by_hand() -> None:
         weights=[[1, 1, 2], [1], [1], []],
     )
     found = diagnose(said)
-    assert found.unranked == "below"
-    assert (found.cases, found.rankings, found.conditions) == (4, 5, 6)
-    assert (found.annotators, found.anonymous_rankings, found.repeated_rankings) == (2, 1, 1)
-    assert found.annotators_per_case == Spread(0, 1.0, 3, 1.25)
-    assert found.conditions_per_ranking == Spread(0, 1.0, 4, 1.6)
-    assert found.conditions_per_case == Spread(0, 1.0, 5, 1.75)
-    assert (found.single_condition_rankings, found.rankings_with_tie, found.largest_tie) == (2, 1, 3)
-    assert (found.abstentions, found.weighted, found.groups) == (1, True, 3)
-    assert found.conditions_mentioned == 5
-    assert found.conditions_never_used == ("Vitiligo",)
-    assert found.unannotated_cases == ("c3", "c4")
-    assert found.similar_conditions == (("Eczema", "eczema"),)
+    wanted = {
+        "cases": 4,
+        "rankings": 5,
+        "conditions": 6,
+        "unranked": "below",
+        "annotators": 2,
+        "anonymous_rankings": 1,
+        "repeated_rankings": 1,
+        "annotators_per_case": Spread(0, 1.0, 3, 1.25),
+        "conditions_per_ranking": Spread(0, 1.0, 4, 1.6),
+        "conditions_per_case": Spread(0, 1.0, 5, 1.75),
+        "single_condition_rankings": 2,
+        "rankings_with_tie": 1,
+        "largest_tie": 3,
+        "abstentions": 1,
+        "weighted": True,
+        "groups": 3,
+        "conditions_mentioned": 5,
+        "question": "",
+        "conditions_never_used": ("Vitiligo",),
+        "unannotated_cases": ("c3", "c4"),
+        "similar_conditions": (("Eczema", "eczema"),),
+    }
+    assert found.numbers == wanted
+    assert (found.largest_tie, pickle.loads(pickle.dumps(found))) == (3, found)
+    with pytest.raises(AttributeError, match="lowest"):
+        _ = found.lowest
+    assert found.remarks() == [
+        "1 abstention: kept, without conditions",
+        "2 unannotated cases: kept, excluded from aggregation ('c3', 'c4')",
+        "1 ranking by an annotator who ranked the case before: kept",
+        "1 condition never used ('Vitiligo')",
+        "conditions 'Eczema' and 'eczema' look alike: one name spelt twice?",
+    ]
 
 
 @given(studies())
@@ -56,53 +71,34 @@ def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
     found = json.loads(json.dumps(diagnose(said).to_dict(), allow_nan=False))
     assert found["cases"] == said.n_cases
     assert found["abstentions"] == sum(not ranking for case in said.to_rankings() for ranking in case)
-    assert description(said).startswith("Annotations: ")
+    assert repr(said).startswith("Annotations: ")
 
 
-def test_names_that_differ_only_in_writing_look_alike() -> None:
+def test_counts_and_names_are_told_for_people() -> None:
+    assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
+    assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
+    counts = ([], [2, 2], [3, 1])
+    assert [span(np.array(some, dtype=np.int64)) for some in counts] == ["none", "2", "1 to 3"]
+    assert [str(Spread.of(np.array(some))) for some in ([1, 2, 6], [4, 4])] == ["1 to 6, median 2, mean 3.00", "4"]
     names = ["Atopic dermatitis", "atopic  Dermatitis", "Atopic-dermatitis", "Atopy", "?", "!", "é", "e"]
-    assert similar_names(names) == (
-        ("Atopic dermatitis", "atopic  Dermatitis"),
-        ("Atopic dermatitis", "Atopic-dermatitis"),
-    )
-    assert similar_names([]) == ()
-
-
-def test_opinions_beyond_the_first_are_counted_per_case_and_annotator() -> None:
+    assert similar_names(names) == tuple(("Atopic dermatitis", name) for name in names[1:3])
     people: list[list[str | None]] = [["Ann", "Ann", "Ann"], ["Ann", "Bo", None]]
-    said = Annotations.from_rankings(
-        [[[["a"]]] * 3, [[["a"]]] * 3],
-        annotator_names=people,
-    )
+    said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]]] * 3], annotator_names=people)
     assert repeated_opinions(said.panel) == 2
     assert repeated_opinions(Annotations.from_counts([[5, 5]]).panel) == 0
 
 
-def test_counts_are_written_for_people() -> None:
-    assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
-    assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
-    assert span(np.array([], dtype=np.int64)) == "none"
-    assert (span(np.array([2, 2])), span(np.array([3, 1]))) == ("2", "1 to 3")
-    assert str(Spread.of(np.array([1, 2, 6]))) == "1 to 6, median 2, mean 3.00"
-    assert str(Spread.of(np.array([4, 4]))) == "4"
-
-
-def test_ratings_are_summarised() -> None:
+def test_ratings_are_summarised_and_valid_json_if_all_are_missing() -> None:
     found = diagnose(Ratings.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
-    assert (found.cases, found.ratings, found.annotators) == (2, 3, 0)
+    assert (found.cases, found.ratings, found.annotators, found.unannotated_cases) == (2, 3, 0, ("y",))
     assert (found.lowest, found.highest, found.mean) == (1, 3, 2)
     assert found.sd == pytest.approx(np.std([1, 2, 3]))
-    assert found.unannotated_cases == ("y",)
-
-
-def test_ratings_that_are_all_missing_are_still_valid_json() -> None:
-    found = diagnose(Ratings.from_scores([[], []]))
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mean"] is None
+    silent = diagnose(Ratings.from_scores([[], []]))
+    assert json.loads(json.dumps(silent.to_dict(), allow_nan=False))["mean"] is None
 
 
 def test_a_notebook_shows_a_table() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])
-    html = said._repr_html_()
+    html = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])._repr_html_()
     assert "1 case, 1 ranking" in html
     assert "<td>1</td>" in html
     assert "<x>" not in html

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dissensus import Annotations, DissensusError, diagnose, examine_annotations, read_annotations
 from dissensus.study.canonical import write_annotations
-from dissensus.study.study import restored_study
 
 GRADES = "case,annotator,label\nc1,A,2\nc1,B,10\nc2,A,0\nc2,B,2\n"
 FINDINGS = "case,annotator,label\nc1,A,Melanoma\nc1,B,Nevus\nc2,A,Nevus\n"
@@ -36,37 +36,31 @@ def test_the_positive_condition_becomes_the_last_one_and_opinions_keep_their_mea
     assert said.question == "conditions"
 
 
-@pytest.mark.parametrize("conditions", [["a"], ["a", "b", "c"]])
-def test_a_binary_question_of_other_than_two_conditions_is_refused(conditions: list[str]) -> None:
-    said = Annotations.from_rankings([[[["a"]]]], conditions)
-    with pytest.raises(DissensusError, match="two conditions"):
-        said.asked("binary")
+MELANOMA = [[[["Melanoma"]], [["Nevus"]]]]
 
 
-def test_an_unknown_positive_condition_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(DissensusError, match="Melanoma"):
-        Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]], question="binary", positive="Melanom")
-
-
-def test_grades_have_no_positive_condition(graded: Annotations) -> None:
-    with pytest.raises(DissensusError, match="only a binary question"):
-        graded.asked("grades", positive="mild")
-
-
-@pytest.mark.parametrize("wrong", ["grade", "", "ordinal"])
-def test_an_unknown_question_is_refused(graded: Annotations, wrong: str) -> None:
-    with pytest.raises(DissensusError, match="question"):
-        graded.asked(wrong)  # type: ignore[arg-type]
-
-
-def test_the_order_of_grades_is_never_guessed_from_words() -> None:
-    with pytest.raises(DissensusError, match="order of grades is not known"):
-        Annotations.from_rankings([[[["mild"]], [["severe"]]]], question="grades")
-
-
-def test_which_condition_is_positive_is_never_guessed_from_words() -> None:
-    with pytest.raises(DissensusError, match="which condition is positive"):
-        Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]], question="binary")
+@pytest.mark.parametrize(
+    ("rankings", "asked", "problem"),
+    [
+        ([[[["a"]]]], {"conditions": ["a"], "question": "binary"}, "two conditions"),
+        ([[[["a"]]]], {"conditions": ["a", "b", "c"], "question": "binary"}, "two conditions"),
+        (MELANOMA, {"question": "binary", "positive": "Melanom"}, "did you mean 'Melanoma'"),
+        (MELANOMA, {"question": "grades", "positive": "Nevus"}, "only a binary question"),
+        (MELANOMA, {"question": "grade"}, "question is not understood"),
+        (MELANOMA, {"question": "numbers"}, "question is not understood"),
+        (MELANOMA, {"question": "grades"}, "order of grades is not known"),
+        (MELANOMA, {"question": "binary"}, "which condition is positive"),
+    ],
+)
+def test_a_question_that_conditions_do_not_answer_is_refused_and_nothing_is_guessed(
+    rankings: Any, asked: Any, problem: str
+) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        Annotations.from_rankings(rankings, **asked)
+    listed = {"conditions": ["Nevus", "Melanoma"], **asked}
+    if listed["question"] in ("grade", "numbers"):
+        with pytest.raises(DissensusError, match=problem):
+            Annotations.from_rankings(rankings, listed["conditions"]).asked(listed["question"])
 
 
 def test_selected_weighted_recoded_and_joined_studies_keep_the_question(graded: Annotations) -> None:
@@ -82,54 +76,32 @@ def test_selected_weighted_recoded_and_joined_studies_keep_the_question(graded: 
     assert [said.question for said in kept] == ["grades"] * len(kept)
 
 
-def test_studies_that_asked_different_questions_are_not_concatenated(graded: Annotations) -> None:
+def test_studies_that_asked_different_questions_are_neither_equal_nor_concatenated(graded: Annotations) -> None:
+    assert graded != graded.asked("conditions")
     with pytest.raises(DissensusError, match="different questions"):
         Annotations.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
 
 
-def test_a_stored_study_comes_back_with_its_question_and_an_old_one_without_asks_for_conditions(
-    graded: Annotations,
-) -> None:
-    settings = graded.settings()
-    how = {"conditions": graded.conditions, "arrays": graded.arrays()}
-    assert restored_study("rankings", graded.panel, settings=settings, **how) == graded  # type: ignore[arg-type]
-    old = {name: value for name, value in settings.items() if name != "question"}
-    restored = restored_study("rankings", graded.panel, settings=old, **how)  # type: ignore[arg-type]
-    assert isinstance(restored, Annotations)
-    assert restored.question == "conditions"
-
-
-def test_studies_with_different_questions_are_not_equal(graded: Annotations) -> None:
-    assert graded != graded.asked("conditions")
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "json", "npz"])
-@pytest.mark.parametrize("question", ["conditions", "grades"])
 def test_every_written_form_keeps_the_question_and_the_order_of_grades(
-    graded: Annotations, tmp_path: Path, ending: str, question: str
+    graded: Annotations, tmp_path: Path, ending: str
 ) -> None:
-    said = graded.asked(question)  # type: ignore[arg-type]
-    place = tmp_path / f"opinions.{ending}"
-    write_annotations(said, place)
-    back = read_annotations(place)
-    assert back == said
-    assert back.conditions == ("none", "mild", "severe")
+    for said in (graded, graded.asked("conditions")):
+        place = tmp_path / f"{said.question}.{ending}"
+        write_annotations(said, place)
+        assert read_annotations(place) == said
 
 
-def test_grades_that_are_numbers_go_by_their_size(tmp_path: Path) -> None:
-    said = read_annotations(written(tmp_path, GRADES), question="grades")
+def test_grades_go_by_their_size_or_by_the_list_of_conditions(tmp_path: Path) -> None:
+    path = written(tmp_path, GRADES)
+    said = read_annotations(path, question="grades")
     assert said.conditions == ("0", "2", "10")
     assert said.to_rankings()[0] == [[["2"]], [["10"]]]
-
-
-def test_grades_go_by_the_list_of_conditions_where_there_is_one(tmp_path: Path) -> None:
-    said = read_annotations(written(tmp_path, GRADES), question="grades", conditions=["10", "2", "1", "0"])
-    assert said.conditions == ("10", "2", "1", "0")
-
-
-def test_a_file_of_grades_in_words_needs_their_order(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="--conditions"):
-        read_annotations(written(tmp_path, FINDINGS), question="grades")
+    listed = ("10", "2", "1", "0")
+    assert read_annotations(path, question="grades", conditions=listed).conditions == listed
+    votes = read_annotations(written(tmp_path, "case,10,2,0\nx,1,2,0\ny,0,0,3\n"), "counts", question="grades")
+    assert votes.conditions == ("0", "2", "10")
+    assert votes.to_rankings()[1] == [[["0"]]] * 3
 
 
 def test_naming_the_positive_condition_of_a_file_asks_a_binary_question(tmp_path: Path) -> None:
@@ -137,26 +109,25 @@ def test_naming_the_positive_condition_of_a_file_asks_a_binary_question(tmp_path
     assert (said.question, said.conditions) == ("binary", ("Nevus", "Melanoma"))
 
 
-def test_a_positive_condition_of_more_than_two_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="two conditions"):
-        read_annotations(written(tmp_path, FINDINGS + "c3,A,Eczema\n"), positive="Melanoma")
-
-
-def test_a_table_of_votes_by_grade_goes_by_the_numbers_of_its_columns(tmp_path: Path) -> None:
-    said = read_annotations(written(tmp_path, "case,10,2,0\nx,1,2,0\ny,0,0,3\n"), "counts", question="grades")
-    assert said.conditions == ("0", "2", "10")
-    assert said.to_rankings()[1] == [[["0"]]] * 3
-
-
-def test_ratings_do_not_answer_a_question_of_grades(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="--column condition=NAME"):
-        examine_annotations(written(tmp_path, "case,annotator,score\nx,A,3.5\n"), question="grades")
-
-
-def test_a_column_with_another_kind_of_question_is_refused(tmp_path: Path) -> None:
-    text = "case,annotator,label,kind_of_question\nc1,A,1,ordinal\n"
-    with pytest.raises(DissensusError, match="kind_of_question"):
-        read_annotations(written(tmp_path, text))
+@pytest.mark.parametrize(
+    ("text", "asked", "problem"),
+    [
+        (FINDINGS, {"question": "grades"}, "--conditions"),
+        (FINDINGS + "c3,A,Eczema\n", {"positive": "Melanoma"}, "two conditions"),
+        ("case,annotator,score\nx,A,3.5\n", {"question": "grades"}, "--column condition=NAME"),
+        ("case,annotator,label,kind_of_question\nc1,A,1,ordinal\n", {}, "kind_of_question"),
+        (
+            "case,reader,confidence\nx,A,0.75\nx,B,4\n",
+            {"positive": "Melanoma"},
+            r"data row 2(.*\n)*.*--question grades",
+        ),
+    ],
+)
+def test_files_that_do_not_answer_the_question_are_refused(
+    text: str, asked: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        examine_annotations(written(tmp_path, text), **asked)
 
 
 def test_what_was_asked_is_said_in_words(graded: Annotations, tmp_path: Path) -> None:
@@ -188,13 +159,6 @@ def test_confidences_of_the_positive_condition_share_a_vote_or_order_both_condit
     np.testing.assert_allclose(shared.weights, [0.75, 0.25, 1.0, 0.8, 0.2])
     ordered = read_annotations(table, positive="Melanoma", conditions=["Nevus", "Melanoma"])
     assert ordered.to_rankings()[1] == [[["Nevus"], ["Melanoma"]]]
-
-
-def test_confidences_on_another_scale_are_refused_with_the_place(tmp_path: Path) -> None:
-    table = written(tmp_path, "case,reader,confidence\nx,A,0.75\nx,B,4\n")
-    with pytest.raises(DissensusError, match="data row 2") as refused:
-        read_annotations(table, positive="Melanoma")
-    assert "--question grades" in str(refused.value)
 
 
 def test_a_five_point_scale_of_confidence_is_read_as_grades(tmp_path: Path) -> None:

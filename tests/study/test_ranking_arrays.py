@@ -59,45 +59,29 @@ def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]
             assert (written[0][case, i].tolist(), written[1][case, i].tolist()) == (order, group)
 
 
-def test_shared_rankings_are_written_out_for_every_vote() -> None:
+def test_shared_rankings_are_written_out_and_of_absent_annotators_nothing_is_read() -> None:
     orders, groups = Annotations.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
     assert orders.tolist() == [[[0, 1], [0, 1], [1, 0]], [[1, 0], [0, 1], [0, 1]]]
     assert groups.tolist() == [[[0, -1]] * 3, [[0, -1], [-1, -1], [-1, -1]]]
-
-
-def test_nothing_is_read_of_annotators_who_are_not_there() -> None:
     said = Annotations.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
     assert said.to_rankings() == [[[["1"]]]]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-def test_numbers_of_any_size_are_read(dtype: Any) -> None:
-    said = Annotations.from_ranking_arrays(
-        ORDERS["rankings"].astype(dtype),
-        ORDERS["groups"].astype(dtype),
-        conditions=NAMES,
-        case_names=["den", "hive", "yard"],
-    )
-    assert said == EXPECTED
+def test_numbers_of_any_size_are_read() -> None:
+    names: dict[str, Any] = {"conditions": NAMES, "case_names": ["den", "hive", "yard"]}
+    for dtype in (np.int8, np.int16, np.int32, np.int64):
+        orders, groups = (ORDERS[key].astype(dtype) for key in ("rankings", "groups"))
+        assert Annotations.from_ranking_arrays(orders, groups, **names) == EXPECTED
 
 
 # What is refused ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("row", "groups"),
-    [
-        ([0, 1, 2], [1, 2, 3]),
-        ([0, 1, 2], [0, 2, 2]),
-        ([0, 1, 2], [0, 1, 0]),
-        ([0, 1, 2], [0, -1, 1]),
-        ([0, 1, 2], [-1, 0, 1]),
-        ([0, 1, 2], [0, -2, -2]),
-        ([0, 1, 2], [-2, -2, -2]),
-    ],
+    "groups", [[1, 2, 3], [0, 2, 2], [0, 1, 0], [0, -1, 1], [-1, 0, 1], [0, -2, -2], [-2, -2, -2]], ids=str
 )
-def test_groups_that_are_no_groups_are_refused_with_their_place(row: list[int], groups: list[int]) -> None:
-    good = [0, 1, -1]
+def test_groups_that_are_no_groups_are_refused_with_their_place(groups: list[int]) -> None:
+    row, good = [0, 1, 2], [0, 1, -1]
     with pytest.raises(DissensusError, match="the groups of a ranking are no groups") as caught:
         Annotations.from_ranking_arrays([[row], [row, row]], [[good], [good, groups]], case_names=["x", "y"])
     assert caught.value.where == "case 'y', annotator 2"
@@ -210,20 +194,19 @@ def test_files_with_wrong_arrays_are_refused_with_their_name(
     assert "orders.npz" in caught.value.where
 
 
-def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arrays", "options", "problem"),
+    [
+        ({"rankings": np.array([[[0]]], dtype=object)}, {}, "objects, which only pickle could load"),
+        ({}, {"limits": {"memory": 100}}, "the file unpacks to too much"),
+        ({"groups": None}, {"format": "ranking-arrays"}, r"there is no array 'groups'\n.*\n.*arrays 'rankings'"),
+    ],
+)
+def test_files_that_cannot_be_taken_as_arrays_are_refused(
+    arrays: dict[str, Any], options: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
     path = tmp_path / "orders.npz"
-    np.savez(path, rankings=np.array([[[0]]], dtype=object), groups=np.array([[[0]]]))
-    with pytest.raises(FormatError, match="objects, which only pickle could load"):
-        read_annotations(path)
-
-
-def test_a_file_that_claims_too_much_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    path = write_arrays(tmp_path / "orders.npz", ORDERS)
-    with pytest.raises(FormatError, match="the file unpacks to too much"):
-        read_annotations(path, limits={"memory": 100})
-
-
-def test_a_named_format_that_does_not_fit_says_which_array_is_missing(tmp_path: Path) -> None:
-    path = write_arrays(tmp_path / "orders.npz", {"rankings": ORDERS["rankings"]})
-    with pytest.raises(FormatError, match=r"there is no array 'groups'\n.*\n.*arrays 'rankings'"):
-        read_annotations(path, "ranking-arrays")
+    given = {name: ORDERS[name] for name in ("rankings", "groups")} | arrays
+    np.savez(path, **{name: array for name, array in given.items() if array is not None})
+    with pytest.raises(FormatError, match=problem):
+        read_annotations(path, **options)

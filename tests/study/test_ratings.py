@@ -1,8 +1,7 @@
-"""Numeric ratings: the sibling of rankings."""
+"""Numeric ratings: read, built, weighted, and refused."""
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -24,44 +23,19 @@ COLUMNS: dict[str, list[Any]] = {
 }
 
 
-def study() -> Ratings:
-    return Ratings.from_long(pl.DataFrame(COLUMNS))
-
-
 def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
-    said = study()
+    said = Ratings.from_long(pl.DataFrame(COLUMNS))
     assert said.case_names == ("x", "y", "z")
     assert said.scores.tolist() == [1, 2.5, 5]
     assert said.rating_offsets.tolist() == [0, 2, 3, 3]
-    assert said.panel.annotator_names == ("A", "B")
-    assert said.panel.annotators.tolist() == [0, 1, 0]
-    assert said.panel.weights.tolist() == [1, 3, 2]
-    assert said.panel.groups == ("p", "q", "q")
-    assert said.unannotated == ("z",)
-    assert (said.n_cases, said.n_ratings, len(said)) == (3, 3, 3)
-
-
-def test_libraries_agree() -> None:
-    assert Ratings.from_long(pd.DataFrame(COLUMNS)) == study()
-    assert Ratings.from_long(pa.table(COLUMNS)) == study()
-
-
-def test_selecting_concatenating_comparing_and_pickling() -> None:
-    said = study()
-    assert Ratings.concatenate([said.select([0]), said.select(["y", "z"])]) == said
-    assert pickle.loads(pickle.dumps(said)) == said
-    assert said != said.select([0])
-    with pytest.raises(ValueError, match="read-only"):
-        said.scores[0] = 1
-    with pytest.raises(DissensusError, match="nothing to concatenate"):
-        Ratings.concatenate([])
-
-
-def test_sources_are_not_aliased() -> None:
-    scores = np.array([1.0, 2.0])
-    said = Ratings.from_scores([scores])  # type: ignore[list-item]
-    scores[:] = 9
-    assert said.scores.tolist() == [1, 2]
+    assert (said.annotator_names, said.annotators.tolist()) == (("A", "B"), [0, 1, 0])
+    assert said.weights.tolist() == [1, 3, 2]
+    assert said.groups == ("p", "q", "q")
+    assert (said.n_ratings, said.unannotated) == (3, ("z",))
+    assert repr(said) == "Ratings: 3 cases, 3 ratings from 1 to 5; 1 case without a rating"
+    assert repr(Ratings.from_scores([])) == "Ratings: 0 cases, 0 ratings"
+    for table in (pd.DataFrame(COLUMNS), pa.table(COLUMNS)):
+        assert Ratings.from_long(table) == said
 
 
 def test_a_rating_of_weight_two_counts_like_two() -> None:
@@ -79,11 +53,6 @@ def test_counts_of_levels_are_that_many_scores() -> None:
         Ratings.from_counts([[1, 2]], levels=[0])
 
 
-def test_repr_tells_the_range() -> None:
-    assert repr(study()) == "Ratings: 3 cases, 3 ratings from 1 to 5; 1 case without a rating"
-    assert repr(Ratings.from_scores([])) == "Ratings: 0 cases, 0 ratings"
-
-
 @pytest.mark.parametrize("score", [np.nan, np.inf])
 def test_scores_must_be_finite(score: float) -> None:
     with pytest.raises(DissensusError, match="not a finite number") as caught:
@@ -91,12 +60,23 @@ def test_scores_must_be_finite(score: float) -> None:
     assert caught.value.where == "case 'y', rating 2"
 
 
-def test_scores_must_be_numbers() -> None:
+def test_scores_must_be_numbers_and_a_table_must_have_rows() -> None:
     with pytest.raises(DissensusError, match="scores are not numbers"):
         Ratings.from_scores([["good"]])  # type: ignore[list-item]
     with pytest.raises(DissensusError, match="score is not a number") as caught:
         Ratings.from_long(pl.DataFrame({"case": ["x"], "score": ["good"]}))
     assert caught.value.where == "data row 1, case 'x'"
+    with pytest.raises(DissensusError, match="no rows"):
+        Ratings.from_long(pl.DataFrame({"case": [], "score": []}))
+
+
+def test_a_table_without_conditions_says_by_its_columns_what_it_answers() -> None:
+    table = pl.DataFrame({"case": ["x", "x"], "label": ["a", "b"], "rating": [1, 2], "finding": ["a", "b"]})
+    asked = {"rankings": table, "checklists": table.drop("label"), "ratings": table.drop("label", "finding")}
+    assert {kind: Ratings.from_long(given).kind for kind, given in asked.items()} == {kind: kind for kind in asked}
+    assert Ratings.from_long(table, score="rating").kind == "ratings"
+    assert Ratings.from_long(table, finding="label").kind == "checklists"
+    assert Ratings.from_long(table, question="findings").findings == ("a", "b")
 
 
 def test_files_of_ratings(tmp_path: Path) -> None:
@@ -114,8 +94,3 @@ def test_files_of_ratings(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[1]")
     with pytest.raises(DissensusError, match="not a table of ratings"):
         read_ratings(tmp_path / "a.json")
-
-
-def test_a_table_without_rows_is_refused() -> None:
-    with pytest.raises(DissensusError, match="no rows"):
-        Ratings.from_long(pl.DataFrame({"case": [], "score": []}))

@@ -239,7 +239,7 @@ def test_the_canonical_form_keeps_weights_votes_groups_and_declares_names(tmp_pa
         case_weights=np.array([1.0, 2.0, 1.0]),
         votes=np.array([1, 3, 1]),
     )
-    said = Checklists(("AF", "ST"), panel, np.array([[1, 0], [-1, 1], [-1, -1]]))
+    said = Checklists(("AF", "ST"), panel, answers=np.array([[1, 0], [-1, 1], [-1, -1]]), question="findings")
     for name in ("checklists.csv", "checklists.parquet"):
         write_annotations(said, tmp_path / name)
         assert read_checklists(tmp_path / name) == said

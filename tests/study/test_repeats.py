@@ -39,35 +39,27 @@ def test_the_error_counts_all_repeated_mentions_and_names_the_first_three_places
     assert "--duplicates first" in caught.value.advice
 
 
-def test_first_keeps_the_first_row_of_the_file(tmp_path: Path) -> None:
-    reading = examine_annotations(write_text(tmp_path / "a.csv", LONG), duplicates="first")
-    c1, c2, c3, c4 = reading.rankings.to_rankings()
-    assert c1 == [[["y"], ["x"]], [["y"]]]
-    assert c2 == [[["x"], ["z"]]]
-    assert c3 == c4 == [[["y"]]]
-    (note,) = reading.receipt.notes
-    assert (note.count, note.lost, len(note.examples)) == (5, True, 3)
-    assert "the first mention counts" in str(note)
+def test_the_first_row_counts_or_the_best_rank_and_what_is_left_out_is_noted(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", LONG)
+    kept = {
+        "first": [[[["y"], ["x"]], [["y"]]], [[["x"], ["z"]]], [[["y"]]], [[["y"]]]],
+        "best": [[[["x", "y"]], [["y"]]], [[["x", "z"]]], [[["y"]]], [[["y"]]]],
+    }
+    words = {"first": "the first mention counts", "best": "the mention with the best rank counts"}
+    for duplicates, rankings in kept.items():
+        reading = examine_annotations(path, duplicates=duplicates)  # type: ignore[arg-type]
+        assert reading.rankings.to_rankings() == rankings
+        (note,) = reading.receipt.lost
+        assert (note.count, note.lost, len(note.examples)) == (5, True, 3)
+        assert words[duplicates] in str(note)
+    with pytest.warns(DissensusWarning, match="repeated mentions of a condition: 5, left out"):
+        read_annotations(path, duplicates="first")
 
 
-def test_best_keeps_the_best_rank(tmp_path: Path) -> None:
-    reading = examine_annotations(write_text(tmp_path / "a.csv", LONG), duplicates="best")
-    c1, c2, *_ = reading.rankings.to_rankings()
-    assert c1 == [[["x", "y"]], [["y"]]]
-    assert c2 == [[["x", "z"]]]
-    assert "best rank" in str(reading.receipt.notes[0])
-
-
-def test_best_keeps_the_highest_confidence(tmp_path: Path) -> None:
-    text = "case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,2\nc1,A,x,3\n"
-    path = write_text(tmp_path / "a.csv", text)
+def test_the_best_confidence_is_the_highest(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", "case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,2\nc1,A,x,3\n")
     assert examine_annotations(path, duplicates="best").rankings.to_rankings() == [[[["x"], ["y"]]]]
     assert examine_annotations(path, duplicates="first").rankings.to_rankings() == [[[["y"], ["x"]]]]
-
-
-def test_what_is_left_out_is_warned_of(tmp_path: Path) -> None:
-    with pytest.warns(DissensusWarning, match="repeated mentions of a condition: 5, left out"):
-        read_annotations(write_text(tmp_path / "a.csv", LONG), duplicates="first")
 
 
 def test_nothing_is_noted_where_nothing_repeats(tmp_path: Path) -> None:
@@ -84,36 +76,25 @@ SHAPES: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("duplicates", ["first", "best"])
-def test_every_shape_of_file_is_served(name: str, duplicates: Any, tmp_path: Path) -> None:
+def test_every_shape_of_file_is_served(name: str, tmp_path: Path) -> None:
     kind, content = SHAPES[name]
     write: Any = {"text": write_text, "json": write_json, "lines": write_lines}[kind]
     path = write(tmp_path / name, content)
     with pytest.raises(DissensusError, match="'x' is mentioned twice") as caught:
         examine_annotations(path)
     assert caught.value.got == "1 repeated mention in 1 ranking"
-    reading = examine_annotations(path, duplicates=duplicates)
-    assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
-    assert [note.count for note in reading.receipt.notes if note.lost] == [1]
+    for duplicates in ("first", "best"):
+        reading = examine_annotations(path, duplicates=duplicates)  # type: ignore[arg-type]
+        assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
+        assert [note.count for note in reading.receipt.notes if note.lost] == [1]
 
 
-def test_a_table_in_python_is_served_too() -> None:
-    frame = pl.DataFrame({"case": ["c", "c"], "annotator": ["A", "A"], "label": ["x", "x"], "rank": [2, 1]})
-    with pytest.raises(DissensusError, match="mentioned twice"):
-        Annotations.from_long(frame)
-    assert Annotations.from_long(frame, duplicates="first").to_rankings() == [[[["x"]]]]
-
-
-def test_scattered_rows_and_long_rankings_are_found() -> None:
+def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> None:
     names = [f"n{number:02}" for number in range(30)]
     frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
     with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
         Annotations.from_long(frame)
     said = Annotations.from_long(frame.reverse(), duplicates="best")
     assert said.to_rankings() == [[[[name] for name in names]]]
-
-
-def test_another_word_is_refused() -> None:
-    frame = pl.DataFrame({"case": ["c"], "label": ["x"]})
     with pytest.raises(DissensusError, match="duplicates is not understood"):
         Annotations.from_long(frame, duplicates=json.loads('"last"'))

@@ -1,9 +1,11 @@
-"""Laws of every kind of study, found by reflection: a new kind is tested as soon as it is declared."""
+"""Laws of every kind of study: immutable, comparable, picklable, selectable, and able to say what it holds."""
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus import Annotations, Checklists, DissensusError, Ratings, diagnose
-from dissensus.study.opinions import PARTS, TIES, Ties
+from dissensus.study.opinions import PARTS, TIES, Ties, support_of
 from dissensus.study.panel import Panel
-from dissensus.study.study import Study, restored_study
+from dissensus.study.question import KINDS
+from dissensus.study.study import Study, require_kind, restored_study
 from strategies import studies
 
 PANEL = Panel(
@@ -33,7 +36,8 @@ EXAMPLES: dict[str, Study] = {
     "checklists": Checklists(
         CONDITIONS,
         PANEL,
-        np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1], [-1, 1, 0, -1], [0, 0, -1, 0]]),
+        answers=np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1], [-1, 1, 0, -1], [0, 0, -1, 0]]),
+        question="findings",
     ),
     "rankings": Annotations(
         CONDITIONS,
@@ -43,67 +47,72 @@ EXAMPLES: dict[str, Study] = {
         np.array([1, 0, 3, 3, 2, 0, 2]),
         "unobserved",
     ),
-    "ratings": Ratings(PANEL, np.array([3.0, 5.0, 1.0, 4.0, 4.5])),
+    "ratings": Ratings((), PANEL, scores=np.array([3.0, 5.0, 1.0, 4.0, 4.5]), question="numbers"),
 }
 
 kinds = pytest.mark.parametrize("said", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
-def test_every_kind_has_an_example_of_its_own() -> None:
-    known = Study.family.known()
-    assert {kind: type(said) for kind, said in EXAMPLES.items()} == known
-    assert all(said.kind == kind for kind, said in EXAMPLES.items())
-
-
-@kinds
-def test_the_words_of_a_kind_are_different_from_those_of_others(said: Study) -> None:
-    others = [other for other in EXAMPLES.values() if other is not said]
+def test_every_kind_has_an_example_and_words_of_its_own() -> None:
+    assert EXAMPLES.keys() == KINDS.keys()
+    for kind, said in EXAMPLES.items():
+        assert said.kind == kind == f"{said.opinion}s"
     for name in ("kind", "opinion", "described", "aggregated_by"):
-        assert getattr(said, name)
-        assert all(getattr(said, name) != getattr(other, name) for other in others)
-    assert said.kind == f"{said.opinion}s"
+        assert len({getattr(said, name) for said in EXAMPLES.values()} - {""}) == len(KINDS)
 
 
 @kinds
-def test_the_panel_speaks_through_the_study(said: Study) -> None:
-    assert (said.case_names, said.annotator_names, said.groups) == (
-        PANEL.case_names,
-        PANEL.annotator_names,
-        PANEL.groups,
-    )
+def test_the_panel_speaks_through_the_study_and_arrays_cannot_be_written(said: Study) -> None:
+    for name in ("case_names", "annotator_names", "groups"):
+        assert getattr(said, name) == getattr(PANEL, name)
     assert (said.n_cases, said.n_opinions, len(said)) == (4, 5, 4)
-    assert said.weights.tolist() == PANEL.weights.tolist()
-    assert said.case_weights.tolist() == [1, 2, 1, 1]
-    assert said.annotators.tolist() == [0, 1, 1, -1, 0]
+    for name in ("annotators", "weights", "case_weights"):
+        assert getattr(said, name).tolist() == getattr(PANEL, name).tolist()
+    for name in ("annotators", "weights", "case_weights", *said.arrays()):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(said, name)[0] = 1
+    with pytest.raises(AttributeError):
+        said.conditions = ("x",)  # type: ignore[misc]
+
+
+@kinds
+def test_arrays_are_copied_and_those_of_another_kind_are_refused(said: Study) -> None:
+    sources = {name: array.copy() for name, array in said.arrays().items()}
+    again = replace(said, **sources)
+    for source in sources.values():
+        source[:] = 0
+    assert again == said
+    for other in EXAMPLES.values():
+        if other.kind != said.kind:
+            with pytest.raises(DissensusError, match=f"a study of {said.kind} has no"):
+                replace(said, **other.arrays())  # type: ignore[arg-type]
 
 
 @kinds
 def test_parts_put_together_are_the_whole(said: Study) -> None:
-    parts: list[Any] = [said.select([0, 1]), said.select(["y", "z"])]
-    assert Study.concatenate(parts) == said
-    assert type(said).concatenate(parts) == said
+    assert Study.concatenate([said.select([0, 1]), said.select(["y", "z"])]) == said
     assert said.select([3, 0]).case_names == ("z", "w")
     assert said.select(slice(0, 0)).n_opinions == 0
+    with pytest.raises(DissensusError, match="nothing to concatenate"):
+        Study.concatenate([])
+    with pytest.raises(DissensusError, match="case names must all be different"):
+        Study.concatenate([said, said])
 
 
 @kinds
 def test_kinds_are_not_mixed(said: Study) -> None:
     for other in EXAMPLES.values():
         if other is not said:
-            mixed: list[Any] = [said, other]
-            for together in (Study.concatenate, type(said).concatenate, type(other).concatenate):
-                with pytest.raises(DissensusError, match="different kinds cannot be concatenated") as caught:
-                    together(mixed)
-                assert type(other).__name__ in caught.value.got
+            with pytest.raises(DissensusError, match="different kinds cannot be concatenated") as caught:
+                Study.concatenate([said, other])
+            assert other.kind in caught.value.got
             with pytest.raises(DissensusError, match=f"agreement needs {said.kind}") as caught:
-                type(said).checked(other, "agreement")
+                require_kind(other, said.kind, "agreement")
             assert other.aggregated_by in caught.value.advice
             assert said != other
-    with pytest.raises(DissensusError, match="nothing to concatenate"):
-        type(said).concatenate([])
     with pytest.raises(DissensusError, match=f"agreement needs {said.kind}"):
-        type(said).checked([1], "agreement")
-    assert type(said).checked(said, "agreement") is said
+        require_kind([1], said.kind, "agreement")
+    assert require_kind(said, said.kind, "agreement") is said
 
 
 @kinds
@@ -113,27 +122,18 @@ def test_what_does_not_count_is_left_out_and_every_case_kept(said: Study) -> Non
     assert (counted.weights > 0).all()
     assert not counted.is_abstention.any()
     assert counted.n_opinions == int((~said.is_abstention & (said.weights > 0)).sum())
-    assert counted.counted is counted
-    assert said.counted is counted
-
-
-@kinds
-def test_opinions_are_found_once_and_exclude_cases_without_any(said: Study) -> None:
-    assert said.opinions is said.opinions
-    assert said.opinions.case_names == ("w", "z")
-    assert said.opinions.excluded == ("x", "y")
+    assert said.counted is counted is counted.counted
     assert said.unannotated == ("y",)
-    empty = said.select(["y"])
-    with pytest.raises(DissensusError, match="no case has any"):
-        _ = empty.opinions
 
 
 @kinds
-def test_what_was_found_is_neither_compared_nor_pickled(said: Study) -> None:
+def test_opinions_are_found_once_and_neither_compared_nor_pickled(said: Study) -> None:
     fresh = said.select(slice(None))
     before = len(pickle.dumps(fresh))
-    _ = (fresh.opinions, fresh.counted)
-    assert "opinions" in vars(fresh)
+    found = fresh.opinions
+    assert fresh.opinions is found
+    assert tuple(dict.fromkeys(name.partition(" / ")[0] for name in found.case_names)) == ("w", "z")
+    assert {"x", "y"} <= {name.partition(" / ")[0] for name in found.excluded}
     assert len(pickle.dumps(fresh)) == before
     again = pickle.loads(pickle.dumps(fresh))
     assert again == said
@@ -141,118 +141,130 @@ def test_what_was_found_is_neither_compared_nor_pickled(said: Study) -> None:
     assert said != said.select([0])
     with pytest.raises(TypeError, match="unhashable"):
         hash(said)
+    with pytest.raises(DissensusError, match="no case has any"):
+        _ = said.select(["y"]).opinions
 
 
 @kinds
 def test_a_study_is_restored_from_its_settings_and_arrays(said: Study) -> None:
-    settings = json.loads(json.dumps(said.settings()))
-    back = restored_study(
-        said.kind, said.panel, conditions=list(said.conditions), settings=settings, arrays=said.arrays()
-    )
-    assert back == said
-    assert not said.settings().keys() & said.arrays().keys()
-    arrays = said.arrays()
+    settings, arrays = json.loads(json.dumps(said.settings())), said.arrays()
+    how: dict[str, Any] = {"conditions": list(said.conditions), "settings": settings}
+    assert restored_study(said.kind, said.panel, **how, arrays=arrays) == said
     name, _ = arrays.popitem()
     with pytest.raises(DissensusError, match=f"a study of {said.kind} lacks a part") as caught:
-        restored_study(said.kind, said.panel, conditions=said.conditions, settings=settings, arrays=arrays)
+        restored_study(said.kind, said.panel, **how, arrays=arrays)
     assert name in caught.value.expected
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(DissensusError, match="unknown kind of study 'rating'") as caught:
-        restored_study("rating", PANEL, conditions=(), settings={}, arrays={})
-    assert caught.value.advice == "did you mean 'ratings'?"
+    with pytest.raises(DissensusError, match=f"unknown kind of study '{said.kind[:-1]}'") as caught:
+        restored_study(said.kind[:-1], said.panel, **how, arrays={})
+    assert caught.value.advice == f"did you mean {said.kind!r}?"
 
 
 @kinds
-def test_a_table_of_facts_links_words_that_it_shows(said: Study) -> None:
+def test_facts_and_distributions_fit_what_they_are_about(said: Study) -> None:
     facts = said.facts()
     assert len({fact.label for fact in facts}) == len(facts)
     for fact in facts:
         assert fact.label
-        assert fact.value
         assert bool(fact.term) == bool(fact.word)
         assert fact.word in fact.label
     nothing = said.select(slice(0, 0))
     assert [fact.label for fact in nothing.facts()] == [fact.label for fact in facts]
-    assert all(fact.value for fact in nothing.facts())
-
-
-@kinds
-def test_distributions_have_a_number_per_case_or_per_opinion(said: Study) -> None:
+    assert all(fact.value for fact in (*facts, *nothing.facts()))
     for one in said.distributions():
         assert len(one.values) == (said.n_cases if one.per_case else said.n_opinions)
-        assert (one.unit == "cases") == one.per_case
-        assert one.title
+        assert one.unit == ("cases" if one.per_case else said.kind)
+
+
+TOLD = {
+    "rankings": (
+        ["Eczema, then Acne and Tinea tied", "Tinea", "Lupus", "no condition", "Acne and Lupus tied"],
+        [[0, 1, -3], [2], [3], [], [1, -4]],
+    ),
+    "ratings": (["3", "5", "1", "4", "4.5"], [[3.0], [5.0], [1.0], [4.0], [4.5]]),
+    "checklists": (
+        [
+            "Acne, Lupus",
+            "nothing found",
+            "Acne, Eczema, Lupus, Tinea",
+            "Eczema; not assessed: Acne, Tinea",
+            "nothing found; not assessed: Lupus",
+        ],
+        [[0, 1], [], [0, 2, 1, 3], [2, -1, -4], [-2]],
+    ),
+}
 
 
 @kinds
-def test_every_opinion_can_be_told(said: Study) -> None:
-    assert all(said.words(opinion) for opinion in range(said.n_opinions))
-    assert all(isinstance(said.said(opinion, lambda code: code), list) for opinion in range(said.n_opinions))
+def test_every_opinion_is_told_in_words_and_in_numbers(said: Study) -> None:
+    words, flat = TOLD[said.kind]
+    assert [said.words(opinion) for opinion in range(5)] == words
+    numbers: dict[int, int] = {}
+    told = [said.said(opinion, lambda code: numbers.setdefault(code, len(numbers))) for opinion in range(5)]
+    assert told == flat
     assert said.methods().startswith("Each of 4 cases was ")
     assert said.methods().endswith(".")
     assert said.select([0]).methods().startswith("The one case was ")
     found = diagnose(said)
-    assert found.cases == 4
-    assert found.lines()["cases"] == "4"
+    assert (found.cases, found.lines()["cases"]) == (4, "4")
     assert any("'y'" in remark for remark in found.remarks())
-
-
-def test_rankings_in_words_and_in_numbers() -> None:
-    said = EXAMPLES["rankings"]
-    words = ["Eczema, then Acne and Tinea tied", "Tinea", "Lupus", "no condition", "Acne and Lupus tied"]
-    assert [said.words(opinion) for opinion in range(5)] == words
-    numbers: dict[int, int] = {}
-    flat = [said.said(opinion, lambda code: numbers.setdefault(code, len(numbers))) for opinion in range(5)]
-    assert flat == [[0, 1, -3], [2], [3], [], [1, -4]]
-    assert numbers == {1: 0, 0: 1, 3: 2, 2: 3}
-    assert said.scale is None
-    assert said.conditions == CONDITIONS
-
-
-def test_ratings_in_words_and_in_numbers() -> None:
-    said = EXAMPLES["ratings"]
-    assert [said.words(opinion) for opinion in range(5)] == ["3", "5", "1", "4", "4.5"]
-    assert said.said(4, lambda code: code) == [4.5]
-    assert said.scale == (1.0, 5.0)
-    assert said.select(["y"]).scale is None
-    assert said.conditions == ()
+    assert json.loads(json.dumps(found.to_dict()))["unannotated_cases"] == ["y"]
 
 
 def test_the_facts_of_rankings_are_those_counted_by_hand() -> None:
-    values = [fact.value for fact in EXAMPLES["rankings"].facts()]
-    assert values == [
-        "4",
-        "5",
-        "0 to 2, median 1.5",
-        "1 to 3, median 1.5",
-        "0 to 3, median 1.5",
-        "50.0 %",
-        "50.0 %",
-        "4 of 4",
+    said = EXAMPLES["rankings"]
+    shares = ["50.0 %", "50.0 %", "4 of 4"]
+    ranges = ["0 to 2, median 1.5", "1 to 3, median 1.5", "0 to 3, median 1.5"]
+    assert [fact.value for fact in said.facts()] == ["4", "5", *ranges, *shares]
+    per_case, per_ranking = [[2, 1, 0, 2], [3, 1, 0, 2]], [[3, 1, 1, 0, 2], [2, 1, 1, 0, 2]]
+    assert [one.values.tolist() for one in said.distributions()] == [*per_case, *per_ranking]
+    assert (said.scale, EXAMPLES["ratings"].scale, EXAMPLES["ratings"].select(["y"]).scale) == (None, (1.0, 5.0), None)
+
+
+# Random studies -----------------------------------------------------------------------------------------
+
+
+@given(studies(), st.data())
+def test_copies_and_pieces_of_any_study_are_equal_to_it(said: Annotations, data: st.DataObject) -> None:
+    for again in (pickle.loads(pickle.dumps(said)), copy.deepcopy(said), copy.copy(said)):
+        assert again == said
+        assert not any(array.flags.writeable for array in (*again.arrays().values(), again.weights))
+    cut = data.draw(st.integers(0, said.n_cases))
+    assert Annotations.concatenate([said.select(slice(0, cut)), said.select(slice(cut, None))]) == said
+    order = data.draw(st.permutations(range(said.n_cases)))
+    shuffled = said.select(list(order))
+    assert shuffled == said.select([said.case_names[i] for i in order])
+    assert shuffled.select(said.case_names) == said
+
+
+@given(studies(), st.data())
+def test_another_order_of_conditions_says_the_same(said: Annotations, data: st.DataObject) -> None:
+    other = said.with_conditions(data.draw(st.permutations(said.conditions)))
+    assert [[[set(b) for b in r] for r in c] for c in other.to_rankings()] == [
+        [[set(b) for b in r] for r in c] for c in said.to_rankings()
     ]
-    assert [one.values.tolist() for one in EXAMPLES["rankings"].distributions()] == [
-        [2, 1, 0, 2],
-        [3, 1, 0, 2],
-        [3, 1, 1, 0, 2],
-        [2, 1, 1, 0, 2],
-    ]
+    assert other.with_conditions(said.conditions) == said
+    assert all((np.diff(block) > 0).all() for block in np.split(other.codes, other.code_offsets[1:-1]))
+
+
+@given(studies())
+def test_support_is_the_set_of_mentioned_conditions(said: Annotations) -> None:
+    support = support_of(said)
+    for case, rankings in enumerate(said.to_rankings()):
+        codes = support.codes[support.offsets[case] : support.offsets[case + 1]]
+        mentioned = {name for ranking in rankings for block in ranking for name in block}
+        assert {said.conditions[code] for code in codes} == mentioned
+        assert (np.diff(codes) > 0).all()
+    assert support.sizes.sum() == len(support.codes)
+    case_of_mention = said.panel.case_of_opinion[said.ranking_of_mention]
+    assert np.array_equal(support.codes[support.offsets[case_of_mention] + support.local], said.codes)
 
 
 @given(
     st.lists(st.lists(st.tuples(st.integers(-20, 20), st.sampled_from([0.0, 0.5, 1.0, 3.0])), max_size=4), max_size=4)
 )
 def test_moments_of_ratings_are_those_of_repeated_scores(cases: list[list[tuple[int, float]]]) -> None:
-    sizes = [len(case) for case in cases]
-    flat = [rating for case in cases for rating in case]
-    panel = Panel(
-        tuple(map(str, range(len(cases)))),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.full(len(flat), -1),
-        weights=np.array([weight for _, weight in flat]),
-    )
-    said = Ratings(panel, np.array([score for score, _ in flat], dtype=np.float64))
+    flat = [weight for case in cases for _, weight in case]
+    said = Ratings.from_scores([[score for score, _ in case] for case in cases]).with_weights(np.array(flat))
     rated = [str(i) for i, case in enumerate(cases) if any(weight > 0 for _, weight in case)]
     if not rated:
         with pytest.raises(DissensusError, match="no case has any rating"):

@@ -1,4 +1,4 @@
-"""Votes: an opinion that several annotators share counts for each of them, and is held once."""
+"""Panels and their votes: an opinion that several annotators share counts for each of them, and is held once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from dissensus.study.ratings import Ratings
 from dissensus.study.reading import examine_annotations, read_annotations
 from voted_studies import voted_study, written_out, written_out_ratings
 
-SEEDS = range(20)
-
 
 def panel(**changes: Any) -> Panel:
     fields: dict[str, Any] = {
@@ -33,10 +31,13 @@ def panel(**changes: Any) -> Panel:
     return Panel(**(fields | changes))
 
 
-def test_an_opinion_has_one_vote_unless_more_are_given() -> None:
+def test_an_opinion_has_one_vote_and_everything_the_weight_one_unless_more_is_given() -> None:
     alone = panel(votes=np.empty(0, dtype=np.int64))
-    assert alone.votes.tolist() == [1, 1, 1]
-    assert not alone.has_votes
+    assert alone.votes.tolist() == alone.weights.tolist() == [1, 1, 1]
+    assert alone.case_weights.tolist() == [1, 1]
+    assert not any((alone.has_votes, alone.is_weighted, alone.has_case_weights))
+    assert panel(weights=np.array([1.0, 2.0, 1.0])).is_weighted
+    assert panel(case_weights=np.array([1.0, 2.0])).has_case_weights
     assert alone == panel(votes=np.ones(3, dtype=np.int64))
     assert alone != panel()
 
@@ -54,6 +55,7 @@ def test_votes_count_annotators() -> None:
     assert (said.n_opinions, said.n_votes) == (3, 8)
     assert said.votes_per_case.tolist() == [6, 2]
     assert said.opinions_per_case.tolist() == [2, 1]
+    assert said.case_of_opinion.tolist() == [0, 0, 1]
 
 
 def test_votes_are_kept_whatever_is_done_to_a_panel() -> None:
@@ -64,24 +66,39 @@ def test_votes_are_kept_whatever_is_done_to_a_panel() -> None:
     assert pickle.loads(pickle.dumps(said)) == said
 
 
+def test_cases_without_a_group_stand_alone_beside_grouped_ones() -> None:
+    both = concatenate_panels([panel(groups=("p", "p")), panel(case_names=("u", "v"))])
+    assert both.groups == ("p", "p", "u", "v")
+
+
 @pytest.mark.parametrize(
-    ("votes", "problem"),
+    ("name", "value", "problem"),
     [
-        ([5, 1], "number of votes"),
-        ([5, 1, 0], "one or more"),
-        ([5, 1, -1], "one or more"),
-        ([5, 1, MOST_VOTES + 1], "one or more"),
-        ([MOST_VOTES, 1, 2], "too many votes"),
-        ([5, 2, 1], "an annotator with a name has one vote"),
-        ([5.5, 1.0, 1.0], "whole numbers"),
+        ("votes", [5, 1], "number of votes"),
+        ("votes", [5, 1, 0], "one or more"),
+        ("votes", [5, 1, -1], "one or more"),
+        ("votes", [5, 1, MOST_VOTES + 1], "one or more"),
+        ("votes", [MOST_VOTES, 1, 2], "too many votes"),
+        ("votes", [5, 2, 1], "an annotator with a name has one vote"),
+        ("votes", [5.5, 1.0, 1.0], "whole numbers"),
+        ("case_names", ("x",), "number of opinion offsets"),
+        ("opinion_offsets", [0, 2, 4], "opinion offsets are not in order"),
+        ("opinion_offsets", [0, 4, 3], "opinion offsets are not in order"),
+        ("opinion_offsets", [1, 2, 3], "opinion offsets are not in order"),
+        ("annotators", [-1, 1, -1], "annotator code has no name"),
+        ("annotators", [-1, -2, -1], "annotator code has no name"),
+        ("weights", [1.0], "number of weights"),
+        ("weights", [1.0, np.inf, 1.0], "weights must be finite"),
+        ("groups", ("p",), "number of groups"),
+        ("annotator_names", ("Ann", "Ann"), "annotator names must all be different"),
     ],
 )
-def test_what_cannot_be_votes_is_refused(votes: list[float], problem: str) -> None:
+def test_what_does_not_fit_a_panel_is_refused(name: str, value: Any, problem: str) -> None:
     with pytest.raises(DissensusError, match=problem):
-        panel(votes=np.array(votes))
+        panel(**{name: np.array(value) if isinstance(value, list) else value})
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(5))
 def test_a_study_says_the_same_as_with_every_vote_written_out(seed: int) -> None:
     said = voted_study(seed)
     out = written_out(said)
@@ -104,12 +121,9 @@ def test_ratings_say_the_same_as_with_every_vote_written_out() -> None:
     np.testing.assert_allclose(said.opinions.squares, out.opinions.squares)
 
 
-def test_counts_make_no_more_rankings_than_there_are_cells() -> None:
+def test_counts_make_no_more_rankings_than_there_are_cells_and_have_an_exact_sum() -> None:
     said = Annotations.from_counts(np.full((3, 4), 10**12))
     assert (said.n_rankings, said.n_votes) == (12, 12 * 10**12)
-
-
-def test_counts_whose_sum_is_not_exact_are_refused() -> None:
     with pytest.raises(DissensusError, match="too many votes"):
         Annotations.from_counts([[2**52, 2**52 + 2]])
 
@@ -117,16 +131,12 @@ def test_counts_whose_sum_is_not_exact_are_refused() -> None:
 # Tables -----------------------------------------------------------------------------------------------
 
 
-def test_a_row_per_label_with_its_votes() -> None:
+def test_a_row_per_label_or_score_with_its_votes() -> None:
     table = pl.DataFrame({"case": ["x", "x", "y", "z"], "label": ["a", "b", "a", "c"], "votes": [3, 1, 2, 0]})
-    assert Annotations.from_long(table) == Annotations.from_counts(
-        [[3, 1, 0], [2, 0, 0], [0, 0, 0]], ["a", "b", "c"], case_names=["x", "y", "z"]
-    )
-
-
-def test_ratings_with_their_votes() -> None:
-    table = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
-    assert Ratings.from_long(table) == Ratings.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
+    counts = [[3, 1, 0], [2, 0, 0], [0, 0, 0]]
+    assert Annotations.from_long(table) == Annotations.from_counts(counts, ["a", "b", "c"], case_names=["x", "y", "z"])
+    rated = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
+    assert Ratings.from_long(rated) == Ratings.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
 
 
 def test_rows_without_votes_are_noted(tmp_path: Path) -> None:
@@ -158,17 +168,12 @@ def test_votes_that_make_no_sense_are_refused_with_their_row(text: str, problem:
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
-@pytest.mark.parametrize("seed", range(4))
-def test_what_is_written_comes_back(ending: str, seed: int, tmp_path: Path) -> None:
-    said = voted_study(seed)
-    write_annotations(said, tmp_path / f"said.{ending}")
-    assert read_annotations(tmp_path / f"said.{ending}") == said
-
-
-def test_counts_come_back(tmp_path: Path) -> None:
-    said = Annotations.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
-    write_annotations(said, tmp_path / "said.csv")
-    assert read_annotations(tmp_path / "said.csv") == said
+def test_what_is_written_comes_back(ending: str, tmp_path: Path) -> None:
+    counts = Annotations.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
+    for number, said in enumerate([counts, *map(voted_study, range(3))]):
+        path = tmp_path / f"said{number}.{ending}"
+        write_annotations(said, path)
+        assert read_annotations(path) == said
 
 
 def test_nested_lists_refuse_votes_rather_than_lose_them(tmp_path: Path) -> None:

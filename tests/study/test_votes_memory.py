@@ -38,6 +38,7 @@ print(votes, peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_64_million_votes_are_read_and_aggregated_in_little_memory(tmp_path: Path) -> None:
     np.save(tmp_path / "small.npy", np.array([[2, 1], [0, 3]]))
     np.save(tmp_path / "large.npy", np.full((10_000, 10), 640))

@@ -251,7 +251,7 @@ def example_of(chart: Chart) -> tuple[Bars, Points]:
 
 
 def test_draws_of_the_example_are_means_and_precisions_of_its_posterior() -> None:
-    said = Ratings.from_counts([[0, 30, 60, 10], [50, 40, 10, 0], [0, 10, 20, 70]], [3, 4, 5, 6])
+    said = Ratings.from_counts([[0, 30, 60, 10], [50, 40, 10, 0], [0, 10, 20, 70]], levels=[3, 4, 5, 6])
     chart = charts_of(ava_section(said, SETTINGS).frames)["ava"]
     bars, points = example_of(chart)
     assert bars.positions.tolist() == [4, 5, 6]

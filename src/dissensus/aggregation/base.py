@@ -19,7 +19,7 @@ from dissensus.core.registry import Family
 from dissensus.core.spec import Spec, restored
 from dissensus.draws import Batch, Plausibilities, Sampler
 from dissensus.study.opinions import Opinions
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 REST_STREAM = 0
 """Number of the random stream that splits the rest mass; chains have the numbers from 1."""
@@ -169,7 +169,7 @@ class Aggregation(Spec, ABC):
 
     def _opinions(self, study: Study) -> Any:
         """Return the opinions of a study of the kind that is needed; refuse any other."""
-        return Study.family.find(self.needs).checked(study, "this aggregation").opinions
+        return require_kind(study, self.needs, "this aggregation").opinions
 
     @abstractmethod
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:

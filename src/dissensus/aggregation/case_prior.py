@@ -38,6 +38,7 @@ from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -431,7 +432,7 @@ def informed_prior(
     >>> prior.means().shape, bool(prior.log_score < 0)
     ((120, 60), True)
     """
-    said = Annotations.checked(study, "the informed prior")
+    said = require_kind(study, "rankings", "the informed prior")
     check_count(folds=folds)
     if folds > MOST_FOLDS:
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))

@@ -16,7 +16,6 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.value import Value
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions, kept_opinions
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.study.study import Study
@@ -65,7 +64,7 @@ class Lessons(Value):
         >>> Lessons.of(Annotations.from_counts([[3, 1]], ["a", "b"])).n_cases
         1
         """
-        if not isinstance(study, Annotations):
+        if study.kind != "rankings":
             return Lessons(ChoiceCounts.none(), int((study.counted.panel.votes_per_case > 0).sum()))
         opinions = kept_opinions(study.counted)
         ranges = {name: ScoreRange.of(_of_annotated(model, opinions)) for name, model in (models or {}).items()}

@@ -28,6 +28,7 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.study.builders import as_numbers
 from dissensus.study.opinions import Opinions, check_several_conditions
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -308,7 +309,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
     """
     from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
 
-    check_several_conditions(Annotations.checked(annotations, "the likelihood"))
+    check_several_conditions(require_kind(annotations, "rankings", "the likelihood"))
     return log_likelihood(
         (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,

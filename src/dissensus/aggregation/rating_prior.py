@@ -18,7 +18,8 @@ from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.ratings import Moments, Ratings
+from dissensus.study.ratings import Moments
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -384,7 +385,7 @@ def rating_prior(
     >>> bool(np.corrcoef(prior.means, study.truth)[0, 1] > 0.8)
     True
     """
-    rated = Ratings.checked(study, "the prior of ratings").opinions
+    rated = require_kind(study, "ratings", "the prior of ratings").opinions
     models = aligned_models(predictions, study.case_names, study.conditions)
     numbers = {name: model.select(list(rated.case_names)).numbers for name, model in models.items()}
     own = without_shifts(rated, estimated_shifts(rated).values) if shifts else rated

@@ -17,6 +17,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.ratings import Moments, Ratings
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +70,7 @@ def annotator_shifts(ratings: Ratings) -> pl.DataFrame:
     """
     import polars as pl
 
-    rated = Ratings.checked(ratings, "annotator_shifts").opinions
+    rated = require_kind(ratings, "ratings", "annotator_shifts").opinions
     found = estimated_shifts(rated)
     counts = np.bincount(rated.annotators[rated.annotators != ANONYMOUS], minlength=len(rated.annotator_names))
     return pl.DataFrame(

@@ -27,6 +27,7 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
+from dissensus.study.study import require_kind
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio"]
 DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
@@ -147,12 +148,12 @@ def krippendorff_alpha(
     check_seed(seed)
     check_level(level)
     if annotations.kind == "ratings":
-        lowest = Ratings.checked(annotations, "agreement").counted.scores.min(initial=0.0)
+        lowest = require_kind(annotations, "ratings", "agreement").counted.scores.min(initial=0.0)
         if distance not in DISTANCES_OF_RATINGS:
             raise DissensusError(f"{distance} needs rankings", expected=listing(DISTANCES_OF_RATINGS), got="ratings")
         if distance == "ratio" and lowest < 0:
             raise DissensusError("ratios need ratings of zero or more", got=f"{lowest:g}")
-    elif Annotations.checked(annotations, "agreement") and distance == "ratio":
+    elif require_kind(annotations, "rankings", "agreement") and distance == "ratio":
         advice = "give grades that are amounts as ratings"
         raise DissensusError("ratios need ratings: conditions have no zero", got="rankings", advice=advice)
     counted = annotations.counted
@@ -176,7 +177,7 @@ def disagreement_of(table: Table, distance: Distance, depth: int = 1) -> Disagre
         return _Vectors.of_ratios(table)
     if distance == "first-choice":
         return _Sets.of(table, _vote_similarity)
-    said = Annotations.checked(table.study, "agreement")
+    said = require_kind(table.study, "rankings", "agreement")
     if distance == "overlap":
         vectors, signs = soft_rankings(said, depth)
         by_case = given_on_cases(said, np.arange(said.n_opinions), said.n_opinions) @ vectors

@@ -17,6 +17,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,7 +153,7 @@ def annotator_gradings(
     check_level(level)
     check_count(draws=draws)
     check_seed(seed)
-    opinions = Annotations.checked(annotations, "the shift of annotators").opinions
+    opinions = require_kind(annotations, "rankings", "the shift of annotators").opinions
     check_grades(opinions)
     _check_named(opinions)
     study = Gradings.of(opinions)
@@ -168,7 +169,7 @@ def _learned(
     """Draw what annotators are like; return the opinions, the codes of annotators and the draws."""
     check_count(draws=draws)
     check_seed(seed)
-    opinions = Annotations.checked(annotations, "the quality of annotators").opinions
+    opinions = require_kind(annotations, "rankings", "the quality of annotators").opinions
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     _check_named(opinions)
     order = np.argsort(opinions.keys, kind="stable")

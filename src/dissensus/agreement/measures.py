@@ -18,11 +18,9 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
-from dissensus.study.checklists import Checklists
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -235,8 +233,14 @@ def agreement_measures(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
         )
     if study.kind == "checklists":
-        return _of_findings(Checklists.checked(study, "agreement").by_finding(), measures, seed=seed, level=level)
-    said = Ratings.checked(study, "agreement") if study.kind == "ratings" else Annotations.checked(study, "agreement")
+        return _of_findings(
+            require_kind(study, "checklists", "agreement").by_finding(), measures, seed=seed, level=level
+        )
+    said = (
+        require_kind(study, "ratings", "agreement")
+        if study.kind == "ratings"
+        else require_kind(study, "rankings", "agreement")
+    )
     return _frame([row for row, _ in _measured([said], measures, seed=seed, level=level)])
 
 
@@ -273,7 +277,7 @@ def cohen_kappa(
     check_choice("credit", credit, CREDITS)
     check_seed(seed)
     check_level(level)
-    said = Annotations.checked(annotations, "Cohen's kappa").counted
+    said = require_kind(annotations, "rankings", "Cohen's kappa").counted
     if len(annotators) != 2 or annotators[0] == annotators[1]:
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))
     names = [known_name("annotator", name, said.annotator_names) for name in annotators]
@@ -297,7 +301,7 @@ def _measured(studies: Sequence[Study], measures: Sequence[str] | None, *, seed:
         known, suited = {**OF_LABELS, **OF_GRADES}, tuple(OF_LABELS)
         if said.kind == "ratings":
             known, suited = dict(OF_RATINGS), tuple(OF_RATINGS)[1:]
-        elif Annotations.checked(said, "agreement").question == "grades":
+        elif require_kind(said, "rankings", "agreement").question == "grades":
             suited = tuple(OF_GRADES)
         for name in suited if measures is None else measures:
             check_choice("measures", name, tuple(known))

@@ -19,6 +19,7 @@ from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,7 +160,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
     """
     check_choice("ties", ties, TIES)
     check_choice("within", within, WITHIN)
-    said = Annotations.checked(annotations, "agreement").counted
+    said = require_kind(annotations, "rankings", "agreement").counted
     counted = np.ones(len(said.codes), dtype=np.bool_)
     if within == "first-block":
         is_first = np.zeros(len(said.block_sizes), dtype=np.bool_)
@@ -252,7 +253,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]
     """
-    said = Annotations.checked(annotations, "agreement").counted
+    said = require_kind(annotations, "rankings", "agreement").counted
     check_depth(depth, said.n_conditions)
     if not (annotations.annotators != ANONYMOUS).any():
         raise DissensusError(

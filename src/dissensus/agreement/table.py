@@ -15,8 +15,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 Matrix: TypeAlias = Any
 """Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
@@ -52,9 +51,9 @@ class Table:
         if study.kind == "ratings":
             from scipy.sparse import eye_array
 
-            numbers, kind = np.unique(Ratings.checked(study, "agreement").scores, return_inverse=True)
+            numbers, kind = np.unique(require_kind(study, "ratings", "agreement").scores, return_inverse=True)
             return cls(study, kind.astype(np.int64), eye_array(len(numbers), format="csr"), numbers)
-        said = Annotations.checked(study, "agreement")
+        said = require_kind(study, "rankings", "agreement")
         offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
         return cls.of_sets(said, offsets, said.codes[mentions])
 

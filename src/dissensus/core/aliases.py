@@ -24,6 +24,9 @@ Unranked: TypeAlias = Literal["below", "unobserved"]
 Question: TypeAlias = Literal["conditions", "binary", "grades"]
 """What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades."""
 
+AnyQuestion: TypeAlias = Literal["conditions", "binary", "grades", "findings", "numbers"]
+"""What annotators were asked, in any study: one of the above, which findings are present, or for a number."""
+
 Duplicates: TypeAlias = Literal["refuse", "first", "best"]
 """What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one."""
 

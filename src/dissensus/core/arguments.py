@@ -170,6 +170,8 @@ ARRAYS = range(1, 5)
 
 CHOICES = (
     "Ties",
+    "Question",
+    "AnyQuestion",
     "Within",
     "Unranked",
     "Via",
@@ -186,7 +188,7 @@ CHOICES = (
 """Aliases of a few words; which ones is checked where they are used."""
 
 ALIASES = {
-    "Annotations": "Study",  # another kind of study is told what it is good for where it is used
+    **dict.fromkeys(("Annotations", "Ratings", "Checklists"), "Study"),
     "Conditions": "Sequence[str] | int | None",
     "Sets": "str | Sequence[Label] | Mapping[str, Label]",
 }
@@ -214,9 +216,6 @@ KINDS: dict[str, Callable[[object], bool]] = {
 CLASSES = {
     *(
         "Study",
-        "Annotations",
-        "Ratings",
-        "Checklists",
         "Plausibilities",
         "Predictions",
         "Categories",

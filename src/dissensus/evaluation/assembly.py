@@ -96,7 +96,7 @@ def with_data_set(
 
 def all_cases(plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None) -> AllCases:
     """Return what computes metrics of a whole data set."""
-    is_binary = getattr(study, "question", "") == "binary"
+    is_binary = study.question == "binary"
     return AllCases(plan, sums, len(models), is_binary, threads or available_threads())
 
 

@@ -40,8 +40,7 @@ from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -323,7 +322,7 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
-    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
+    said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
@@ -344,7 +343,7 @@ def calibration_steps(
     max_pairs: int,
 ) -> int:
     """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = study if study.kind == "ratings" else Annotations.checked(study, "calibrate")
+    said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
     pairs, split = _held_out(said, max_pairs, 0)
     n_panels = 0 if split is None else len(split.cases)
     return len(judged_specs(said, aggregations, models or {})) * (pairs.n_pairs + n_panels)
@@ -355,7 +354,7 @@ def _held_out(study: Study, most: int, seed: int) -> tuple[HeldOut, PanelSplit |
     pairs = HeldOut.of(study, max_pairs=most, seed=seed)
     if study.kind == "ratings":
         return pairs, None
-    return pairs, PanelSplit.of(Annotations.checked(study, "calibrate"), max_cases=most, seed=seed)
+    return pairs, PanelSplit.of(require_kind(study, "rankings", "calibrate"), max_cases=most, seed=seed)
 
 
 def judged_specs(

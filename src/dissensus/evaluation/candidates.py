@@ -13,7 +13,7 @@ from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.study.rankings import Annotations
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """How often an opinion counts, from distrust to what the source paper calls high trust."""
@@ -35,7 +35,7 @@ def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ..
     """
     if study.kind == "ratings":
         return of_ratings(study)
-    said = Annotations.checked(study, "calibrate")
+    said = require_kind(study, "rankings", "calibrate")
     specs = of_labels(said) if (said.counted.mentions_per_ranking == 1).all() else of_rankings(said)
     return (*specs, *(informed_ones(said) if informed else ()))
 

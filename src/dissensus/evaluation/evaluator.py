@@ -78,11 +78,10 @@ def default_aggregations(study: Study | None = None, *, question: str = "") -> t
 
     Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
     """
-    kind = "" if study is None else study.kind
-    if kind == "ratings":
+    asked = question or ("conditions" if study is None else study.question)
+    if asked == "numbers":
         return (NormalInverseGamma(),)
-    asked = question or getattr(study, "question", "conditions")
-    if kind == "checklists" or asked != "conditions":
+    if asked != "conditions":
         return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
@@ -98,7 +97,7 @@ def default_metrics(
     Of conditions they are those of the paper's main figure.
     """
     wanted: list[Metric] = [TopKAccuracy(1)]
-    asked = getattr(study, "question", "")
+    asked = study.question
     if any(model.kind == "numbers" for model in models.values()):
         wanted = list(default_number_metrics())
     elif asked == "binary":
@@ -283,7 +282,7 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
         return cast(Study, build.from_sets([[set(values)] for values in found], own.findings, case_names=names))
     for value in found:
         known_name("condition", str(value), study.conditions)
-    question = getattr(study, "question", "conditions")
+    question = study.question
     said = [[[[str(value)]]] for value in found]
     return cast(Study, build.from_rankings(said, study.conditions, case_names=names, question=question))
 
@@ -414,7 +413,7 @@ def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregatio
     if study.kind == "ratings":
         own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
         return None if own is None else replace(own, prior="informed", reliability=1.0)
-    unseen = getattr(study, "unranked", "below") == "unobserved"
+    unseen = study.unranked == "unobserved"
     return Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")
 
 
@@ -638,6 +637,6 @@ def points_for(study: Study, aggregations: Sequence[Aggregation], *, numeric: bo
     where models give numbers, means and medians of ratings are usual.
     """
     numbers: tuple[Aggregation, ...] = (MeanRating(), MedianRating()) if numeric else ()
-    usual = POINTS if getattr(study, "question", "conditions") == "conditions" else POINTS[:1]
+    usual = POINTS if study.question == "conditions" else POINTS[:1]
     wanted = [*usual, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
     return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

@@ -148,7 +148,7 @@ class LeftOut:
         strata = {FINDING: dict(self.findings)} if self.findings else {}
         study = self.design.study.select(names)
         table = {("rows", "names"): np.array(names), **table_entries(study, self.models, strata, names)}
-        is_binary = getattr(study, "question", "") == "binary"
+        is_binary = study.question == "binary"
         cases = AllCases(self.plan, Sums(table), len(self.models), is_binary)
         back = np.argsort(cases.order, kind="stable")
         return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)

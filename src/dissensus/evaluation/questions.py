@@ -18,8 +18,7 @@ from dissensus.core.receipt import shared_receipt
 from dissensus.evaluation.data_set import FINDING
 from dissensus.predictions.findings import predictions_of_finding
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import PAIR, Checklists
-from dissensus.study.rankings import Annotations
+from dissensus.study.checklists import PAIR
 from dissensus.study.study import Study
 
 
@@ -48,7 +47,7 @@ class Questions:
     ) -> Questions:
         """Take cases as they are, or checklists finding by finding; ``labels`` are those of cases, by column."""
         given = labels or {}
-        if not isinstance(study, Checklists):
+        if study.kind != "checklists":
             return Questions(study, models, given, {"": study.case_names})
         alone = study.by_finding()
         said = {
@@ -57,7 +56,7 @@ class Questions:
         }
         parts = {finding: own.case_names for finding, own in alone.items()}
         return Questions(
-            Annotations.concatenate(list(alone.values())).with_receipt(study.receipt),
+            study.items(),
             {name: one.with_receipt(models[name].receipt) for name, one in said.items()},
             {**_labels_of_rows(parts, study.case_names, given)},
             parts,
@@ -103,7 +102,7 @@ def n_rows(study: Study) -> int:
     >>> n_rows(Annotations.from_counts([[3, 1]], ["a", "b"]))
     1
     """
-    return study.n_cases * (study.n_findings if isinstance(study, Checklists) else 1)
+    return study.n_cases * (study.n_findings if study.kind == "checklists" else 1)
 
 
 def cases_of_rows(rows: Iterable[str], findings: Collection[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.certainty import ANY_OTHER
 from dissensus.evaluation.curves import KINDS, Curve
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     from dissensus.evaluation.profiles import Profiles
@@ -131,7 +131,7 @@ def agreement(evaluation: Evaluation) -> pl.DataFrame:
     if not evaluation.study.has_agreement:
         return pl.DataFrame(schema=schema)
     return (
-        annotator_agreement(Annotations.checked(evaluation.study, "agreement"))
+        annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))
         .to_frame()
         .with_columns(pl.col("agreement").fill_nan(None))
     )

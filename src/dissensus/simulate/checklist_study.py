@@ -251,7 +251,7 @@ def simulate_checklists(
     missing = _stream(seed, MISSING_STREAM).random(made.answers.shape)[made.reads] < _share(
         "not_assessed", not_assessed
     )
-    said = Checklists(names, made.panel, np.where(missing, NOT_ASSESSED, answers))
+    said = Checklists(names, made.panel, answers=np.where(missing, NOT_ASSESSED, answers), question="findings")
     predictions = {
         name: Predictions.from_scores(scores, names, case_names=said.case_names, name=name, findings=True)
         for name, scores in made.scores.items()

@@ -1,89 +1,51 @@
-"""From nested lists and counts to annotations: check every level, then flatten it."""
+"""From lists and arrays to studies: check every level, then flatten it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, NestedRankings, Unranked
+from dissensus.core.aliases import FloatArray, IntArray, Unranked
 from dissensus.core.checks import check_length, check_most
-from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
-from dissensus.study.rankings import Annotations
+from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray
 from dissensus.study.repeats import check_mentioned_once
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dissensus.study.study import Study
+
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
 
 
-def annotations_from_rankings(
-    rankings: NestedRankings,
-    conditions: Sequence[str] | int | None,
+def panel_of(
+    sizes: Sequence[int],
     *,
-    case_names: Sequence[str] | None,
-    annotator_names: Sequence[str | None] | Sequence[Sequence[str | None]] | None,
-    weights: Sequence[float] | Sequence[Sequence[float]] | None,
-    groups: Sequence[str] | None,
-    case_weights: Sequence[float] | None,
-    unranked: Unranked,
-) -> Annotations:
-    """Check and flatten nested lists; see :meth:`Annotations.from_rankings`."""
-    cases, ranked, blocks, mentions = _levels(rankings)
-    names = condition_names(mentions, conditions)
-    sizes = [len(case) for case in cases]
-    annotators, known = annotator_codes(per_opinion(annotator_names, sizes, "annotator name"), len(ranked))
-    panel = Panel(
-        case_names=numbered_names(case_names, len(cases)),
+    case_names: Sequence[str] | None = None,
+    annotator_names: Sequence[Any] | None = None,
+    weights: Sequence[Any] | None = None,
+    groups: Sequence[str] | None = None,
+    case_weights: Sequence[float] | None = None,
+    votes: IntArray | None = None,
+) -> Panel:
+    """Say who gave how many opinions on which case; names and weights are nested by case, or serve every case."""
+    annotators, known = _annotator_codes(per_opinion(annotator_names, sizes, "annotator name"), sum(sizes))
+    return Panel(
+        case_names=numbered_names(case_names, len(sizes)),
         opinion_offsets=offsets_from_lengths(sizes),
         annotators=annotators,
         annotator_names=known,
-        weights=_weights(per_opinion(weights, sizes, "weight"), len(ranked)),
-        groups=group_names(groups),
+        weights=as_numbers("weights", per_opinion(weights, sizes, "weight")),
+        groups=() if groups is None else tuple(map(str, groups)),
         case_weights=as_numbers("case weights", case_weights),
-    )
-    block_offsets = offsets_from_lengths(len(ranking) for ranking in ranked)
-    code_offsets = offsets_from_lengths(len(block) for block in blocks)
-    first_mentions = code_offsets[block_offsets]
-    codes = condition_codes(
-        mentions, names, lambda at: place_of(panel, int(np.searchsorted(first_mentions, at, side="right")) - 1)
-    )
-    return assemble(names, panel, block_offsets, code_offsets, codes, unranked)
-
-
-def annotations_from_counts(
-    counts: ArrayLike,
-    conditions: Sequence[str] | None,
-    *,
-    case_names: Sequence[str] | None,
-    groups: Sequence[str] | None,
-    unranked: Unranked,
-) -> Annotations:
-    """Build an anonymous ranking for every condition that has votes; see :meth:`Annotations.from_counts`."""
-    matrix = checked_counts(counts)
-    n_cases, n_conditions = matrix.shape
-    names = condition_names([], n_conditions if conditions is None else conditions)
-    check_length("condition", len(names), n_conditions)
-    panel = voted_panel(matrix, numbered_names(case_names, n_cases), groups)
-    one_each = np.arange(panel.n_opinions + 1, dtype=np.int64)
-    return Annotations(names, panel, one_each, one_each, np.nonzero(matrix)[1], unranked)
-
-
-def voted_panel(matrix: IntArray, case_names: tuple[str, ...], groups: Sequence[str] | None) -> Panel:
-    """Return who gave the opinions of a matrix of votes: nobody in particular, one opinion for each number above 0."""
-    votes = matrix[matrix > 0]
-    return Panel(
-        case_names=case_names,
-        opinion_offsets=offsets_from_lengths((matrix > 0).sum(axis=1)),
-        annotators=np.full(len(votes), ANONYMOUS, dtype=np.int64),
-        groups=group_names(groups),
-        votes=votes,
+        votes=np.empty(0, dtype=np.int64) if votes is None else votes,
     )
 
 
@@ -118,8 +80,10 @@ def assemble(
     code_offsets: IntArray,
     codes: IntArray,
     unranked: Unranked,
-) -> Annotations:
-    """Put the codes of each block in order and refuse what no ranking can say."""
+) -> Study:
+    """Put the codes of each block in order, refuse what no ranking can say, and make a study of them."""
+    from dissensus.study.study import Study
+
     if (np.diff(code_offsets) == 0).any():
         block = int(np.flatnonzero(np.diff(code_offsets) == 0)[0])
         ranking = int(row_of_each(block_offsets)[block])
@@ -133,7 +97,7 @@ def assemble(
         first_key = row_of_each(code_offsets) * len(conditions)
         codes = np.sort(first_key + codes) - first_key
     check_mentioned_once(conditions, panel, row_of_each(code_offsets[block_offsets]), codes)
-    return Annotations(conditions, panel, block_offsets, code_offsets, codes, unranked)
+    return Study(conditions, panel, block_offsets, code_offsets, codes, unranked)
 
 
 def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | None) -> tuple[str, ...]:
@@ -202,11 +166,6 @@ def numbered_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def group_names(groups: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the groups as text."""
-    return () if groups is None else tuple(str(group) for group in groups)
-
-
 def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
     """Return values as floats, or say that they are none."""
     try:
@@ -215,7 +174,7 @@ def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
         raise DissensusError(f"the {what} are not numbers", got=f"{values!r:.60}") from error
 
 
-def _levels(rankings: object) -> tuple[list[Any], ...]:
+def nested_levels(rankings: object) -> tuple[list[Any], ...]:
     """Take the nested lists apart: all cases, all rankings, all blocks, all mentions."""
     levels: list[list[Any]] = [[rankings]]
     for what in LEVELS:
@@ -244,7 +203,7 @@ def _place_in(levels: Sequence[list[Any]], position: int) -> str:
     return ", ".join(reversed(steps))
 
 
-def per_opinion(values: Sequence[Any] | None, sizes: list[int], what: str) -> list[Any] | None:
+def per_opinion(values: Sequence[Any] | None, sizes: Sequence[int], what: str) -> list[Any] | None:
     """Return one value per opinion, from lists nested by case or from one list that serves every case."""
     if values is None:
         return None
@@ -258,14 +217,94 @@ def per_opinion(values: Sequence[Any] | None, sizes: list[int], what: str) -> li
     return [value for given in by_case for value in given]
 
 
-def annotator_codes(names: list[Any] | None, n_rankings: int) -> tuple[IntArray, tuple[str, ...]]:
+def _annotator_codes(names: list[Any] | None, n_opinions: int) -> tuple[IntArray, tuple[str, ...]]:
     """Give the annotators numbers in order of appearance; ``None`` is nobody in particular."""
     if names is None:
-        return np.full(n_rankings, ANONYMOUS, dtype=np.int64), ()
+        return np.full(n_opinions, ANONYMOUS, dtype=np.int64), ()
     known = tuple(dict.fromkeys(str(name) for name in names if name is not None))
     codes = {name: code for code, name in enumerate(known)}
     return np.array([ANONYMOUS if name is None else codes[str(name)] for name in names], dtype=np.int64), known
 
 
-def _weights(weights: list[Any] | None, n_rankings: int) -> FloatArray:
-    return np.ones(n_rankings) if weights is None else as_numbers("weights", weights)
+# Findings ---------------------------------------------------------------------------------------------
+
+
+def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:
+    """Build the error for a finding that is not on the list."""
+    return DissensusError(
+        f"unknown finding {name!r}",
+        expected=f"one of the {len(findings)} listed findings",
+        got=repr(name),
+        where=where,
+        advice=suggestion(name, findings)
+        or "add it to the list, correct the name, or say that it means that nothing was found (nothing=NAME, "
+        "--nothing NAME)",
+    )
+
+
+def checked_answers(answers: object, shape: tuple[int, ...], axes: Sequence[str]) -> AnswerArray:
+    """Return answers as a read-only array of its own, or say what is wrong; any size fits a -1 in the ``shape``."""
+    try:
+        given = np.asarray(answers)
+        given = given if given.dtype.kind in "iub" else np.asarray(answers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DissensusError(
+            "the answers are not an array of numbers", expected="1, 0, and -1 or nan", got=f"{answers!r:.60}"
+        ) from error
+    if given.ndim != len(shape) or any(size not in (-1, own) for size, own in zip(shape, given.shape, strict=True)):
+        sizes = [f"{axis}s" if size < 0 else str(size) for axis, size in zip(axes, shape, strict=True)]
+        expected = f"shape ({', '.join(sizes)}): by {', '.join(axes)}"
+        raise DissensusError("the answers do not fit", expected=expected, got=f"shape {given.shape}")
+    wrong = np.argwhere(~((np.abs(given) == 1) | (given == ABSENT) | np.isnan(given)))
+    if len(wrong):
+        raise DissensusError(
+            "an answer is not understood",
+            expected="1 (present), 0 (absent), -1 or nan (not assessed)",
+            got=f"{given[tuple(wrong[0])]:g}",
+            where=", ".join(f"{axis} {place + 1}" for axis, place in zip(axes, wrong[0], strict=True)),
+        )
+    frozen: AnswerArray = np.where(np.isnan(given), NOT_ASSESSED, given).astype(np.int8)
+    frozen.flags.writeable = False
+    return frozen
+
+
+def checked_sizes(sets: Sequence[Any]) -> list[int]:
+    """Count the checklists of each case, or say which case has none that could be counted."""
+    for number, case in enumerate(sets, start=1):
+        if isinstance(case, str) or not isinstance(case, Sequence):
+            raise DissensusError(
+                "the checklists of a case are not a list",
+                expected="one set of findings per annotator, three lists deep: case > annotator > finding",
+                got=f"{case!r:.60}",
+                where=f"case {number}",
+            )
+    return [len(case) for case in sets]
+
+
+def answers_of_set(present: Any, assessed: Any, names: tuple[str, ...], where: str) -> AnswerArray:
+    """Answer for every finding, given those present and those assessed, ``None`` for all of them."""
+    if present is None:
+        return np.full(len(names), NOT_ASSESSED, dtype=np.int8)
+    answers = np.full(len(names), ABSENT if assessed is None else NOT_ASSESSED, dtype=np.int8)
+    if assessed is not None:
+        answers[_finding_codes(assessed, names, where)] = ABSENT
+    found = _finding_codes(present, names, where)
+    unlooked = [names[code] for code in found if answers[code] == NOT_ASSESSED]
+    if unlooked:
+        raise DissensusError("a finding is present that was not assessed", got=listing(unlooked), where=where)
+    answers[found] = PRESENT
+    return answers
+
+
+def _finding_codes(given: Any, names: tuple[str, ...], where: str) -> list[int]:
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise DissensusError(
+            "a checklist is not a set of findings",
+            expected="names of findings, three lists deep: case > annotator > finding",
+            got=f"{given!r:.60}",
+            where=where,
+        )
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise unknown_finding(str(unknown[0]), names, where)
+    return [names.index(name) for name in given]

@@ -22,108 +22,84 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
-from dissensus.study.checklists import NOT_ASSESSED, Checklists
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
+from dissensus.study.question import NOT_ASSESSED
+from dissensus.study.study import Study, require_kind
 
 
-def long_table(annotations: Annotations | Checklists) -> pl.DataFrame:
-    """Return the canonical long form as a table.
+def long_table(study: Study) -> pl.DataFrame:
+    """Return the canonical long form of rankings or checklists as a table.
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], case_names=["c1"])
     >>> long_table(said).rows()
     [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
     """
-    if isinstance(annotations, Checklists):
-        return _table_of_checklists(annotations)
-    rows = pl.concat([_declared(annotations), _mentions(annotations), _silent(annotations)], how="diagonal")
-    rows = rows.sort("case_position", "annotation", "rank", nulls_last=False, maintain_order=True)
-    if annotations.unranked != "below":
-        rows = rows.with_columns(unranked=pl.lit(annotations.unranked))
-    if annotations.question != "conditions":
-        rows = rows.with_columns(kind_of_question=pl.lit(annotations.question))
-    return rows.select(column for column in _columns(annotations) if column in rows.columns)
-
-
-def _table_of_checklists(said: Checklists) -> pl.DataFrame:
-    opinion, finding = np.divmod(np.arange(said.answers.size), said.n_findings)
-    answers = said.answers.ravel().astype(np.int64)
-    rows = _opinions(said, opinion).with_columns(
-        _named("condition", said.conditions, finding),
-        present=pl.Series(answers).replace(NOT_ASSESSED, None),
-    )
-    unannotated = _cases(said, np.flatnonzero(said.panel.opinions_per_case == 0))
-    rows = pl.concat([_declared(said), rows, unannotated], how="diagonal")
-    rows = rows.sort("case_position", "annotation", nulls_last=False, maintain_order=True)
-    order = ("case", "annotation", "annotator", "condition", "present", "weight", "votes", "group", "case_weight")
-    says = _optional(said)
-    return rows.select(column for column in order if says.get(column, True)).rename({"condition": "finding"})
-
-
-def _optional(study: Annotations | Checklists) -> dict[str, bool]:
-    """Tell which of the columns that not every study needs say something."""
-    return {
+    said = _answers(study) if study.kind == "checklists" else _mentions(require_kind(study, "rankings", "this form"))
+    declared = [pl.DataFrame({role: names}, schema={role: pl.String}) for role, names in _declared(study).items()]
+    unannotated = _cases(study, np.flatnonzero(study.panel.opinions_per_case == 0))
+    rows = pl.concat([*declared, said, unannotated], how="diagonal")
+    within = [role for role in ("annotation", "rank") if role in rows.columns]
+    rows = rows.sort("case_position", *within, nulls_last=False, maintain_order=True)
+    rows = rows.with_columns(unranked=pl.lit(study.unranked), kind_of_question=pl.lit(study.question))
+    optional = {
         "annotator": bool(study.annotator_names),
         "weight": study.panel.is_weighted,
         "votes": study.panel.has_votes,
         "group": bool(study.groups),
         "case_weight": study.panel.has_case_weights,
+        "unranked": study.unranked != "below",
+        "kind_of_question": study.question not in ("conditions", "findings"),
     }
+    order = ("case", "annotation", "annotator", "condition", "finding", "rank", "present", *list(optional)[1:])
+    return rows.select(column for column in order if column in rows.columns and optional.get(column, True))
 
 
-def _columns(annotations: Annotations) -> list[str]:
-    optional = {
-        **_optional(annotations),
-        "unranked": annotations.unranked != "below",
-        "kind_of_question": annotations.question != "conditions",
-    }
-    order = ("case", "annotation", "annotator", "condition", "rank", *list(optional)[1:])
-    return [column for column in order if optional.get(column, True)]
+def _noun(study: Study) -> str:
+    return "finding" if study.kind == "checklists" else "condition"
 
 
-def _declared(annotations: Annotations | Checklists) -> pl.DataFrame:
-    conditions = pl.DataFrame({"condition": annotations.conditions}, schema={"condition": pl.String})
-    annotators = pl.DataFrame({"annotator": annotations.annotator_names}, schema={"annotator": pl.String})
-    return pl.concat([conditions, annotators], how="diagonal")
+def _declared(study: Study) -> dict[str, tuple[str, ...]]:
+    return {_noun(study): study.conditions, "annotator": study.annotator_names}
 
 
-def _mentions(annotations: Annotations) -> pl.DataFrame:
-    block = row_of_each(annotations.code_offsets)
-    ranking = row_of_each(annotations.block_offsets)[block]
-    return _opinions(annotations, ranking).with_columns(
-        _named("condition", annotations.conditions, annotations.codes),
-        pl.Series("rank", block - annotations.block_offsets[ranking] + 1),
+def _answers(study: Study) -> pl.DataFrame:
+    opinion, finding = np.divmod(np.arange(study.answers.size), study.n_findings)
+    answers = pl.Series(study.answers.ravel().astype(np.int64)).replace(NOT_ASSESSED, None)
+    return _opinions(study, opinion).with_columns(_named("finding", study.findings, finding), present=answers)
+
+
+def _mentions(study: Study) -> pl.DataFrame:
+    """Return the rows of mentioned conditions and of abstentions."""
+    block = row_of_each(study.code_offsets)
+    ranking = row_of_each(study.block_offsets)[block]
+    mentions = _opinions(study, ranking).with_columns(
+        _named("condition", study.conditions, study.codes),
+        pl.Series("rank", block - study.block_offsets[ranking] + 1),
+    )
+    return pl.concat([mentions, _opinions(study, np.flatnonzero(study.is_abstention))], how="diagonal")
+
+
+def _opinions(study: Study, opinion: IntArray) -> pl.DataFrame:
+    case = study.panel.case_of_opinion[opinion]
+    return _cases(study, case).with_columns(
+        pl.Series("annotation", opinion - study.panel.opinion_offsets[case] + 1),
+        _named("annotator", study.annotator_names, study.annotators[opinion]),
+        pl.Series("weight", study.weights[opinion]),
+        pl.Series("votes", study.votes[opinion]),
     )
 
 
-def _silent(annotations: Annotations) -> pl.DataFrame:
-    """Return the rows of abstentions and of cases without any ranking."""
-    abstained = _opinions(annotations, np.flatnonzero(annotations.blocks_per_ranking == 0))
-    unannotated = _cases(annotations, np.flatnonzero(annotations.rankings_per_case == 0))
-    return pl.concat([abstained, unannotated], how="diagonal")
-
-
-def _opinions(annotations: Annotations | Checklists, ranking: IntArray) -> pl.DataFrame:
-    case = annotations.panel.case_of_opinion[ranking]
-    annotator = annotations.annotators[ranking]
-    return _cases(annotations, case).with_columns(
-        pl.Series("annotation", ranking - annotations.panel.opinion_offsets[case] + 1),
-        _named("annotator", annotations.annotator_names, annotator),
-        pl.Series("weight", annotations.weights[ranking]),
-        pl.Series("votes", annotations.votes[ranking]),
-    )
-
-
-def _cases(annotations: Annotations | Checklists, case: IntArray) -> pl.DataFrame:
-    group = case if annotations.groups else np.full_like(case, ANONYMOUS)
+def _cases(study: Study, case: IntArray) -> pl.DataFrame:
+    group = case if study.groups else np.full_like(case, ANONYMOUS)
     return pl.DataFrame(
         [
-            _named("case", annotations.case_names, case),
+            _named("case", study.case_names, case),
             pl.Series("case_position", case),
-            _named("group", annotations.groups, group),
-            pl.Series("case_weight", annotations.case_weights[case]),
+            _named("group", study.groups, group),
+            pl.Series("case_weight", study.case_weights[case]),
         ]
     )
 
@@ -135,13 +111,13 @@ def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
 
 
 @checked
-def write_annotations(annotations: Annotations | Checklists, path: Path, *, overwrite: bool = False) -> None:
+def write_annotations(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     """Write annotations or checklists; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
     :func:`~dissensus.read_annotations` (or :func:`~dissensus.read_checklists`) restores exactly what was written.
     ``.json`` holds nested lists of anonymous rankings and ``.npz`` arrays of them
-    (:meth:`Annotations.to_ranking_arrays`), from which the same is restored; annotators, weights, groups and checklists
+    (:meth:`Study.to_ranking_arrays`), from which the same is restored; annotators, weights, groups and checklists
     are refused there, and abstentions in arrays, too.
 
     Parameters
@@ -162,7 +138,7 @@ def write_annotations(annotations: Annotations | Checklists, path: Path, *, over
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dissensus import read_annotations
+    >>> from dissensus import Annotations, read_annotations
     >>> said = Annotations.from_rankings([[[["Eczema"], ["Tinea"]]]], case_names=["c1"])
     >>> with TemporaryDirectory() as folder:
     ...     write_annotations(said, FilePath(folder, "opinions.csv"))
@@ -171,20 +147,16 @@ def write_annotations(annotations: Annotations | Checklists, path: Path, *, over
     """
     check_annotations_ending(path)
     writer = ANONYMOUS_FORMS.get(FilePath(path).suffix.lower())
-    if writer is not None:
-        annotations = _checked_rankings(annotations)
-        with written_whole(path, overwrite=overwrite) as temporary:
-            writer(annotations, temporary)
-    else:
+    if writer is None:
         write_table(long_table(annotations), path, overwrite=overwrite)
-
-
-def _checked_rankings(annotations: Annotations | Checklists) -> Annotations:
-    if isinstance(annotations, Annotations):
-        return annotations
-    raise DissensusError(
-        "lists and arrays of rankings cannot hold checklists", advice="write .csv, .parquet or .jsonl instead"
-    )
+        return
+    if annotations.kind != "rankings":
+        raise DissensusError(
+            f"lists and arrays of rankings cannot hold {annotations.kind}",
+            advice="write .csv, .parquet or .jsonl instead",
+        )
+    with written_whole(path, overwrite=overwrite) as temporary:
+        writer(annotations, temporary)
 
 
 def check_annotations_ending(path: Path) -> None:
@@ -193,7 +165,7 @@ def check_annotations_ending(path: Path) -> None:
         table_writer(path)
 
 
-def _check_anonymous(annotations: Annotations, form: str) -> None:
+def _check_anonymous(annotations: Study, form: str) -> None:
     """Refuse what lists and arrays of anonymous rankings would lose."""
     panel, instead = annotations.panel, "write .csv, .parquet or .jsonl instead"
     if panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights:
@@ -202,7 +174,7 @@ def _check_anonymous(annotations: Annotations, form: str) -> None:
         raise DissensusError(f"{form} cannot hold a study without cases", advice=instead)
 
 
-def _write_nested(annotations: Annotations, place: FilePath) -> None:
+def _write_nested(annotations: Study, place: FilePath) -> None:
     _check_anonymous(annotations, "nested lists")
     document: dict[str, object] = {
         "conditions": annotations.conditions,
@@ -216,7 +188,7 @@ def _write_nested(annotations: Annotations, place: FilePath) -> None:
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
 
 
-def _write_arrays(annotations: Annotations, place: FilePath) -> None:
+def _write_arrays(annotations: Study, place: FilePath) -> None:
     """Write orders and groups in the smallest numbers that hold them, beside the names."""
     _check_anonymous(annotations, "arrays of rankings")
     names = {"conditions": annotations.conditions, "case_names": annotations.case_names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,23 +21,20 @@ from dissensus.study.tables import (
     case_codes,
     case_groups,
     encoded,
-    find_columns,
     integers_need_names,
     label_codes,
     name_codes,
     numbered,
     opinion_keys,
     place,
-    polars_frame,
     repeated_number,
     tidied,
-    with_roles,
     without_declarations,
     without_zero_votes,
 )
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
+    pass
 
 FINDING_NAMES = ("finding", "findings", "finding_name", *ALIASES["condition"])
 PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
@@ -59,17 +56,6 @@ SAYS = {
 SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
 DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
-
-
-def checklists_from_long(
-    frame: IntoDataFrame, findings: Sequence[str] | None, *, columns: Mapping[str, str | None], nothing: str | None
-) -> Checklists:
-    """Build from any data frame; see :meth:`Checklists.from_long`."""
-    table = polars_frame(frame)
-    named = with_roles(table, find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES))
-    named, notes = without_nothing(named, nothing)
-    refuse_unsaid(nothing, notes)
-    return checklists_from_roles(named, findings)[0]
 
 
 def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFrame, tuple[Note, ...]]:
@@ -158,7 +144,7 @@ def checklists_from_roles(
         votes=repeated_number(table, "votes", rows.of_row).astype(np.int64),
     )
     answers, repeated = _answers(table, rows.of_row, codes, (panel.n_opinions, len(names)), duplicates)
-    return Checklists(names, panel, answers), (*notes, *repeated)
+    return Checklists(names, panel, answers=answers, question="findings"), (*notes, *repeated)
 
 
 def _findings(table: pl.DataFrame, given: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:

@@ -1,31 +1,93 @@
-"""What annotators were asked: which conditions, whether one of two holds, or which grade."""
+"""What annotators were asked, and the kind of study that it makes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
-from dissensus.core.aliases import Question
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.core.aliases import AnyQuestion, Question
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 
 if TYPE_CHECKING:
-    from dissensus.study.rankings import Annotations
+    from dissensus.study.study import Study
 
 ORDER = "give them from the lowest to the highest (conditions=[...], --conditions FILE with one name per line)"
 POSITIVE = "say which is the positive one (positive=NAME, --positive NAME)"
 
 
-def check_question(question: Question, conditions: Sequence[str], positive: str | None = None) -> None:
+AnswerArray: TypeAlias = npt.NDArray[np.int8]
+"""Answers: 1 present, 0 absent, -1 not assessed."""
+
+PRESENT, ABSENT, NOT_ASSESSED = 1, 0, -1
+
+ANSWERS = ("absent", "present")
+"""The two conditions of one finding; the last is the positive one."""
+
+PAIR = " / "
+"""What stands between the name of a case and that of a finding, where the two together are a case."""
+
+
+class Kind(NamedTuple):
+    """What a kind of study is called, and what it holds.
+
+    Attributes
+    ----------
+    opinion, described
+        The noun of one opinion, and what the opinions are, for reports.
+    aggregated_by
+        Which aggregations take this kind.
+    arrays
+        The fields of a study that hold the opinions.
+    """
+
+    opinion: str
+    described: str
+    aggregated_by: str
+    arrays: tuple[str, ...]
+
+
+KINDS = {
+    "rankings": Kind(
+        "ranking",
+        "partial rankings of conditions",
+        "PlackettLuce and the like",
+        ("block_offsets", "code_offsets", "codes"),
+    ),
+    "ratings": Kind("rating", "numeric ratings", "NormalInverseGamma", ("scores",)),
+    "checklists": Kind(
+        "checklist",
+        "lists of findings",
+        "any aggregation of rankings, finding by finding (of_finding)",
+        ("answers",),
+    ),
+}
+"""Kinds of studies by name."""
+
+
+def kind_of(question: str) -> str:
+    """Return the kind of study in which a question is asked.
+
+    >>> kind_of("binary"), kind_of("numbers"), kind_of("findings")
+    ('rankings', 'ratings', 'checklists')
+    """
+    return {"numbers": "ratings", "findings": "checklists"}.get(question, "rankings")
+
+
+def check_question(question: AnyQuestion, conditions: Sequence[str], positive: str | None = None) -> None:
     """Refuse a question that these conditions do not answer.
 
     Examples
     --------
     >>> check_question("binary", ["Nevus", "Melanoma"], "Melanoma")
     """
-    check_choice("question", question, get_args(Question))
+    if question not in ("findings", "numbers"):
+        check_choice("question", question, get_args(Question))
     if question == "binary" and len(conditions) != 2:
         raise DissensusError(
             "a binary question has two conditions",
@@ -110,9 +172,7 @@ def is_number(name: str) -> bool:
         return False
 
 
-def asked_of(
-    said: Annotations, question: Question | None, positive: str | None = None, *, are_ordered: bool
-) -> Annotations:
+def asked_of(said: Study, question: Question | None, positive: str | None = None, *, are_ordered: bool) -> Study:
     """Tell a study what was asked; to name a positive condition is to ask a binary question.
 
     Examples
@@ -128,7 +188,7 @@ def asked_of(
     return ordered.asked(chosen)
 
 
-def question_in_words(said: Annotations) -> str:
+def question_in_words(said: Study) -> str:
     """Say what was asked; nothing where it was which conditions.
 
     Examples

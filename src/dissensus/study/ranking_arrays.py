@@ -19,10 +19,11 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
 from dissensus.study.builders import assemble, condition_names, numbered_names
 from dissensus.study.panel import ANONYMOUS, Panel
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from dissensus.study.study import Study
 
     Rows3: TypeAlias = ArrayLike | Sequence[Sequence[ArrayLike]]
     """Rows by case and annotator: an array with three axes, or lists of any number of rows per case."""
@@ -60,8 +61,8 @@ def annotations_from_ranking_arrays(
     conditions: Sequence[str] | int | None,
     case_names: Sequence[str] | None,
     unranked: Unranked,
-) -> Annotations:
-    """Check both arrays and cut orders into blocks; see :meth:`Annotations.from_ranking_arrays`."""
+) -> Study:
+    """Check both arrays and cut orders into blocks; see :meth:`Study.from_ranking_arrays`."""
     ordered, grouped = stacked("rankings", rankings, "iu"), stacked("groups", groups, "iu")
     if ordered.cells.shape != grouped.cells.shape or not np.array_equal(ordered.offsets, grouped.offsets):
         raise DissensusError(
@@ -84,8 +85,8 @@ def annotations_from_confidences(
     conditions: Sequence[str] | int | None,
     case_names: Sequence[str] | None,
     unranked: Unranked,
-) -> Annotations:
-    """Put conditions in the order of their confidences; see :meth:`Annotations.from_confidences`."""
+) -> Study:
+    """Put conditions in the order of their confidences; see :meth:`Study.from_confidences`."""
     given = stacked("confidences", confidences, "iuf")
     names, cases = _names(given, conditions, case_names)
     wrong = np.argwhere(~((given.cells >= 0) & (given.cells < np.inf)))
@@ -202,7 +203,7 @@ def _annotations(
     levels: IntArray | FloatArray,
     codes: IntArray,
     unranked: Unranked,
-) -> Annotations:
+) -> Study:
     """Build rankings from mentions: their row, ascending, what they are tied by, best first, and their conditions."""
     rows, ranking = np.unique(row, return_inverse=True)
     begins = begins_run(ranking, levels)
@@ -217,8 +218,8 @@ def _annotations(
     return assemble(conditions, panel, block_offsets, code_offsets, codes, unranked)
 
 
-def ranking_arrays(said: Annotations) -> tuple[IntArray, IntArray]:
-    """Write every ranking as an order of all conditions with groups; see :meth:`Annotations.to_ranking_arrays`."""
+def ranking_arrays(said: Study) -> tuple[IntArray, IntArray]:
+    """Write every ranking as an order of all conditions with groups; see :meth:`Study.to_ranking_arrays`."""
     n_conditions, block = said.n_conditions, row_of_each(said.code_offsets)
     ranking = row_of_each(said.block_offsets)[block]
     levels = np.full((said.n_rankings, n_conditions), n_conditions, dtype=np.int64)

@@ -11,7 +11,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths, weighted_counts
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 SHARED = (
     "shared by their confidences: each mention is a ranking of its own, its weight its share, and numbers of "
@@ -19,7 +19,7 @@ SHARED = (
 )
 
 
-def soft_votes(said: Annotations, confidences: FloatArray) -> tuple[Annotations, tuple[Note, ...]]:
+def soft_votes(said: Study, confidences: FloatArray) -> tuple[Study, tuple[Note, ...]]:
     """Split every ranking into one ranking per mention, whose weight is its share of the confidences.
 
     Parameters
@@ -31,6 +31,7 @@ def soft_votes(said: Annotations, confidences: FloatArray) -> tuple[Annotations,
 
     Examples
     --------
+    >>> from dissensus import Annotations
     >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
     >>> votes, _ = soft_votes(said, np.array([3.0, 1.0]))
     >>> votes.to_rankings(), votes.weights
@@ -58,9 +59,7 @@ def soft_votes(said: Annotations, confidences: FloatArray) -> tuple[Annotations,
     )
     one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
     block_offsets = offsets_from_lengths(is_mention)
-    votes = Annotations(
-        said.conditions, panel, block_offsets, one_each, said.codes, unranked=said.unranked, question=said.question
-    )
+    votes = replace(said, panel=panel, block_offsets=block_offsets, code_offsets=one_each)
     return votes, (Note("soft votes", int((spoken > 0).sum()), SHARED),)
 
 

@@ -1,115 +1,631 @@
-"""What every study is, whatever annotators were asked for: cases, who said something about them, and what it says."""
+"""A study, whatever annotators were asked: cases, who gave an opinion on them, and what it says."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from html import escape
+from itertools import pairwise
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Unranked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import Cases, known_name
+from dissensus.core.aliases import (
+    AnyQuestion,
+    BoolArray,
+    Confidence,
+    Duplicates,
+    FloatArray,
+    IntArray,
+    NestedRankings,
+    Question,
+    Unranked,
+)
+from dissensus.core.arguments import check_fields, checked
+from dissensus.core.checks import check_choice, check_length, check_offsets
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.notes import Note
-from dissensus.core.ragged import first_of_most
-from dissensus.core.receipt import Received, shared_receipt, shortened, spaced
-from dissensus.core.registry import Family, Registered
-from dissensus.study.panel import Panel
+from dissensus.core.ragged import (
+    frozen_integers,
+    frozen_numbers,
+    join_offsets,
+    offsets_from_lengths,
+    row_of_each,
+    take_rows,
+)
+from dissensus.core.receipt import Received, shared_receipt
+from dissensus.study import builders
+from dissensus.study.facts import (
+    Distribution,
+    Fact,
+    description,
+    distributions_of,
+    examples_of,
+    facts_of,
+    methods_of,
+    numbers_of_opinion,
+    words_of_opinion,
+)
+from dissensus.study.opinions import Support, found_opinions, support_of
+from dissensus.study.panel import Panel, concatenate_panels, place_of
+from dissensus.study.question import (
+    ANSWERS,
+    KINDS,
+    NOT_ASSESSED,
+    PAIR,
+    PRESENT,
+    AnswerArray,
+    asked_of,
+    check_question,
+    conditions_asked,
+    kind_of,
+)
+from dissensus.study.ranking_arrays import (
+    annotations_from_confidences,
+    annotations_from_ranking_arrays,
+    ranking_arrays,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
 
-    from dissensus.study.diagnosis import Diagnosis
+Item = TypeVar("Item")
 
-
-@dataclass(frozen=True)
-class Fact:
-    """One line of a table about a study: ``word`` is the part of the label that means the glossary's ``term``.
-
-    Examples
-    --------
-    >>> Fact("Annotators per case", "1 to 6, median 2", "annotator", "Annotators").label
-    'Annotators per case'
-    """
-
-    label: str
-    value: str
-    term: str = ""
-    word: str = ""
+CONTENT = tuple(name for kind in KINDS.values() for name in kind.arrays)
+"""The fields that hold opinions, of any kind of study."""
 
 
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """Numbers of a study to be drawn as a histogram.
-
-    Attributes
-    ----------
-    title
-        What the numbers are.
-    values : (n_cases,) or (n_opinions,)
-        The numbers.
-    unit
-        What has one number each, in the plural: ``"cases"``, ``"rankings"``.
-    votes : (n_opinions,)
-        How often each number of an opinion counts; nothing for once each.
-    per_case, are_counts
-        Whether each case has a number, or each opinion; whether they are counts, or scores on a scale.
-    """
-
-    title: str
-    values: IntArray | FloatArray
-    unit: str = "cases"
-    votes: IntArray | None = None
-    per_case: bool = True
-    are_counts: bool = True
+def _no_integers() -> IntArray:
+    return np.empty(0, dtype=np.int64)
 
 
-class Study(Received, Registered, ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(Received):
     """Hold what annotators said about the cases of a study.
 
-    :class:`Annotations`, :class:`Ratings` and :class:`Checklists` are kinds of it.
-    A kind of study is a frozen dataclass whose fields are ``panel``, arrays, plain settings and, if there are any,
-    ``conditions``. Everything that asks a study goes through the names below, so a new kind needs nothing else.
+    What they were asked is the ``question``, and makes the ``kind`` of the study. *Rankings*: a ranking is a sequence
+    of blocks, best first; a block is a set of tied conditions. Everything is stored flat: offsets lead from cases to
+    rankings, from rankings to blocks, and from blocks to codes of conditions, which are ascending within a block. A
+    ranking without blocks is an abstention. *Ratings* are numbers. *Checklists* answer for every finding of a fixed
+    list: present, absent, or not assessed; one without a present finding says that nothing was found, and one on which
+    nothing was assessed is an abstention. A case without opinions is unannotated. Abstentions and such cases are kept.
+    Objects are immutable: arrays are read-only.
+
+    Build them with :meth:`from_rankings`, :meth:`from_counts`, :meth:`from_scores`, :meth:`from_sets`,
+    :meth:`from_long` or :func:`dissensus.read_annotations` rather than by hand.
 
     Attributes
     ----------
-    kind, opinion, described
-        The name of the kind, the noun of one opinion, and what the opinions are, for reports.
-    aggregated_by
-        Which aggregations take this kind.
-    has_agreement
-        Whether the agreement of annotators is defined.
-    panel
-        The cases and who gave an opinion on them.
     conditions
-        Names of the conditions; empty where opinions do not name any.
+        Names of the K conditions, in the order of their codes; of findings, which are also called ``findings``; none
+        where annotators gave numbers.
+    panel
+        The cases and who gave an opinion on them; its fields are available here too.
+    block_offsets : (n_rankings + 1,)
+        The blocks of ranking ``r`` are ``block_offsets[r]:block_offsets[r + 1]``.
+    code_offsets : (n_blocks + 1,)
+        The conditions of block ``b`` are ``codes[code_offsets[b]:code_offsets[b + 1]]``.
+    codes : (n_mentions,)
+        Codes of the mentioned conditions.
+    unranked
+        ``"below"``: a condition that is not mentioned ranks below all that are. ``"unobserved"``: the
+        annotator compared only what is mentioned.
+    question
+        What annotators were asked: ``"conditions"``; ``"binary"``, whether the last of two conditions, the positive
+        one, holds; ``"grades"``, where the order of the conditions is the order of the grades (see :meth:`asked`);
+        ``"numbers"``; or ``"findings"``, which of a list are present.
+    scores : (n_ratings,)
+        The numbers, case by case; all finite.
+    answers : (n_checklists, n_findings)
+        1 present, 0 absent, -1 not assessed.
     receipt
         What was understood of the file that it was read from; none if it was built in memory.
 
     Examples
     --------
-    >>> sorted(Study.family.known())
-    ['checklists', 'rankings', 'ratings']
+    >>> Annotations.from_rankings([[[["Eczema"], ["Psoriasis", "Tinea"]], [["Tinea"]]]])
+    Annotations: 1 case, 2 rankings, 3 conditions (not mentioned = below)
+      rankings per case     2
+      conditions mentioned  3 of 3; 1 to 3 per ranking
+      one condition only    50.0 % of rankings
+      with a tie            50.0 % of rankings
+      annotators            anonymous
+    >>> Ratings.from_scores([[1, 2, 2], [5]], case_names=["a", "b"])
+    Ratings: 2 cases, 4 ratings from 1 to 5
+    >>> Checklists.from_sets([[{"AF"}, {"AF", "RBBB"}], [set()]], ["AF", "RBBB", "ST"])
+    Checklists: 2 cases, 3 checklists of 3 findings; 1 found nothing
     """
 
-    family: ClassVar[Family[Study]] = Family("kind of study", "dissensus.study", "dissensus.studies")
-    kind: ClassVar[str]
-    opinion: ClassVar[str]
-    described: ClassVar[str]
-    aggregated_by: ClassVar[str]
-    has_agreement: ClassVar[bool] = False
-
-    panel: Panel
     conditions: tuple[str, ...]
+    panel: Panel
+    block_offsets: IntArray = field(default_factory=_no_integers)
+    code_offsets: IntArray = field(default_factory=_no_integers)
+    codes: IntArray = field(default_factory=_no_integers)
+    unranked: Unranked = "below"
+    question: AnyQuestion = "conditions"
+    scores: FloatArray = field(default_factory=lambda: np.empty(0))
+    answers: AnswerArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.int8))
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        if "kind" in cls.__dict__:
-            cls.id = cls.kind
-        super().__init_subclass__(**options)
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_names("finding" if self.question == "findings" else "condition", self.conditions)
+        check_question(self.question, self.conditions)
+        if self.unranked not in ("below", "unobserved"):
+            raise DissensusError(
+                "unranked is not understood",
+                expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
+                got=repr(self.unranked),
+            )
+        foreign = [name for name in CONTENT if np.size(getattr(self, name)) and name not in KINDS[self.kind].arrays]
+        if foreign:
+            raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
+        for name in ("block_offsets", "code_offsets", "codes"):
+            object.__setattr__(self, name, frozen_integers(getattr(self, name)))
+        object.__setattr__(self, "scores", frozen_numbers(self.scores))
+        {"rankings": self._check_codes, "ratings": self._check_scores, "checklists": self._check_answers}[self.kind]()
+
+    def _check_codes(self) -> None:
+        check_offsets("block offset", self.block_offsets, self.n_opinions, len(self.code_offsets) - 1)
+        check_offsets("code offset", self.code_offsets, int(self.block_offsets[-1]), len(self.codes))
+        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
+            raise DissensusError(
+                "a condition code is out of range",
+                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
+                got=f"{self.codes.min()} to {self.codes.max()}",
+            )
+
+    def _check_scores(self) -> None:
+        check_length("score", len(self.scores), self.n_opinions)
+        wrong = np.flatnonzero(~np.isfinite(self.scores))
+        if len(wrong):
+            raise DissensusError(
+                "a score is not a finite number",
+                got=str(self.scores[wrong[0]]),
+                where=place_of(self.panel, int(wrong[0]), self.opinion),
+                advice="leave ratings that are missing out",
+            )
+
+    def _check_answers(self) -> None:
+        if not self.conditions:
+            raise DissensusError("there is no finding", expected="a list of at least one finding")
+        shape = (self.n_opinions, self.n_findings)
+        object.__setattr__(self, "answers", builders.checked_answers(self.answers, shape, ("checklist", "finding")))
+
+    # Builders ---------------------------------------------------------------------------------------
+
+    @classmethod
+    @checked
+    def from_rankings(
+        cls,
+        rankings: NestedRankings,
+        conditions: Sequence[str] | int | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        annotator_names: Sequence[str | None] | Sequence[Sequence[str | None]] | None = None,
+        weights: Sequence[float] | Sequence[Sequence[float]] | None = None,
+        groups: Sequence[str] | None = None,
+        case_weights: Sequence[float] | None = None,
+        unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
+    ) -> Study:
+        """Build from nested lists: case > annotator > block > condition.
+
+        Parameters
+        ----------
+        rankings
+            Conditions as names, or as codes from 0 (then ``conditions`` is required).
+        conditions
+            Names of all conditions in the order of their codes; a number K stands for the names
+            "0" to "K - 1". By default, the mentioned names in alphabetical order.
+        case_names
+            One name per case; by default "0", "1" and so on.
+        annotator_names, weights
+            One per ranking: nested by case like ``rankings``, or one flat list that serves every case. An
+            annotator who is ``None`` is nobody in particular.
+        groups, case_weights
+            One per case.
+        question, positive
+            What was asked, see :meth:`asked`. Where no list of conditions gives their order, names that are numbers
+            go by their size.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[[0, 3], [2]], [[1], [0]]], []], conditions=4)
+        >>> said.n_cases, said.n_rankings, said.unannotated
+        (2, 2, ('1',))
+        """
+        cases, ranked, blocks, mentions = builders.nested_levels(rankings)
+        names = builders.condition_names(mentions, conditions)
+        panel = builders.panel_of(
+            [len(case) for case in cases],
+            case_names=case_names,
+            annotator_names=annotator_names,
+            weights=weights,
+            groups=groups,
+            case_weights=case_weights,
+        )
+        block_offsets = offsets_from_lengths(len(ranking) for ranking in ranked)
+        code_offsets = offsets_from_lengths(len(block) for block in blocks)
+        first_mentions = code_offsets[block_offsets]
+        codes = builders.condition_codes(
+            mentions, names, lambda at: place_of(panel, int(np.searchsorted(first_mentions, at, side="right")) - 1)
+        )
+        said = builders.assemble(names, panel, block_offsets, code_offsets, codes, unranked)
+        return asked_of(said, question, positive, are_ordered=conditions is not None)
+
+    @classmethod
+    @checked
+    def from_counts(
+        cls,
+        counts: ArrayLike,
+        conditions: Sequence[str] | None = None,
+        *,
+        levels: Sequence[float] | None = None,
+        case_names: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
+    ) -> Study:
+        """Build from votes: ``counts[i, k]`` anonymous annotators gave condition, or score, ``k`` on case ``i``.
+
+        Votes are counted, not listed: every number above 0 is one opinion with so many votes. What was asked is said
+        as in :meth:`asked`; columns of grades are in the order of the grades. Where annotators gave numbers, ``levels``
+        are the scores of the columns; so is a list of numbers in the place of conditions, unless a question is named.
+
+        Examples
+        --------
+        >>> said = Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"])
+        >>> said.n_rankings, said.votes
+        (2, array([2, 1]))
+        >>> said.to_rankings()
+        [[[['cat']], [['cat']], [['frog']]]]
+        >>> Ratings.from_counts([[2, 1]], levels=[0.0, 1.0]).scores
+        array([0., 1.])
+        """
+        matrix = builders.checked_counts(counts)
+        voted = matrix > 0
+        sizes = voted.sum(axis=1).tolist()
+        panel = builders.panel_of(sizes, case_names=case_names, groups=groups, votes=matrix[voted])
+        column = np.nonzero(voted)[1]
+        are_numbers = conditions is not None and len(conditions) and all(isinstance(name, Real) for name in conditions)
+        if are_numbers and question is None:
+            levels = cast("Sequence[float]", conditions)
+        if levels is not None:
+            numbers = builders.as_numbers("levels", levels)
+            check_length("level", numbers.size, matrix.shape[1])
+            return cls((), panel, scores=numbers[column], question="numbers")
+        names = builders.condition_names([], matrix.shape[1] if conditions is None else conditions)
+        check_length("condition", len(names), matrix.shape[1])
+        one_each = np.arange(panel.n_opinions + 1, dtype=np.int64)
+        said = cls(names, panel, one_each, one_each, column, unranked)
+        return asked_of(said, question, positive, are_ordered=True)
+
+    @classmethod
+    @checked
+    def from_ranking_arrays(
+        cls,
+        rankings: ArrayLike | Sequence[Sequence[ArrayLike]],
+        groups: ArrayLike | Sequence[Sequence[ArrayLike]],
+        *,
+        conditions: Sequence[str] | int | None = None,
+        case_names: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
+    ) -> Study:
+        """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
+
+        Parameters
+        ----------
+        rankings : (n_cases, n_annotators, K)
+            The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
+            annotators: lists of rows, one list per case.
+        groups
+            Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
+            conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
+        conditions, case_names, unranked, question, positive
+            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
+
+        Examples
+        --------
+        >>> said = Annotations.from_ranking_arrays(
+        ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
+        >>> said.to_rankings()
+        [[[['a', 'd'], ['c']]]]
+        """
+        said = annotations_from_ranking_arrays(
+            rankings, groups, conditions=conditions, case_names=case_names, unranked=unranked
+        )
+        return asked_of(said, question, positive, are_ordered=True)
+
+    @classmethod
+    @checked
+    def from_confidences(
+        cls,
+        confidences: ArrayLike | Sequence[Sequence[ArrayLike]],
+        conditions: Sequence[str] | int | None = None,
+        *,
+        case_names: Sequence[str] | None = None,
+        unranked: Unranked = "below",
+        question: Question | None = None,
+        positive: str | None = None,
+    ) -> Study:
+        """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
+
+        Parameters
+        ----------
+        confidences : (n_cases, n_annotators, K)
+            The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
+            who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
+        conditions, case_names, unranked, question, positive
+            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
+
+        Examples
+        --------
+        >>> Annotations.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
+        [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
+        """
+        said = annotations_from_confidences(
+            confidences, conditions=conditions, case_names=case_names, unranked=unranked
+        )
+        return asked_of(said, question, positive, are_ordered=True)
+
+    @classmethod
+    @checked
+    def from_scores(
+        cls,
+        scores: Sequence[Sequence[float]],
+        *,
+        case_names: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> Study:
+        """Build from one list of scores per case.
+
+        Examples
+        --------
+        >>> Ratings.from_scores([[1, 2], [5]], case_names=["a", "b"]).scores
+        array([1., 2., 5.])
+        """
+        panel = builders.panel_of([len(given) for given in scores], case_names=case_names, groups=groups)
+        numbers = builders.as_numbers("scores", [score for given in scores for score in given])
+        return cls((), panel, scores=numbers, question="numbers")
+
+    @classmethod
+    @checked
+    def from_sets(
+        cls,
+        sets: Sequence[Sequence[Any]],
+        findings: Sequence[str] | None = None,
+        *,
+        assessed: Sequence[Sequence[Any]] | None = None,
+        case_names: Sequence[str] | None = None,
+        annotator_names: Sequence[str | None] | Sequence[Sequence[str | None]] | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> Study:
+        """Build from the findings that are present: case > annotator > names of findings.
+
+        Parameters
+        ----------
+        sets
+            An empty set is "nothing found"; ``None`` is an annotator who assessed nothing.
+        findings
+            The whole list of findings; by default those that are present anywhere, in alphabetical order.
+        assessed
+            Of the same shape: the findings that each annotator looked for; ``None`` for all of them, as by default.
+        case_names, annotator_names, groups
+            As in :meth:`from_rankings`.
+
+        Examples
+        --------
+        >>> said = Checklists.from_sets([[["AF"], []]], ["AF", "ST"], assessed=[[None, ["ST"]]])
+        >>> said.answers.tolist()
+        [[1, 0], [-1, 0]]
+        """
+        sizes = builders.checked_sizes(sets)
+        flat = [one for case in sets for one in case]
+        looked = builders.per_opinion(assessed, sizes, "list") or [None] * len(flat)
+        present = {str(name) for one in flat if isinstance(one, Collection) for name in one}
+        names = tuple(map(str, findings)) if findings is not None else tuple(sorted(present))
+        panel = builders.panel_of(sizes, case_names=case_names, annotator_names=annotator_names, groups=groups)
+        rows = [
+            builders.answers_of_set(one, seen, names, place_of(panel, opinion, "checklist"))
+            for opinion, (one, seen) in enumerate(zip(flat, looked, strict=True))
+        ]
+        answers = np.array(rows, dtype=np.int8).reshape(len(rows), len(names))
+        return cls(names, panel, answers=answers, question="findings")
+
+    @classmethod
+    @checked
+    def from_matrix(
+        cls,
+        answers: ArrayLike,
+        findings: Sequence[str],
+        *,
+        case_names: Sequence[str] | None = None,
+        annotator_names: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> Study:
+        """Build from an array (n_cases, n_annotators, n_findings) of 1 (present), 0 (absent) and -1 or nan (neither).
+
+        An annotator who assessed nothing on a case is taken as not there.
+
+        Examples
+        --------
+        >>> said = Checklists.from_matrix([[[1, 0], [-1, -1]], [[0, 0], [0, 1]]], ["AF", "ST"])
+        >>> said.n_opinions, said.words(0), said.words(1)
+        (3, 'AF', 'nothing found')
+        """
+        matrix = builders.checked_answers(answers, (-1, -1, len(findings)), ("case", "annotator", "finding"))
+        is_there = (matrix != NOT_ASSESSED).any(axis=2)
+        names: list[list[str]] | None = None
+        if annotator_names is not None:
+            check_length("annotator name", len(annotator_names), matrix.shape[1])
+            names = [np.array(annotator_names, dtype=object)[there].tolist() for there in is_there]
+        sizes = is_there.sum(axis=1).tolist()
+        panel = builders.panel_of(sizes, case_names=case_names, annotator_names=names, groups=groups)
+        return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
+
+    @classmethod
+    @checked
+    def from_long(
+        cls,
+        frame: IntoDataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        case: str | None = None,
+        annotator: str | None = None,
+        condition: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+        score: str | None = None,
+        finding: str | None = None,
+        present: str | None = None,
+        annotation: str | None = None,
+        weight: str | None = None,
+        votes: str | None = None,
+        group: str | None = None,
+        case_weight: str | None = None,
+        tie_separator: str | None = None,
+        unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence_as: Confidence | None = None,
+        findings: Sequence[str] | None = None,
+        nothing: str | None = None,
+        question: AnyQuestion | None = None,
+        positive: str | None = None,
+    ) -> Study:
+        """Build from a table with a row per mentioned condition, score or finding (pandas, polars or arrow).
+
+        Parameters
+        ----------
+        frame
+            Columns are found by their usual names (``case``, ``annotator``, ``condition``, and ``rank``
+            *or* ``confidence``; also ``case_id``, ``label`` and the like), or as given below. A table without
+            conditions holds ratings if it has a column ``score``, and checklists if it has a column ``finding``.
+        conditions
+            Names of all conditions, in order; by default the names found, in alphabetical order. Of findings, which
+            may be given as ``findings`` as well, in order of appearance.
+        rank, confidence
+            Rank: 1 is best, only the order matters. Confidence: higher is better, 0 or missing means not
+            mentioned. Equal values are a tie. With neither, all conditions of an annotator are tied. If
+            the table has both, the rank decides unless ``confidence`` is given here.
+        score
+            A number; a missing one is no rating.
+        finding, present
+            Without ``present`` every named finding is present. A checklist with any row has assessed all findings, but
+            for those whose ``present`` is empty.
+        annotator
+            Without such a column all opinions are anonymous: the rows of a case are one ranking if there is
+            a rank or a confidence, and one opinion each if there is none.
+        annotation
+            A column that tells several rankings by one annotator on one case apart.
+        weight, group, case_weight
+            Weight of the ranking, group of the case (for example the patient), weight of the case.
+        votes
+            How many annotators gave this ranking, 0 for none; only where the annotators have no names.
+        tie_separator
+            Split each condition cell at this text into tied conditions.
+        duplicates
+            What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` row, or the one
+            with the ``"best"`` rank.
+        confidence_as
+            ``"order"`` (as by default): confidences order the conditions of a ranking. ``"share"``: they share one
+            vote among them, see :func:`read_annotations`.
+        nothing
+            The name that says that nothing was found; an empty finding says it, too.
+        question, positive
+            What was asked, see :meth:`asked`; also ``"numbers"`` or ``"findings"``. Where no list of conditions gives
+            their order, names that are numbers go by their size.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> said = Annotations.from_long(pl.DataFrame({
+        ...     "case": ["c1", "c1", "c1"], "annotator": ["A", "A", "B"],
+        ...     "condition": ["Eczema", "Tinea", "Tinea"], "confidence": [5, 3, 2]}))
+        >>> said.to_rankings()
+        [[[['Eczema'], ['Tinea']], [['Tinea']]]]
+        >>> Ratings.from_long(pl.DataFrame({"case": ["a", "a", "b"], "score": [1, 2, None]}))
+        Ratings: 2 cases, 2 ratings from 1 to 2; 1 case without a rating
+        >>> said = Checklists.from_long(pl.DataFrame({
+        ...     "case": ["x", "x", "x"], "annotator": ["Ann", "Ann", "Bo"], "finding": ["AF", "ST", "none"]}),
+        ...     nothing="none")
+        >>> said.findings, said.answers.tolist()
+        (('AF', 'ST'), [[1, 1], [0, 0]])
+        """
+        from dissensus.study.checklist_tables import refuse_unsaid, without_nothing
+        from dissensus.study.ratings import question_of_table, roles_of_table
+        from dissensus.study.tables import polars_frame, with_roles
+
+        table = polars_frame(frame)
+        columns = {"case": case, "annotator": annotator, "annotation": annotation, "weight": weight, "votes": votes}
+        columns |= {"group": group, "case_weight": case_weight, "condition": condition or finding}
+        columns |= {"rank": rank, "confidence": confidence, "score": score, "present": present}
+        asked = question or ("numbers" if score else "findings" if finding or present or nothing else None)
+        asked = asked or (None if condition else question_of_table(table.columns))
+        named = with_roles(table, roles_of_table(table, columns, asked, confidence_as))
+        if nothing is not None:
+            named, notes = without_nothing(named, nothing)
+            refuse_unsaid(nothing, notes)
+        return cls.from_roles(
+            named,
+            findings if conditions is None else conditions,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence_as,
+            question=asked,
+            positive=positive,
+        )[0]
+
+    @classmethod
+    @checked
+    def from_roles(
+        cls,
+        table: pl.DataFrame,
+        conditions: Sequence[str] | None = None,
+        *,
+        tie_separator: str | None = None,
+        unranked: Unranked | None = None,
+        duplicates: Duplicates = "refuse",
+        confidence: Confidence | None = None,
+        question: AnyQuestion | None = None,
+        positive: str | None = None,
+    ) -> tuple[Study, tuple[Note, ...]]:
+        """Build from a table whose columns are named by their roles, with notes on its rows.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Study.from_roles(pl.DataFrame({"case": ["x"], "score": [3.0]}))[0]
+        Ratings: 1 case, 1 rating from 3 to 3
+        """
+        from dissensus.study.checklist_tables import checklists_from_roles
+        from dissensus.study.ratings import ratings_from_roles
+        from dissensus.study.tables import build_from_table
+
+        if question == "numbers" or (question is None and "score" in table.columns):
+            return ratings_from_roles(table)
+        if question == "findings" or (question is None and "present" in table.columns):
+            return checklists_from_roles(table, conditions, separator=tie_separator, duplicates=duplicates)
+        return build_from_table(
+            table,
+            conditions,
+            tie_separator=tie_separator,
+            unranked=unranked,
+            duplicates=duplicates,
+            confidence=confidence,
+            question=cast("Question | None", question),
+            positive=positive,
+        )
 
     # The panel's fields -------------------------------------------------------------------------------
 
@@ -158,6 +674,20 @@ class Study(Received, Registered, ABC):
         """Number of opinions on all cases, abstentions included; one that several annotators share counts once."""
         return self.panel.n_opinions
 
+    n_rankings = n_ratings = n_opinions
+
+    @property
+    def ranking_offsets(self) -> IntArray:
+        """The opinions on case ``i`` are ``ranking_offsets[i]:ranking_offsets[i + 1]``."""
+        return self.panel.opinion_offsets
+
+    rating_offsets = ranking_offsets
+
+    @property
+    def rankings_per_case(self) -> IntArray:
+        """Number of opinions on each case, abstentions included; shared ones count once, shape (n_cases,)."""
+        return self.panel.opinions_per_case
+
     @property
     def n_votes(self) -> int:
         """Number of times that an annotator gave an opinion, on all cases."""
@@ -168,20 +698,100 @@ class Study(Received, Registered, ABC):
         """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
         return self.panel.votes_per_case
 
+    def __len__(self) -> int:
+        return self.n_cases
+
+    # What was asked -----------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        """What opinions are: ``"rankings"``, ``"ratings"`` or ``"checklists"``."""
+        return kind_of(self.question)
+
+    @property
+    def opinion(self) -> str:
+        """The noun of one opinion."""
+        return KINDS[self.kind].opinion
+
+    @property
+    def described(self) -> str:
+        """What opinions are, for reports."""
+        return KINDS[self.kind].described
+
+    @property
+    def aggregated_by(self) -> str:
+        """Which aggregations take this kind of study."""
+        return KINDS[self.kind].aggregated_by
+
+    @property
+    def has_agreement(self) -> bool:
+        """Whether the agreement of annotators is defined."""
+        return self.kind == "rankings"
+
     @property
     def n_conditions(self) -> int:
         """Number of conditions, K."""
         return len(self.conditions)
 
-    def __len__(self) -> int:
-        return self.n_cases
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Names of the findings."""
+        return self.conditions
 
-    # Which opinions count -----------------------------------------------------------------------------
+    n_findings = n_conditions
+
+    # What was said ------------------------------------------------------------------------------------
 
     @property
-    @abstractmethod
+    def blocks_per_ranking(self) -> IntArray:
+        """Number of blocks of each ranking, shape (n_rankings,)."""
+        return np.diff(self.block_offsets)
+
+    @property
+    def block_sizes(self) -> IntArray:
+        """Number of tied conditions in each block, shape (n_blocks,)."""
+        return np.diff(self.code_offsets)
+
+    @property
+    def mentions_per_ranking(self) -> IntArray:
+        """Number of conditions in each ranking, shape (n_rankings,)."""
+        return np.diff(self.code_offsets[self.block_offsets])
+
+    @property
+    def ranking_of_mention(self) -> IntArray:
+        """Position of the ranking behind each mentioned condition, shape (n_mentions,)."""
+        return row_of_each(self.block_offsets)[row_of_each(self.code_offsets)]
+
+    @property
+    def n_mentioned(self) -> int:
+        """Number of different conditions that anybody mentioned."""
+        return len(np.unique(self.codes))
+
+    @property
+    def has_tie(self) -> BoolArray:
+        """Whether each ranking has a block of two or more, shape (n_rankings,)."""
+        tied = np.zeros(self.n_opinions, dtype=np.bool_)
+        tied[row_of_each(self.block_offsets)[self.block_sizes > 1]] = True
+        return tied
+
+    @property
+    def present_per_checklist(self) -> IntArray:
+        """Number of findings that each checklist has as present, shape (n_opinions,)."""
+        return np.asarray((self.answers == PRESENT).sum(axis=1), dtype=np.int64)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """The lowest and the highest score; none if there is no rating."""
+        return (float(self.scores.min()), float(self.scores.max())) if len(self.scores) else None
+
+    @property
     def is_abstention(self) -> BoolArray:
         """Whether each opinion says nothing, shape (n_opinions,)."""
+        if self.kind == "ratings":
+            return np.zeros(self.n_opinions, dtype=np.bool_)
+        if self.kind == "checklists":
+            return np.asarray((self.answers == NOT_ASSESSED).all(axis=1))
+        return np.equal(self.blocks_per_ranking, 0)
 
     @property
     def unannotated(self) -> tuple[str, ...]:
@@ -190,35 +800,50 @@ class Study(Received, Registered, ABC):
         return tuple(self.case_names[i] for i in np.flatnonzero(said == 0))
 
     @cached_property
-    def counted(self) -> Self:
+    def counted(self) -> Study:
         """The same cases without abstentions and without opinions of weight zero."""
         kept = np.flatnonzero(~self.is_abstention & (self.weights > 0))
         return self if len(kept) == self.n_opinions else self._with_opinions(self.panel.keep(kept), kept)
 
     @cached_property
-    @abstractmethod
+    def support(self) -> Support:
+        """The conditions that anybody mentioned on each case, whatever the weight of the ranking."""
+        return support_of(self)
+
+    @cached_property
     def opinions(self) -> Any:
-        """What an aggregation works on, found once per study; see the kinds of studies."""
+        """What an aggregation works on, found once: rankings within the support of their case, or moments of ratings.
+
+        Of checklists, they are the answers about every finding of every case, see :meth:`items`.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"], ["b"]], []], []])
+        >>> said.opinions.case_names, said.opinions.excluded
+        (('0',), ('1',))
+        >>> found = Ratings.from_scores([[1, 3], []]).opinions
+        >>> found.case_names, found.excluded, found.totals, found.means, found.squares
+        (('0',), ('1',), array([2.]), array([2.]), array([2.]))
+        """
+        return found_opinions(self)
 
     # Acts ---------------------------------------------------------------------------------------------
 
-    def select(self, cases: Cases) -> Self:
+    def select(self, cases: Cases) -> Study:
         """Keep some cases, in the order given: names, positions, a slice or a mask.
 
         Examples
         --------
-        >>> from dissensus import Ratings
         >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
         array([5.])
         """
         return self._with_opinions(*self.panel.select(self.panel.positions(cases))).with_receipt(self.receipt)
 
-    def without(self, annotators: Sequence[str]) -> Self:
+    def without(self, annotators: Sequence[str]) -> Study:
         """Leave out what some annotators said; all cases stay, and all names.
 
         Examples
         --------
-        >>> from dissensus import Annotations
         >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
         >>> said.without(["A"]).to_rankings()
         [[[['b']]]]
@@ -227,140 +852,328 @@ class Study(Received, Registered, ABC):
         kept = np.flatnonzero(~np.isin(self.annotators, codes))
         return self._with_opinions(self.panel.keep(kept), kept)
 
-    def with_weights(self, weights: FloatArray) -> Self:
+    def with_weights(self, weights: FloatArray) -> Study:
         """Give every opinion another weight, shape (n_opinions,).
 
         Examples
         --------
-        >>> from dissensus import Annotations
         >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
         >>> said.with_weights(np.array([2.0, 0.5])).weights
         array([2. , 0.5])
         """
-        return self._with_opinions(replace(self.panel, weights=weights), np.arange(self.n_opinions))
+        return replace(self, panel=replace(self.panel, weights=weights))
+
+    def each_alone(self, opinions: IntArray, names: Sequence[str]) -> Study:
+        """Make every one of some opinions a case of its own, under new names.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
+        [[[['b']]]]
+        """
+        panel = Panel(
+            case_names=tuple(names),
+            opinion_offsets=np.arange(len(opinions) + 1),
+            annotators=self.annotators[opinions],
+            annotator_names=self.annotator_names,
+        )
+        return self._with_opinions(panel, opinions)
+
+    def _with_opinions(self, panel: Panel, opinions: IntArray) -> Study:
+        """Keep the opinions at these positions, which are those of the panel."""
+        if self.kind == "ratings":
+            return replace(self, panel=panel, scores=self.scores[opinions])
+        if self.kind == "checklists":
+            return replace(self, panel=panel, answers=self.answers[opinions])
+        block_offsets, blocks = take_rows(self.block_offsets, opinions)
+        code_offsets, mentions = take_rows(self.code_offsets, blocks)
+        arrays = {"block_offsets": block_offsets, "code_offsets": code_offsets, "codes": self.codes[mentions]}
+        return replace(self, panel=panel, **arrays)  # type: ignore[arg-type]
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
+    def concatenate(cls, parts: Sequence[Study]) -> Study:
         """Put studies of different cases together; they must be of one kind.
 
         Examples
         --------
-        >>> from dissensus import Ratings
         >>> one, other = Ratings.from_scores([[1]], case_names=["x"]), Ratings.from_scores([[5]], case_names=["y"])
         >>> Ratings.concatenate([one, other]).case_names
         ('x', 'y')
         """
         if not parts:
-            raise DissensusError("there is nothing to concatenate", expected=f"at least one {cls.__name__}")
-        kinds = [type(part).__name__ for part in parts]
-        if len(set(kinds)) > 1 or not isinstance(parts[0], cls):
-            raise DissensusError(
-                "studies of different kinds cannot be concatenated",
-                expected=f"studies of the kind {kinds[0] if cls is Study else cls.__name__}",
-                got=listing(dict.fromkeys(kinds)),
-            )
-        return parts[0]._joined(parts).with_receipt(shared_receipt(list(parts)))
+            raise DissensusError("there is nothing to concatenate", expected="at least one study")
+        first = parts[0]
+        for part in parts:
+            first._check_fits(part)
+        arrays = {
+            name: (join_offsets if name.endswith("offsets") else np.concatenate)([getattr(one, name) for one in parts])
+            for name in KINDS[first.kind].arrays
+        }
+        joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)  # type: ignore[arg-type]
+        return joined.with_receipt(shared_receipt(list(parts)))
 
-    @classmethod
-    def checked(cls, said: object, who: str) -> Self:
-        """Return a study of this kind, or refuse what ``who`` cannot use.
+    def _check_fits(self, part: Study) -> None:
+        """Refuse to put two studies together that do not speak of the same."""
+        if part.kind != self.kind:
+            raise DissensusError(
+                "studies of different kinds cannot be concatenated", expected=f"studies of {self.kind}", got=part.kind
+            )
+        noun = "findings" if self.kind == "checklists" else "conditions"
+        if part.conditions != self.conditions or part.unranked != self.unranked:
+            raise DissensusError(
+                f"studies with different {noun} cannot be concatenated",
+                expected=f"{self.n_conditions} {noun}: {listing(self.conditions)}, unranked={self.unranked!r}",
+                got=f"{part.n_conditions} {noun}: {listing(part.conditions)}, unranked={part.unranked!r}",
+                advice="bring them to one vocabulary first: with_conditions([...])"
+                if noun == "conditions"
+                else "build them with one list of findings (findings=[...], --conditions FILE)",
+            )
+        if part.question != self.question:
+            raise DissensusError(
+                "studies that asked different questions cannot be concatenated",
+                expected=f"question {self.question!r}",
+                got=f"question {part.question!r}",
+                advice="say what was asked: annotations.asked(...)",
+            )
+
+    # Acts on rankings -----------------------------------------------------------------------------------
+
+    def with_conditions(self, conditions: Sequence[str]) -> Study:
+        """Put the vocabulary into another order, or add conditions that nobody mentioned.
 
         Examples
         --------
-        >>> from dissensus import Ratings
-        >>> said = Ratings.from_scores([[1, 2]])
-        >>> Ratings.checked(said, "this function") is said
-        True
+        >>> said = Annotations.from_rankings([[[["a"], ["b"]]]])
+        >>> said.with_conditions(["c", "b", "a"]).codes
+        array([2, 1])
         """
-        if isinstance(said, cls):
-            return said
-        raise DissensusError(
-            f"{who} needs {cls.kind}",
-            expected=cls.__name__,
-            got=type(said).__name__,
-            advice=f"{said.kind} go to {said.aggregated_by}"
-            if isinstance(said, Study)
-            else f"build them with {cls.__name__}.from_...",
+        require_kind(self, "rankings", "with_conditions")
+        codes = {name: code for code, name in enumerate(conditions)}
+        mentioned = np.unique(self.codes)
+        lost = [self.conditions[code] for code in mentioned if self.conditions[code] not in codes]
+        if lost:
+            raise DissensusError(
+                "the new list of conditions lacks some that are mentioned",
+                got=listing(lost),
+                advice=suggestion(lost[0], conditions) or "add them to the list",
+            )
+        recoded = np.full(self.n_conditions, -1, dtype=np.int64)
+        recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
+        order = np.lexsort((recoded[self.codes], row_of_each(self.code_offsets)))
+        changed = replace(self, conditions=tuple(conditions), codes=recoded[self.codes][order])
+        return changed.with_receipt(self.receipt)
+
+    def with_unranked(self, unranked: Unranked) -> Study:
+        """Give the conditions that are not mentioned another meaning.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
+        'unobserved'
+        """
+        return replace(require_kind(self, "rankings", "with_unranked"), unranked=unranked).with_receipt(self.receipt)
+
+    @checked
+    def asked(self, question: Question, positive: str | None = None) -> Study:
+        """Say what annotators were asked.
+
+        Parameters
+        ----------
+        question
+            ``"conditions"``: which conditions. ``"binary"``: whether the positive one of two holds. ``"grades"``:
+            which grade; the order of the conditions is the order of the grades.
+        positive
+            The positive one of two conditions, which becomes the last; by default it is the last already.
+
+        Examples
+        --------
+        >>> said = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+        >>> said.asked("binary", positive="Melanoma").conditions
+        ('Nevus', 'Melanoma')
+        """
+        require_kind(self, "rankings", "asked")
+        check_choice("question", question, get_args(Question))
+        ordered = self
+        if positive is not None:
+            ordered = self.asked("conditions").with_conditions(conditions_asked(question, self.conditions, positive))
+        return replace(ordered, question=question).with_receipt(self.receipt)
+
+    def to_rankings(self) -> list[list[list[list[str]]]]:
+        """Write out as nested lists of names: case > annotator > block > condition; shared rankings are repeated.
+
+        Examples
+        --------
+        >>> Annotations.from_counts([[1, 1]], ["a", "b"]).to_rankings()
+        [[[['a']], [['b']]]]
+        """
+        require_kind(self, "rankings", "to_rankings")
+        blocks = _nest([self.conditions[code] for code in self.codes], self.code_offsets)
+        return self._by_case(_nest(blocks, self.block_offsets))
+
+    def _by_case(self, opinions: list[Item]) -> list[list[Item]]:
+        """Nest something per opinion by case, as often as it has votes."""
+        repeated = [one for one, votes in zip(opinions, self.votes, strict=True) for _ in range(votes)]
+        return _nest(repeated, offsets_from_lengths(self.votes_per_case))
+
+    def to_ranking_arrays(self) -> tuple[IntArray, IntArray]:
+        """Write out as two arrays (n_cases, n_annotators, K), which :meth:`from_ranking_arrays` reads.
+
+        Orders of all conditions, those that are not ranked last, and the group of each place. Cases with fewer
+        annotators than others end with rows that rank nothing. So does an abstention, which does not come back.
+
+        Examples
+        --------
+        >>> rankings, groups = Annotations.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
+        >>> rankings.tolist(), groups.tolist()
+        ([[[2, 0, 1, 3]]], [[[0, 1, 1, -1]]])
+        """
+        return ranking_arrays(require_kind(self, "rankings", "to_ranking_arrays"))
+
+    # Acts on checklists ---------------------------------------------------------------------------------
+
+    def of_finding(self, name: str) -> Study:
+        """Ask about one finding: a study of two conditions, absent and present, which every aggregation takes.
+
+        Its cases are called ``case / finding``, so that those of several findings are different, and belong to the
+        group of the case or, if it stands alone, to the case: findings of one case are resampled together. Who did not
+        assess the finding gave no opinion.
+
+        Examples
+        --------
+        >>> said = Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"])
+        >>> asked = said.of_finding("AF")
+        >>> asked.case_names, asked.groups, asked.to_rankings()
+        (('x / AF',), ('x',), [[[['present']], [['absent']]]])
+        """
+        require_kind(self, "checklists", "of_finding")
+        answers = self.answers[:, self.findings.index(known_name("finding", name, self.findings))]
+        kept = np.flatnonzero(answers != NOT_ASSESSED)
+        panel = replace(
+            self.panel.keep(kept),
+            case_names=tuple(f"{case}{PAIR}{name}" for case in self.case_names),
+            groups=self.groups or self.case_names,
         )
+        one_each = np.arange(len(kept) + 1, dtype=np.int64)
+        return Study(ANSWERS, panel, one_each, one_each, answers[kept].astype(np.int64), question="binary")
 
-    @classmethod
-    @abstractmethod
-    def from_roles(
-        cls,
-        table: pl.DataFrame,
-        conditions: Sequence[str] | None = None,
-        *,
-        tie_separator: str | None = None,
-        unranked: Unranked | None = None,
-        duplicates: Duplicates = "refuse",
-        confidence: Confidence | None = None,
-    ) -> tuple[Self, tuple[Note, ...]]:
-        """Build from a table whose columns are named by their roles, with notes on its rows."""
+    def by_finding(self) -> dict[str, Study]:
+        """Ask about every finding, in the order of the list; see :meth:`of_finding`.
 
-    @abstractmethod
-    def _with_opinions(self, panel: Panel, opinions: IntArray) -> Self:
-        """Keep the opinions at these positions, which are those of the panel."""
+        Examples
+        --------
+        >>> list(Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"]).by_finding())
+        ['AF', 'ST']
+        """
+        return {name: self.of_finding(name) for name in self.findings}
 
-    @abstractmethod
-    def _joined(self, parts: Sequence[Self]) -> Self:
-        """Put several studies together, of which this is the first; refuse what does not fit."""
+    def items(self) -> Study:
+        """Ask about every finding of every case, each a case of its own, finding by finding; other studies stay.
+
+        Examples
+        --------
+        >>> Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"]).items().case_names
+        ('x / AF', 'x / ST')
+        """
+        if self.kind != "checklists":
+            return self
+        return Study.concatenate(list(self.by_finding().values())).with_receipt(self.receipt)
+
+    def to_sets(self) -> list[list[set[str] | None]]:
+        """Write out the findings that are present: case > annotator > names; ``None`` where nothing was assessed.
+
+        Examples
+        --------
+        >>> Checklists.from_sets([[["AF"], [], None]], ["AF", "ST"]).to_sets()
+        [[{'AF'}, set(), None]]
+        """
+        require_kind(self, "checklists", "to_sets")
+        found = [
+            None if silent else {self.findings[code] for code in np.flatnonzero(row == PRESENT)}
+            for row, silent in zip(self.answers, self.is_abstention, strict=True)
+        ]
+        return self._by_case(found)
 
     # Telling ------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def facts(self) -> tuple[Fact, ...]:
-        """Count cases, annotators and opinions, for a table."""
+        """Count cases, annotators and opinions, for a table.
 
-    @abstractmethod
+        Examples
+        --------
+        >>> [fact.value for fact in Ratings.from_scores([[1, 2], [5]]).facts()]
+        ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
+        """
+        return facts_of(self)
+
     def methods(self) -> str:
-        """Write the sentence of a methods section about the opinions."""
+        """Write the sentence of a methods section about the opinions.
 
-    @abstractmethod
+        Examples
+        --------
+        >>> Ratings.from_scores([[1, 2], [5, 3]]).methods()
+        'Each of 2 cases was rated by annotators (2 per case).'
+        """
+        return methods_of(self)
+
     def distributions(self) -> tuple[Distribution, ...]:
-        """Return the numbers that show what kind of study this is."""
+        """Return the numbers that show what kind of study this is.
 
-    @abstractmethod
+        Examples
+        --------
+        >>> [one.title for one in Ratings.from_scores([[1, 2], [5, 3]]).distributions()]
+        ['annotators per case', 'score']
+        """
+        return distributions_of(self)
+
     def said(self, opinion: int, code: Callable[[int], int]) -> list[float] | list[int]:
-        """Write one opinion as a flat list of numbers; ``code`` gives conditions their numbers."""
+        """Write one opinion as a flat list of numbers; ``code`` gives conditions their numbers.
 
-    @abstractmethod
+        In a ranking, a condition tied with the one before it is minus its code minus 1. Of a checklist, they are the
+        findings present, and minus the code minus 1 if not assessed.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
+        [5, 6, -8]
+        >>> said = Checklists.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
+        >>> said.said(0, lambda finding: finding + 5)
+        [5, -8]
+        """
+        return numbers_of_opinion(self, opinion, code)
+
     def words(self, opinion: int) -> str:
-        """Write one opinion in words."""
+        """Write one opinion in words.
 
-    @property
-    def detail(self) -> IntArray:
-        """How much each opinion says, to choose those that are shown first, shape (n_opinions,)."""
-        return np.ones(self.n_opinions, dtype=np.int64)
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
+        'Melanoma, then Hemangioma and Nevus tied'
+        >>> Annotations.from_counts([[0, 1, 0]], question="grades").words(0)
+        'grade 1'
+        >>> Checklists.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
+        'AF, RBBB; not assessed: ST'
+        """
+        return words_of_opinion(self, opinion)
 
     def examples(self, most: int = 3) -> tuple[str, ...]:
         """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
 
         Examples
         --------
-        >>> from dissensus import Ratings
         >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
         ('an annotator on case x said: 1', 'an annotator on case y said: 5')
         """
-        said = np.where(self.is_abstention, 0, self.detail)
-        best = first_of_most(said, self.panel.opinion_offsets)
-        telling, others = best[said[best] > 1], best[said[best] == 1]
-        chosen = [*spaced(telling, most), *spaced(others, max(0, most - len(telling)))]
-        return tuple(shortened(self._sentence(opinion)) for opinion in sorted(chosen))
+        return examples_of(self, most)
 
-    def _sentence(self, opinion: int) -> str:
-        annotator, votes = int(self.annotators[opinion]), int(self.votes[opinion])
-        nobody = "an annotator" if votes == 1 else f"{votes} annotators"
-        who = nobody if annotator < 0 else f"annotator {self.annotator_names[annotator]}"
-        return f"{who} on case {self.case_names[self.panel.case_of_opinion[opinion]]} said: {self.words(opinion)}"
+    def __repr__(self) -> str:
+        head, lines = description(self)
+        return "\n".join([head, *(f"  {label:<22}{text}" for label, text in lines.items())])
 
-    @property
-    def scale(self) -> tuple[float, float] | None:
-        """The lowest and the highest score, where opinions are scores."""
-        return None
-
-    @abstractmethod
-    def diagnosis(self) -> Diagnosis:
-        """Count what is inside and look for what may be wrong; see :func:`dissensus.diagnose`."""
+    def _repr_html_(self) -> str:
+        head, lines = description(self)
+        rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in lines.items())
+        return f"<table><caption>{escape(head)}</caption><tbody>{rows}</tbody></table>"
 
     # Storing ------------------------------------------------------------------------------------------
 
@@ -369,27 +1182,46 @@ class Study(Received, Registered, ABC):
 
         Examples
         --------
-        >>> from dissensus import Annotations
         >>> Annotations.from_rankings([[[["a"]]]]).settings()
         {'unranked': 'below', 'question': 'conditions'}
         """
-        kept = self._fields()
-        return {name: value for name, value in kept.items() if not isinstance(value, np.ndarray)}
+        return {"unranked": self.unranked, "question": self.question}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the fields that are arrays; without those of the panel.
+        """Return the fields that hold opinions of this kind of study.
 
         Examples
         --------
-        >>> from dissensus import Annotations
         >>> sorted(Annotations.from_rankings([[[["a"]]]]).arrays())
         ['block_offsets', 'code_offsets', 'codes']
         """
-        return {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
+        return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
 
-    def _fields(self) -> dict[str, Any]:
-        names = [part.name for part in fields(self)]  # type: ignore[arg-type]  # every kind is a dataclass
-        return {name: getattr(self, name) for name in names if name not in ("panel", "conditions")}
+
+Annotations = Study
+Ratings = Study
+Checklists = Study
+
+
+def require_kind(study: object, kind: str, who: str) -> Study:
+    """Return a study of a kind, or refuse what ``who`` cannot use.
+
+    Examples
+    --------
+    >>> said = Ratings.from_scores([[1, 2]])
+    >>> require_kind(said, "ratings", "this function") is said
+    True
+    """
+    if isinstance(study, Study) and study.kind == kind:
+        return study
+    raise DissensusError(
+        f"{who} needs {kind}",
+        expected=f"a study of {kind}",
+        got=f"a study of {study.kind}" if isinstance(study, Study) else type(study).__name__,
+        advice=f"{study.kind} go to {study.aggregated_by}"
+        if isinstance(study, Study)
+        else "build it with Study.from_...",
+    )
 
 
 def restored_study(
@@ -404,15 +1236,20 @@ def restored_study(
 
     Examples
     --------
-    >>> from dissensus import Ratings
     >>> said = Ratings.from_scores([[1, 2], [5]])
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """
-    found: Any = Study.family.find(kind)
-    given = {"panel": panel, "conditions": tuple(conditions), **settings, **arrays}
-    missing = [part.name for part in fields(found) if part.default is MISSING and part.name not in given]
+    if kind not in KINDS:
+        raise DissensusError(
+            f"unknown kind of study {kind!r}", expected=f"one of {', '.join(KINDS)}", advice=suggestion(kind, KINDS)
+        )
+    missing = [name for name in KINDS[kind].arrays if name not in arrays]
     if missing:
-        raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(given))
-    restored: Study = found(**{part.name: given[part.name] for part in fields(found) if part.name in given})
-    return restored
+        raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))
+    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in KINDS[kind].arrays}}
+    return Study(tuple(conditions), panel, **given)
+
+
+def _nest(items: list[Item], offsets: IntArray) -> list[list[Item]]:
+    return [items[start:stop] for start, stop in pairwise(offsets.tolist())]

@@ -65,33 +65,6 @@ ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
-def annotations_from_long(
-    frame: IntoDataFrame,
-    conditions: Sequence[str] | None,
-    *,
-    columns: Mapping[str, str | None],
-    tie_separator: str | None,
-    unranked: Unranked | None,
-    duplicates: Duplicates,
-    confidence: Confidence | None,
-    question: Question | None,
-    positive: str | None,
-) -> Annotations:
-    """Build from any data frame; see :meth:`Annotations.from_long`."""
-    table = polars_frame(frame)
-    roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
-    return build_from_table(
-        with_roles(table, roles),
-        conditions,
-        tie_separator=tie_separator,
-        unranked=unranked,
-        duplicates=duplicates,
-        confidence=confidence,
-        question=question,
-        positive=positive,
-    )[0]
-
-
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
     """Take a data frame of any library and return it as a polars one."""
     if isinstance(frame, pl.DataFrame):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.core.names import visible
 from dissensus.report.section import ReportSection, ReportSubject
-from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
@@ -33,7 +32,7 @@ class AnnotatorsSection(ReportSection):
     def has(self, evaluation: Evaluation) -> bool:
         """Tell whether a few annotators are named, and the study is small enough to be quick."""
         study = evaluation.study
-        if not isinstance(study, Annotations):
+        if study.kind != "rankings":
             return False
         people, n_conditions = len(set(study.counted.annotators.tolist()) - {-1}), study.n_conditions
         cells = n_conditions * (n_conditions * people + study.n_rankings)
@@ -44,6 +43,5 @@ class AnnotatorsSection(ReportSection):
         from dissensus.agreement.annotator_quality import annotator_quality
 
         study = subject.evaluation.study
-        assert isinstance(study, Annotations)
         table = annotator_quality(study, draws=DRAWS, seed=subject.evaluation.seed).sort("accuracy", descending=True)
         return {"rows": [(visible(name), *numbers) for name, *numbers in table.rows()]}

@@ -72,7 +72,7 @@ def _positive(evaluation: Evaluation) -> Iterable[Markup]:
         yield Markup("Every {} is a question of its own; metrics are averaged over them as their names say.").format(
             term("finding")
         )
-    elif getattr(evaluation.study, "question", "") != "binary":
+    elif evaluation.study.question != "binary":
         if len(evaluation.conditions):
             yield Markup(
                 "Each {} is set against all others in turn, and metrics are averaged as their names say."

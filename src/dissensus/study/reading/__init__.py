@@ -23,7 +23,7 @@ from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.json_values import objects_of
-from dissensus.study.study import Study
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ class Reading:
     @property
     def rankings(self) -> Annotations:
         """The study, known to hold rankings; an error if it holds something else."""
-        if isinstance(self.study, Annotations):
+        if self.study.kind == "rankings":
             return self.study
         raise FormatError(
             f"the file holds {self.study.kind}, not rankings",
@@ -268,7 +268,7 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     known = options.conditions if options.conditions is not None else parsed.conditions
     how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence}
     how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked, **_asked(chosen, options)}
-    study, notes = chosen.study.from_roles(parsed.frame, known, **how)
+    study, notes = Study.from_roles(parsed.frame, known, **how)
     study = _in_order(study, parsed, options)
     receipt = Receipt(
         str(source.path),
@@ -284,14 +284,15 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
 
 def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
     """Return what was asked, for a study of rankings; other kinds have no conditions to choose from."""
-    if issubclass(chosen.study, Annotations):
+    if chosen.study == "rankings":
         return {"question": options.question, "positive": options.positive}
     if options.question is None or options.positive is not None:
-        return {}  # a positive condition may be one of predictions alone
+        # a positive condition may be one of predictions alone
+        return {"question": "numbers" if chosen.study == "ratings" else "findings"}
     raise DissensusError(
-        f"{chosen.study.kind} do not answer the question {options.question!r}",
+        f"{chosen.study} do not answer the question {options.question!r}",
         expected="a column of conditions or grades",
-        got=f"a file of {chosen.study.kind}",
+        got=f"a file of {chosen.study}",
         advice="say which column holds the grades: --column condition=NAME (columns={'condition': NAME})",
     )
 
@@ -299,7 +300,7 @@ def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
 def _in_order(study: Study, parsed: Parsed, options: Options) -> Study:
     """Put names that a file lists for another purpose than their order into the order of the question."""
     is_listed = options.conditions is None and parsed.conditions is not None
-    if not isinstance(study, Annotations) or not is_listed or "kind_of_question" in parsed.frame.columns:
+    if study.kind != "rankings" or not is_listed or "kind_of_question" in parsed.frame.columns:
         return study
     return asked_of(study, options.question, options.positive, are_ordered=False)
 
@@ -311,16 +312,16 @@ def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
     if known is not None and has_names and _are_codes(parsed.frame["condition"], known):
         sentences.append(codes_in_words(known))
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
-    if isinstance(study, Annotations) and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+    if study.kind == "rankings" and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
         sentences.append("what an annotator does not mention ranks below what they mention")
-    if isinstance(study, Annotations) and (asked := question_in_words(study)):
+    if study.kind == "rankings" and (asked := question_in_words(study)):
         sentences.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
     return sentences
 
 
 def _may_be_checklists(study: Study) -> tuple[Note, ...]:
     """Point out that ties without any order may be findings that are all present."""
-    if not isinstance(study, Annotations) or not study.has_tie.any() or (study.blocks_per_ranking > 1).any():
+    if study.kind != "rankings" or not study.has_tie.any() or (study.blocks_per_ranking > 1).any():
         return ()
     tied = int(study.votes[study.has_tie].sum())
     if tied < max(2, LEAST_TIED * study.n_votes):
@@ -364,7 +365,9 @@ def read_ratings(
     ...     read_ratings(file, columns={"score": "stars"})
     Ratings: 1 case, 2 ratings from 4 to 5
     """
-    return Ratings.checked(examine_annotations(path, "ratings", columns=columns, limits=limits).study, "this reader")
+    return require_kind(
+        examine_annotations(path, "ratings", columns=columns, limits=limits).study, "ratings", "this reader"
+    )
 
 
 @checked
@@ -425,7 +428,7 @@ def read_checklists(
     )
     if reading.receipt.lost:
         warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
-    return Checklists.checked(reading.study, "this reader")
+    return require_kind(reading.study, "checklists", "this reader")
 
 
 def recognised_format(

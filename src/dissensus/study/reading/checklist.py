@@ -13,7 +13,7 @@ from dissensus.core.files import Source, open_source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
 from dissensus.study.checklist_tables import CHECKLIST_ALIASES, FINDING_NAMES, answers_of_cells, without_nothing
-from dissensus.study.checklists import NOT_ASSESSED, PRESENT, Checklists
+from dissensus.study.checklists import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import (
     BY_NAME,
     error_in_file,
@@ -37,7 +37,7 @@ class Checklist(Format):
 
     id = "checklist"
     title = "findings present, absent or not assessed: long, wide 0/1, one file per annotator, Label Studio choices"
-    study = Checklists
+    study = "checklists"
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case, a column of findings and one of what is present; other forms must be named."""

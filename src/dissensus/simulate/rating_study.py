@@ -89,4 +89,4 @@ def simulate_ratings(
         name: Predictions.from_numbers(truth + error * rng.normal(size=n_cases), case_names=panel.case_names, name=name)
         for name, error in (models or {}).items()
     }
-    return SimulatedRatings(Ratings(panel, scores.ravel()), truth, said, shifts)
+    return SimulatedRatings(Ratings((), panel, scores=scores.ravel(), question="numbers"), truth, said, shifts)

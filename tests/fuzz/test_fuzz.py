@@ -15,6 +15,7 @@ from fuzz.rule import FindingError, mutant, verdict
 from fuzz.seeds import Seed, seeds
 
 BATCHES, PER_BATCH = 20, 100
+SOME = [pytest.param(batch, marks=[pytest.mark.slow] if batch >= 4 else []) for batch in range(BATCHES)]
 
 
 def test_every_format_has_a_seed() -> None:
@@ -33,7 +34,7 @@ def test_good_files_are_accepted_and_read_as_the_naive_reader_does(seed: Seed, t
     assert verdict(seed, seed.content, tmp_path, told=told) == "accepted"
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", SOME)
 def test_the_rule_holds_for_mutants(batch: int, tmp_path: Path) -> None:
     verdicts = {verdict(seed, content, tmp_path, told=told) for seed, content, told in _mutants(batch)}
     assert verdicts == {"accepted", "refused"}

@@ -245,13 +245,14 @@ def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest
 
 
 LONG = """
-import os, sys
+import os, signal, sys
 from dissensus.core.interruption import told_when_interrupted
 from dissensus.workers.cluster import local_cluster
 from dissensus.workers.work import Task, workers_of
 from workers import pieces_of_work as pieces
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if whoever started the tests ignores it
     with told_when_interrupted(), local_cluster(1, threads=1) as client:
         print(*client.run(os.getpid).values(), flush=True)
         list(workers_of(client).results(pieces.worker_and_payload, b"0.1", [Task(str(i), bytes) for i in range(600)]))

@@ -237,7 +237,7 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early(error: BaseExcep
 
 def test_an_interrupt_while_waiting_cancels_and_propagates() -> None:
     script = (
-        "import _thread, threading, sys\n"
+        "import _thread, signal, threading\n"
         "from concurrent.futures import Executor, Future\n"
         "from dissensus.workers.work import Task, workers_of\n"
         "class Held(Executor):\n"
@@ -245,6 +245,7 @@ def test_an_interrupt_while_waiting_cancels_and_propagates() -> None:
         "    def submit(self, *given):\n"
         "        self.futures.append(Future())\n"
         "        return self.futures[-1]\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "threading.Timer(0.3, _thread.interrupt_main).start()\n"
         "try:\n"
         "    list(workers_of(Held()).results(None, b'', [Task(str(i), bytes) for i in range(99)]))\n"

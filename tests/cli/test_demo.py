@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dissensus import Evaluation, compilation, load_evaluation, simulate_study
+import dissensus as ds
+from dissensus import compilation
 from dissensus.cli import main
 from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
 from dissensus.datasets.printed_cases import printed_cases
@@ -52,9 +53,9 @@ def outcome(place: Path) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def result(place: Path, outcome: Outcome) -> Evaluation:
+def result(place: Path, outcome: Outcome) -> ds.Evaluation:
     assert outcome.code == 0, outcome.err
-    return load_evaluation(place / "demo-results")
+    return ds.load_evaluation(place / "demo-results")
 
 
 def test_it_prints_the_data_the_table_and_the_headline(outcome: Outcome) -> None:
@@ -81,8 +82,8 @@ def test_it_says_how_to_open_the_report(place: Path, outcome: Outcome) -> None:
     assert "Clover" in page
 
 
-def test_it_evaluates_the_whole_simulated_study(result: Evaluation) -> None:
-    study = simulate_study(n_cases=100, seed=1)
+def test_it_evaluates_the_whole_simulated_study(result: ds.Evaluation) -> None:
+    study = ds.simulate_study(n_cases=100, seed=1)
     assert result.models == tuple(study.predictions)
     assert result.study == study.annotations
     assert result.categories == study.categories
@@ -93,7 +94,7 @@ def test_it_evaluates_the_whole_simulated_study(result: Evaluation) -> None:
     assert dict(result.inputs) == {"simulated study": "simulate_study(n_cases=100, seed=1)"}
 
 
-def test_the_lesson_names_the_models_that_lead(result: Evaluation) -> None:
+def test_the_lesson_names_the_models_that_lead(result: ds.Evaluation) -> None:
     table, points = result.to_frame(), result.point_estimates()
     said = lesson(result)
     usual = points.filter((points["aggregation"] == "majority-vote") & (points["metric"] == "top-1 accuracy"))
@@ -161,7 +162,7 @@ def test_what_else_lies_among_the_results_is_never_replaced(tmp_path: Path) -> N
         assert refused.code == 2
         assert "holds something else" in refused.err
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
-    assert load_evaluation(tmp_path / "mine").n_cases == 3
+    assert ds.load_evaluation(tmp_path / "mine").n_cases == 3
 
 
 @pytest.mark.parametrize("words", [("--cases", "0"), ("--cases", "many"), ("--draws", "0"), ("--seed", "-1")])

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import PlackettLuce, load_evaluation, read_annotations, simulate_study, write_annotations
+import dissensus as ds
 from dissensus.cli import main
 
-STUDY = simulate_study(n_cases=20, n_conditions=8, seed=9)
+STUDY = ds.simulate_study(n_cases=20, n_conditions=8, seed=9)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
@@ -27,7 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 @pytest.fixture
 def opinions(tmp_path: Path) -> Path:
     path = tmp_path / "opinions.csv"
-    write_annotations(STUDY.annotations, path)
+    ds.write_annotations(STUDY.annotations, path)
     return path
 
 
@@ -62,7 +62,7 @@ def test_aggregate_writes_soft_labels(
         run(monkeypatch, "aggregate", opinions, "--reliability", "3", "--draws", "200", "--seed", "4", "--out", out)
         == 0
     )
-    expected = PlackettLuce(reliability=3).sample(read_annotations(opinions), draws=200, seed=4).summary()
+    expected = ds.PlackettLuce(reliability=3).sample(ds.read_annotations(opinions), draws=200, seed=4).summary()
     found = written(out)
     assert found.columns == ["case", "condition", "mean", "sd", "top"]
     np.testing.assert_allclose(found["mean"], expected["mean"], rtol=1e-12)
@@ -133,7 +133,7 @@ def test_evaluate_by_category_and_without_models(
     metric = ["--metric", "category-accuracy:2", "--metric", "top-k-accuracy:1"]
     assert run(monkeypatch, "evaluate", opinions, *models, *words, *metric, "--out", tmp_path / "both") == 0
     assert "top-2 category accuracy" in capsys.readouterr().out
-    result = load_evaluation(tmp_path / "both")
+    result = ds.load_evaluation(tmp_path / "both")
     assert set(result.by_category()["category"]) == {"low", "high"}
     assert result.images[0] == f"{STUDY.annotations.case_names[0]}.png"
     assert run(monkeypatch, "evaluate", opinions, *words, "--out", tmp_path / "certainty") == 0
@@ -223,7 +223,7 @@ def test_evaluate_says_what_was_left_out_and_hashes_every_file(
     assert run(monkeypatch, *words, "top-k-accuracy:1", "--draws", 20, "--no-report", "--out", out) == 0
     told = next(line for line in capsys.readouterr().err.splitlines() if "A.csv: read as wide" in line)
     assert "; ! cases without a prediction: 5, skipped" in told
-    receipts = load_evaluation(out).receipts
+    receipts = ds.load_evaluation(out).receipts
     assert [(receipt.path, receipt.format) for receipt in receipts[:2]] == [("opinions.csv", "long"), ("A.csv", "wide")]
     described = json.loads((out / "run.json").read_text(encoding="utf-8"))
     expected = {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in tmp_path.glob("*.csv")}
@@ -269,7 +269,7 @@ def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
         run(monkeypatch, "evaluate", tmp_path / "two.csv", *asked, *words, "--draws", 20, "--no-report", "--out", out)
         == 0
     )
-    assert [model.kind for model in load_evaluation(out).material.predictions.values()] == [kind]
+    assert [model.kind for model in ds.load_evaluation(out).material.predictions.values()] == [kind]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dissensus import Evaluation, load_evaluation, simulate_study, write_annotations
+import dissensus as ds
 from dissensus.cli import main
 from dissensus.cli.demo import evaluated, truth_told
 
@@ -25,8 +25,8 @@ def run(patch: pytest.MonkeyPatch, *words: object, columns: int = 80) -> int:
 
 def files(place: Path, n_cases: int) -> tuple[object, ...]:
     """Write a study and the scores of two models, and return the words that name them."""
-    study = simulate_study(n_cases=n_cases, n_conditions=8, seed=9)
-    write_annotations(study.annotations, place / "opinions.csv")
+    study = ds.simulate_study(n_cases=n_cases, n_conditions=8, seed=9)
+    ds.write_annotations(study.annotations, place / "opinions.csv")
     words: list[object] = [place / "opinions.csv"]
     for name, power in (("A", 2.0), ("B", 0.5)):
         scores = pl.DataFrame(study.theta**power, schema=list(study.annotations.conditions))
@@ -46,7 +46,7 @@ def test_the_panel_is_estimated_by_itself_and_compared_first(
     assert "The panel top-1 accuracy of" in said
     rules = [line for line in said.split("\n") if line and line[0] in "┏┃┡│├└"]
     assert max(map(len, rules)) <= 80
-    assert load_evaluation(out).panel == 2
+    assert ds.load_evaluation(out).panel == 2
     assert run(monkeypatch, "compare", out) == 0
     titles = [line.strip() for line in capsys.readouterr().out.splitlines() if "top-1 accuracy" in line]
     assert titles[0] == "panel top-1 accuracy"
@@ -61,7 +61,7 @@ def test_the_panel_is_left_out_on_request(
     said = capsys.readouterr().out
     assert "What a large panel would say is not estimated: it was not asked for." in said
     assert "The panel" not in said
-    assert [one.label for one in load_evaluation(out).runs] == ["plackett-luce 1", "plackett-luce 3"]
+    assert [one.label for one in ds.load_evaluation(out).runs] == ["plackett-luce 1", "plackett-luce 3"]
 
 
 def test_too_few_cases_are_said_and_a_panel_that_is_asked_for_is_refused(
@@ -79,7 +79,7 @@ def test_an_aggregation_takes_the_informed_prior_in_its_text(tmp_path: Path, mon
     out = tmp_path / "results"
     words = ("--aggregation", "plackett-luce:1", "--aggregation", "dirichlet:1:prior=informed", *WORDS[2:])
     assert run(monkeypatch, "evaluate", *files(tmp_path, 110), *words, "--out", out) == 0
-    assert [one.estimand for one in load_evaluation(out).runs] == ["adjusted", "panel"]
+    assert [one.estimand for one in ds.load_evaluation(out).runs] == ["adjusted", "panel"]
 
 
 def test_commands_without_models_refuse_the_informed_prior_and_say_what_takes_it(
@@ -94,12 +94,12 @@ def test_commands_without_models_refuse_the_informed_prior_and_say_what_takes_it
 
 
 @pytest.fixture(scope="module")
-def demo() -> Evaluation:
-    study = simulate_study(n_cases=100, n_conditions=10, seed=1)
+def demo() -> ds.Evaluation:
+    study = ds.simulate_study(n_cases=100, n_conditions=10, seed=1)
     return evaluated(study, draws=30, seed=1, origin="here")
 
 
-def test_the_demo_names_the_estimands_and_counts_the_intervals_that_hold_the_truth(demo: Evaluation) -> None:
+def test_the_demo_names_the_estimands_and_counts_the_intervals_that_hold_the_truth(demo: ds.Evaluation) -> None:
     from dissensus.evaluation.sentences import leading
 
     said = truth_told(demo)
@@ -111,7 +111,7 @@ def test_the_demo_names_the_estimands_and_counts_the_intervals_that_hold_the_tru
 
 
 def test_a_small_demo_says_why_there_is_no_panel() -> None:
-    study = simulate_study(n_cases=30, n_conditions=10, seed=1)
+    study = ds.simulate_study(n_cases=30, n_conditions=10, seed=1)
     small = truth_told(evaluated(study, draws=10, seed=1, origin="here"))
     assert "not estimated: there are 30 annotated cases" in small
     assert "  panel" not in small
@@ -123,7 +123,7 @@ def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(
     words = ("evaluate", *files(tmp_path, 100), "--metric", "top-k-accuracy:1", "--draws", "20", "--no-report")
     chosen = ("--aggregation", "dirichlet:1", "--aggregation", "majority-vote", "--prior")
     assert run(monkeypatch, *words, *chosen, "informed", "--out", tmp_path / "results") == 0
-    result = load_evaluation(tmp_path / "results")
+    result = ds.load_evaluation(tmp_path / "results")
     assert [one.estimand for one in result.runs] == ["panel", "adjusted"]
     assert result.runs[0].spec.parameters()["prior"] == "informed"
     assert run(monkeypatch, *words, *chosen, "flat", "--out", tmp_path / "others") == 2

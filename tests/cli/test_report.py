@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dissensus import PlackettLuce, evaluate, simulate_study
+import dissensus as ds
 from dissensus.cli import main
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    study = simulate_study(n_cases=8, n_conditions=5, seed=4)
+    study = ds.simulate_study(n_cases=8, n_conditions=5, seed=4)
     scores = np.random.default_rng(1).random(study.theta.shape)
     path = tmp_path_factory.mktemp("report") / "results"
-    evaluate(study.annotations, {"A": scores, "B": study.theta}, aggregations=[PlackettLuce(3)], draws=40).save(path)
+    ds.evaluate(study.annotations, {"A": scores, "B": study.theta}, aggregations=[ds.PlackettLuce(3)], draws=40).save(
+        path
+    )
     return path
 
 

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import dissensus as ds
 from datasets.published_files import write_dermatology, write_toxicity
 from dissensus.cli.reproduce import reproduce
-from dissensus.core.errors import DissensusError
 
 FEW = ["--draws", "60", "--sweep-draws", "5"]
 
@@ -84,6 +84,6 @@ def test_wrong_places_are_refused_before_anything_is_computed(tmp_path: Path) ->
         (["--json", str(tmp_path / "no" / "x.json")], "directory to write into does not exist"),
         (["--out", str(tmp_path / "figures")], "exists already"),
     ):
-        with pytest.raises(DissensusError, match=match):
+        with pytest.raises(ds.DissensusError, match=match):
             CliRunner().invoke(app, [*words, *FEW], catch_exceptions=False)
     assert list((tmp_path / "figures").iterdir()) == []

@@ -178,12 +178,7 @@ def test_options_say_what_a_file_does_not(run: Any) -> None:
 def test_convert_there_and_back_loses_nothing(run: Any) -> None:
     first = put(GOOD)
     said = ds.read_annotations(first)
-    for source, target in (
-        (first, "a.parquet"),
-        ("a.parquet", "b.jsonl"),
-        ("b.jsonl", "c.tsv"),
-        ("c.tsv", "d.csv"),
-    ):
+    for source, target in ((first, "a.parquet"), ("a.parquet", "b.jsonl"), ("b.jsonl", "c.tsv"), ("c.tsv", "d.csv")):
         outcome = run("convert", source, target)
         assert outcome.code == 0
         assert f"-> {target}: 4 cases, 4 rankings" in outcome.out

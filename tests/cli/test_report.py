@@ -99,11 +99,7 @@ def test_only_the_own_page_of_the_results_is_written_anew_unasked(
 
 @pytest.mark.parametrize("words", [["."], ["nowhere"], ["{results}", "--out", "no/such/place.html"]])
 def test_what_cannot_be_reported_is_an_error_in_words(
-    results: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(monkeypatch, *(word.format(results=results) for word in words)) == 2

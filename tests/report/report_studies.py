@@ -83,10 +83,7 @@ def nasty_study() -> ds.Evaluation:
     conditions = (SCRIPT, "100 % {x} & \u2028 more", "plain")
     rankings = [[[[SCRIPT], ["plain"]], [["plain"]]], [[["plain", SCRIPT]]], [[[conditions[1]]]]]
     said = ds.Annotations.from_rankings(
-        rankings,
-        conditions,
-        case_names=[IMAGE, FORMULA, AWKWARD],
-        annotator_names=[[SCRIPT, BOLD], [IMAGE], [SCRIPT]],
+        rankings, conditions, case_names=[IMAGE, FORMULA, AWKWARD], annotator_names=[[SCRIPT, BOLD], [IMAGE], [SCRIPT]]
     )
     generator = np.random.default_rng(1)
     return ds.evaluate(

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from command_calls import Outcome, called
 
 OPINIONS = (
     "case,annotator,condition,rank\n"
@@ -18,19 +17,14 @@ OPINIONS = (
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
+def told(run: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "240")
     Path("opinions.csv").write_text(OPINIONS, encoding="utf-8")
-
-    def call(*words: str) -> Outcome:
-        return called(monkeypatch, capsys, "certainty", *words)
-
-    return call
+    return lambda *words: run("certainty", *words)
 
 
-def test_the_summary_and_the_most_uncertain_cases_are_printed(run: Any) -> None:
-    outcome = run("opinions.csv", "--draws", "200")
+def test_the_summary_and_the_most_uncertain_cases_are_printed(told: Any) -> None:
+    outcome = told("opinions.csv", "--draws", "200")
     assert outcome.code == 0
     assert "PlackettLuce(reliability=1.0" in outcome.out
     assert "! without any opinion, left out: 'c2'" in outcome.out
@@ -39,11 +33,11 @@ def test_the_summary_and_the_most_uncertain_cases_are_printed(run: Any) -> None:
     assert [path.name for path in Path().iterdir()] == ["opinions.csv"]
 
 
-def test_the_table_has_a_row_per_case_the_most_uncertain_first(run: Any) -> None:
+def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> None:
     study = ds.simulate_study(n_cases=15, n_conditions=20, seed=1).annotations
     ds.write_annotations(study, "study.parquet")
     words = ("--aggregation", "plackett-luce", "--reliability", "3", "--top", "2", "--draws", "150", "--seed", "7")
-    outcome = run("study.parquet", *words, "--threads", "1", "--out", "table.csv")
+    outcome = told("study.parquet", *words, "--threads", "1", "--out", "table.csv")
     assert outcome.code == 0
     assert "-> table.csv" in outcome.out
     table = pl.read_csv("table.csv", schema_overrides={"case": pl.String})
@@ -60,12 +54,12 @@ def test_the_table_has_a_row_per_case_the_most_uncertain_first(run: Any) -> None
     assert table.sort("case")["winner_top2"].to_list() == two.to_frame().sort("case")["winner"].to_list()
 
 
-def test_categories_add_their_certainty_and_the_risk(run: Any) -> None:
+def test_categories_add_their_certainty_and_the_risk(told: Any) -> None:
     study = ds.read_annotations("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
-    outcome = run("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
+    outcome = told("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
     assert outcome.code == 0
     table = pl.read_parquet("table.parquet").sort("case")
     draws = ds.PlackettLuce().sample(study, draws=200)
@@ -76,13 +70,13 @@ def test_categories_add_their_certainty_and_the_risk(run: Any) -> None:
     assert table["risk_max"].to_list() == ds.expected_risk(draws, risks).sort("case")["max"].to_list()
 
 
-def test_one_place_is_compared_by_its_number(run: Any) -> None:
+def test_one_place_is_compared_by_its_number(told: Any) -> None:
     study = ds.read_annotations("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
     words = ("--rank", "2", "--unmentioned", "pool", "--categories", "risks.csv", "--draws", "200")
-    outcome = run("opinions.csv", *words, "--out", "table.parquet")
+    outcome = told("opinions.csv", *words, "--out", "table.parquet")
     assert outcome.code == 0
     assert "rank 2" in outcome.out
     assert "top 1" not in outcome.out
@@ -95,9 +89,9 @@ def test_one_place_is_compared_by_its_number(run: Any) -> None:
     assert table["category_certainty"].to_list() == by_risk.to_frame().sort("case")["certainty"].to_list()
 
 
-def test_categories_without_levels_have_no_risk(run: Any) -> None:
+def test_categories_without_levels_have_no_risk(told: Any) -> None:
     Path("groups.txt").write_text("red\nred\nblue\nblue\n", encoding="utf-8")
-    outcome = run(
+    outcome = told(
         *("opinions.csv", "--categories", "groups.txt", "--via", "mass", "--aggregation", "inverse-rank"),
         *("--unmentioned", "pool", "--out", "table.jsonl"),
     )
@@ -105,19 +99,19 @@ def test_categories_without_levels_have_no_risk(run: Any) -> None:
     assert "risk_mean" not in pl.read_ndjson("table.jsonl").columns
 
 
-def test_two_conditions_are_compared_by_the_first_place(run: Any) -> None:
+def test_two_conditions_are_compared_by_the_first_place(told: Any) -> None:
     Path("votes.csv").write_text("case,annotator,condition\nx,A,cat\nx,B,dog\ny,A,cat\n", encoding="utf-8")
-    outcome = run("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
+    outcome = told("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
     assert outcome.code == 0
     assert "top 1" in outcome.out
     assert "top 2" not in outcome.out
 
 
-def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
+def test_ratings_are_read_for_their_aggregation(told: Any) -> None:
     rows = "x,A,1\nx,B,2\nx,C,-1\ny,A,-2\ny,B,-3\n"
     Path("ratings.csv").write_text("case,annotator,score\n" + rows, encoding="utf-8")
     words = ("--aggregation", "normal-inverse-gamma", "--thresholds", "-1,1", "--draws", "50")
-    assert run("ratings.csv", *words).code == 0
+    assert told("ratings.csv", *words).code == 0
 
 
 @pytest.mark.parametrize(
@@ -138,8 +132,8 @@ def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
         (("--out", "absent/table.csv"), ("the directory to write into does not exist",)),
     ],
 )
-def test_bad_input_is_refused(run: Any, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    outcome = run("opinions.csv", "--draws", "20", *words)
+def test_bad_input_is_refused(told: Any, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    outcome = told("opinions.csv", "--draws", "20", *words)
     assert outcome.code == 2
     assert outcome.out == ""
     assert "\nerror: " in f"\n{outcome.err}"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 import dissensus as ds
-from command_calls import Outcome, called, exit_code
+from command_calls import Outcome, exit_code
 from dissensus.cli.app import app
 from strategies import studies
 
@@ -22,17 +22,6 @@ HEADER = "case,annotator,condition,rank\n"
 GOOD = HEADER + (
     "c1,Ann,Eczema,1\nc1,Ann,Tinea,2\nc1,Bo,Eczema,1\nc1,Bo,Lupus,1\nc2,Bo,,\nc3,,,\nc4,Bo,eczema,1\nc4,Bo,Acne,2\n"
 )
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words: str) -> Outcome:
-        return called(monkeypatch, capsys, *words)
-
-    return call
 
 
 def put(text: str | bytes, name: str = "opinions.csv") -> str:

@@ -187,7 +187,10 @@ def on_a_simple_terminal(folder: Path, *words: str, given: tuple[str, ...] = tup
     return outcome.returncode, outcome.stdout + outcome.stderr
 
 
-@pytest.mark.parametrize("given", [tuple(ASCII), ("LANG", "LC_ALL", "PYTHONUTF8", "PYTHONCOERCECLOCALE")])
+@pytest.mark.parametrize(
+    "given",
+    [tuple(ASCII), pytest.param(("LANG", "LC_ALL", "PYTHONUTF8", "PYTHONCOERCECLOCALE"), marks=pytest.mark.slow)],
+)
 def test_an_ascii_terminal_gets_ascii(given: tuple[str, ...], tmp_path: Path) -> None:
     said = "case,annotator,condition\nä,é,湿疹\nä,b,Lupus\n"
     (tmp_path / "a.csv").write_text(said, encoding="utf-8")

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutants fuzz simulate panel data-set-trials check minimum format bench bench-scale docs clean
+.PHONY: help demo test test-all mutants fuzz simulate paper paper-tests check minimum format bench bench-scale docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,11 +28,11 @@ fuzz: $(VENV)/.ready-dev ## read 20 000 spoiled files and see whether one is rea
 simulate: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whether intervals hold; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m simulation
 
-panel: $(VENV)/.ready-dev $(VENV)/.kernels ## see on well-annotated data whether panel estimates hold; needs DATA=DIR, some minutes
-	@$(BIN)/python -m dissensus.trials $(or $(DATA),data) docs/panel.md --studies $(or $(STUDIES),20)
+paper: $(VENV)/.ready-paper $(VENV)/.kernels ## reproduce the paper and run all trials, into their pages; needs DATA=DIR, an hour
+	@$(BIN)/python -m paper $(or $(DATA),data) $(if $(STUDIES),--studies $(STUDIES))
 
-data-set-trials: $(VENV)/.ready-dev $(VENV)/.kernels ## see on simulated studies whether AUROC, F1 and kappa hold; half an hour
-	@$(BIN)/python -m dissensus.trials.data_set_page docs/data-set-metrics.md --studies $(or $(STUDIES),100)
+paper-tests: $(VENV)/.ready-paper $(VENV)/.kernels ## test the experiments, the trials and the loaders of published data
+	@$(BIN)/pytest paper -n 2 --dist worksteal -o "pythonpath=. tests"
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
@@ -71,6 +71,10 @@ $(VENV)/.ready-demo: pyproject.toml constraints.txt
 $(VENV)/.ready-dev: $(VENV)/.ready-demo
 	@echo "adding what tests and checks need (once)"
 	@$(PIP) --group dev
+	@touch $@
+
+$(VENV)/.ready-paper: $(VENV)/.ready-dev
+	@$(PIP) --group paper
 	@touch $@
 
 $(VENV)/.ready-bench: $(VENV)/.ready-dev

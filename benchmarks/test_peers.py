@@ -17,9 +17,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from dissensus import Annotations, PlackettLuce
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.datasets.simulation import simulate_study
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
+from dissensus.simulate.differential_study import simulate_study
 from measuring import seconds
 from peers.textbook import sample_textbook
 from studies import DATA, published_or_simulated

@@ -10,13 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from four_numbers import chart_of, numbers_of_demo
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
 from dissensus.figures.matplotlib_renderer import write_chart
-from dissensus.trials.four_numbers import chart_of, numbers_of_demo
 
 IMAGES = Path(__file__).parent / "images"
 COLUMNS = 100

@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from four_numbers import numbers_of_demo, written
+
 from dissensus import Aggregation, Annotations, Metric, annotation_certainty, simulate_study
 from dissensus.core.spec import one_spec
-from dissensus.trials.four_numbers import numbers_of_demo, written
 
 PAGES = Path(__file__).parent
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

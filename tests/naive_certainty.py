@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 from hypothesis import strategies as st
 
-import dissensus as ds
+from dissensus import Annotations, Plausibilities
 from dissensus.core.aliases import FloatArray
 from strategies import rankings
 
@@ -21,7 +21,7 @@ Outcome = tuple[frozenset[int], int]
 """Mentioned members, and how many unmentioned ones complete the set."""
 
 
-def compared(plausibilities: ds.Plausibilities) -> FloatArray:
+def compared(plausibilities: Plausibilities) -> FloatArray:
     """Return what conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
     return np.concatenate([replace(batch, values=batch.compared).dense() for batch in plausibilities])
 
@@ -135,16 +135,16 @@ def risk(theta: FloatArray, support: set[int], levels: list[float]) -> float:
     return float(sum(theta[k] * levels[k] for k in support) + sum(theta[k] for k in others) * mean)
 
 
-def supports(plausibilities: ds.Plausibilities) -> list[set[int]]:
+def supports(plausibilities: Plausibilities) -> list[set[int]]:
     """Return the mentioned conditions of each case."""
     offsets = plausibilities.support_offsets
     return [set(plausibilities.support[offsets[i] : offsets[i + 1]].tolist()) for i in range(plausibilities.n_cases)]
 
 
 @st.composite
-def small_studies(draw: st.DrawFn) -> ds.Annotations:
+def small_studies(draw: st.DrawFn) -> Annotations:
     """Draw a few cases with rankings of a few conditions, none of them empty."""
     conditions = [f"k{i}" for i in range(draw(st.integers(2, 6)))]
     ranking = rankings(len(conditions)).filter(bool)
     nested = draw(st.lists(st.lists(ranking, min_size=1, max_size=4), min_size=1, max_size=3))
-    return ds.Annotations.from_rankings(nested, conditions)
+    return Annotations.from_rankings(nested, conditions)

@@ -17,9 +17,9 @@ import pytest
 
 import dissensus as ds
 from dissensus.core.files import open_source
-from dissensus.datasets.findings import SKILLS
-from dissensus.datasets.simulation import MODELS
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.simulate.checklist_study import SKILLS
+from dissensus.simulate.differential_study import MODELS
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -70,7 +70,6 @@ RECORDS = {
         "Agreement",
         "AgreementMeasure",
         "Alpha",
-        "AnnotatorWeights",
         "Batch",
         "Calibration",
         "CasePrior",
@@ -265,7 +264,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "OrderedProbit": {"reliability": 1.0, "chains": 2, "warmup": 10},
         "OrderedProbit.sample": {"annotations": graded, "draws": 8, "seed": 1, "threads": 1, "precision": None},
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}, "draws": 8, "seed": 1, "level": 0.9},
-        "annotator_weights": {"annotations": said},
         "calibrate": {"study": said, "aggregations": ["dirichlet"], "predictions": {"A": predicted}}
         | {"max_pairs": 8, "draws": 8, "seed": 1, "threads": 1, "refine": False, "allow_missing": False}
         | {"advance": None},

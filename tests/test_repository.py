@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 MACHINE_PATHS = re.compile(rb"(?<![\w.~$}])/(?:home|Users|work|root)/[\w.-]+")
 SHORT_README = 20
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PUBLIC = {"dissensus", "dissensus.datasets"}
+PUBLIC = {"dissensus", "dissensus.simulate"}
 
 
 def test_every_public_name_resolves() -> None:

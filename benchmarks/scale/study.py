@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from dissensus import Annotations, Predictions, simulate_study
-from dissensus.datasets.simulation import MODELS
+from dissensus.simulate.differential_study import MODELS
 
 PIECE = 10_000
 CONDITIONS, ANNOTATORS = 419, 100

@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
-    from dissensus.datasets.findings import simulate_binary as simulate_binary
-    from dissensus.datasets.findings import simulate_checklists as simulate_checklists
-    from dissensus.datasets.simulation import simulate_ratings as simulate_ratings
-    from dissensus.datasets.simulation import simulate_study as simulate_study
     from dissensus.draws import Batch as Batch
     from dissensus.draws import Plausibilities as Plausibilities
     from dissensus.draws import Sampler as Sampler
@@ -52,8 +48,6 @@ if TYPE_CHECKING:
     from dissensus.evaluation.annotator_gradings import annotator_gradings as annotator_gradings
     from dissensus.evaluation.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.evaluation.annotator_quality import annotator_quality as annotator_quality
-    from dissensus.evaluation.annotator_weights import AnnotatorWeights as AnnotatorWeights
-    from dissensus.evaluation.annotator_weights import annotator_weights as annotator_weights
     from dissensus.evaluation.calibration import Calibration as Calibration
     from dissensus.evaluation.calibration import calibrate as calibrate
     from dissensus.evaluation.calibration import load_calibration as load_calibration
@@ -134,6 +128,10 @@ if TYPE_CHECKING:
     from dissensus.report.page import write_report as write_report
     from dissensus.report.section import ReportSection as ReportSection
     from dissensus.shards.evaluation import evaluate_files as evaluate_files
+    from dissensus.simulate.checklist_study import simulate_binary as simulate_binary
+    from dissensus.simulate.checklist_study import simulate_checklists as simulate_checklists
+    from dissensus.simulate.differential_study import simulate_study as simulate_study
+    from dissensus.simulate.rating_study import simulate_ratings as simulate_ratings
     from dissensus.study.canonical import write_annotations as write_annotations
     from dissensus.study.checklists import Checklists as Checklists
     from dissensus.study.diagnosis import diagnose as diagnose
@@ -148,7 +146,7 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study as Study
 
 _HOMES = {
-    "simulate_ratings": "datasets.simulation",
+    "simulate_ratings": "simulate.rating_study",
     "BlandAltman": "metrics.numbers",
     "BrierReliability": "metrics.calibration_error",
     "BrierResolution": "metrics.calibration_error",
@@ -170,7 +168,6 @@ _HOMES = {
     "Alpha": "evaluation.krippendorff",
     "Annotations": "study.rankings",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
-    "AnnotatorWeights": "evaluation.annotator_weights",
     "AverageOverlap": "metrics.overlap",
     "AveragePrecision": "metrics.ranking",
     "BalancedAccuracy": "metrics.confusion",
@@ -252,7 +249,6 @@ _HOMES = {
     "annotator_confusion": "evaluation.annotator_quality",
     "annotator_quality": "evaluation.annotator_quality",
     "annotator_gradings": "evaluation.annotator_gradings",
-    "annotator_weights": "evaluation.annotator_weights",
     "calibrate": "evaluation.calibration",
     "certainty_of": "evaluation.certainty",
     "certainty_profile": "evaluation.certainty",
@@ -279,9 +275,9 @@ _HOMES = {
     "read_predictions": "predictions.reader",
     "read_ratings": "study.reading",
     "sampling_diagnostics": "aggregation.diagnostics",
-    "simulate_binary": "datasets.findings",
-    "simulate_checklists": "datasets.findings",
-    "simulate_study": "datasets.simulation",
+    "simulate_binary": "simulate.checklist_study",
+    "simulate_checklists": "simulate.checklist_study",
+    "simulate_study": "simulate.differential_study",
     "to_xarray": "aggregation.diagnostics",
     "write_annotations": "study.canonical",
     "write_report": "report.page",

@@ -171,7 +171,7 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
 def test_who_is_not_named_follows_the_pool_and_has_no_row() -> None:
     said = study_of(PARTS, 3, 2)
     assert ds.annotator_quality(said, draws=50)["annotator"].to_list() == ["A0", "A1"]
-    for function in (ds.annotator_quality, ds.annotator_confusion, ds.annotator_weights):
+    for function in (ds.annotator_quality, ds.annotator_confusion):
         with pytest.raises(ds.DissensusError, match="no names"):
             function(ds.Annotations.from_counts([[2, 1]], ["a", "b"]))
 

@@ -96,17 +96,6 @@ def test_results_are_replaced_when_asked_for_also_through_a_link(run: Run, tmp_p
     assert entries(tmp_path) == ["A.csv", "link", "opinions.csv", "results"]
 
 
-def test_figures_of_the_paper_are_replaced_but_nothing_beside_them(run: Run, tmp_path: Path) -> None:
-    words = ("reproduce", "--draws", "20", "--sweep-draws", "5", "--out", "figures", "--json", "all.json")
-    assert run(*words).code == 0
-    for name in ("figures", "all.json"):
-        unharmed(run, tmp_path, *words, problem=" exists already")
-        assert (tmp_path / name).exists()
-    assert run(*words, "--overwrite").code == 0
-    (tmp_path / "figures" / "own.svg").write_text("mine")
-    unharmed(run, tmp_path, *words, "--overwrite", problem="own.svg")
-
-
 # Files --------------------------------------------------------------------------------------------------
 
 DRAWN = ("--aggregation", "dirichlet", "--draws", "20")

@@ -13,7 +13,7 @@ from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
 from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
-from dissensus.datasets.printed_cases import printed_cases
+from dissensus.simulate.printed_cases import printed_cases
 
 
 def test_it_prints_the_data_the_table_and_the_headline(demo: Demo) -> None:

@@ -16,7 +16,7 @@ from dissensus.core.registry import Family, Registered
 FAMILIES = pytest.mark.parametrize("family", [Aggregation.family, Metric.family], ids=lambda family: family.noun)
 
 
-def new_base(*, package: str = "dissensus.datasets", group: str = "dissensus.toys") -> type[Registered]:
+def new_base(*, package: str = "dissensus.simulate", group: str = "dissensus.toys") -> type[Registered]:
     """Declare the base of a family of its own; the package may be any that has none of them."""
 
     class Toy(Registered):
@@ -158,11 +158,11 @@ def test_a_real_entry_point_of_a_missing_module_gives_a_warning(monkeypatch: pyt
 
 
 def test_those_of_the_package_come_first_and_each_part_is_sorted() -> None:
-    base = new_base(package="dissensus.datasets")
+    base = new_base(package="dissensus.simulate")
     for name in ("b-theirs", "a-theirs"):
         declare(base, name, id=name)
     for name in ("z-ours", "y-ours"):
-        declare(base, name, id=name, __module__="dissensus.datasets.toy")
+        declare(base, name, id=name, __module__="dissensus.simulate.toy")
     assert list(base.family.known()) == ["y-ours", "z-ours", "a-theirs", "b-theirs"]
 
 

@@ -25,9 +25,9 @@ from dissensus import (
     evaluate,
     load_calibration,
     load_evaluation,
+    read_annotations,
     simulate_study,
 )
-from dissensus.datasets.dermatology import load_dermatology
 from dissensus.evaluation.calibration import calibration_steps, restored_calibration
 from dissensus.evaluation.candidates import candidates
 from dissensus.evaluation.held_out import HeldOut, clustered
@@ -247,7 +247,9 @@ def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
 
 @needs_shared
 def test_on_dermatology_the_score_orders_reliability_as_it_should() -> None:
-    said = load_dermatology(SHARED / "dermatology_ddx").annotations
+    folder = SHARED / "dermatology_ddx"
+    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
     observed = [PlackettLuce(gamma, prior="observed") for gamma in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)]
     mass = 0.5 / said.n_conditions
     ranks = [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]

@@ -11,21 +11,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dissensus as ds
 import naive_certainty as naive
-from dissensus.evaluation.categories import VIA, Via
+from dissensus import (
+    Aggregation,
+    Annotations,
+    AnnotatorBootstrap,
+    Dirichlet,
+    DissensusError,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+    simulate_study,
+)
+from dissensus.evaluation.categories import VIA, Categories, Via, expected_risk
+from dissensus.evaluation.certainty import annotation_certainty
 from naive_certainty import small_studies, supports
 from shared_data import SHARED, needs_shared
 
 CONDITIONS = ["acne", "eczema", "melanoma"]
-AGGREGATIONS: list[ds.Aggregation] = [
-    ds.MajorityVote(),
-    ds.InverseRank(),
-    ds.AnnotatorBootstrap(),
-    ds.PlackettLuce(alpha=0.3, prior="symmetric"),
-    ds.PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
-    ds.ProbabilisticInverseRank(reliability=4, alpha=0.5),
-    ds.Dirichlet(),
+AGGREGATIONS: list[Aggregation] = [
+    MajorityVote(),
+    InverseRank(),
+    AnnotatorBootstrap(),
+    PlackettLuce(alpha=0.3, prior="symmetric"),
+    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
+    ProbabilisticInverseRank(reliability=4, alpha=0.5),
+    Dirichlet(),
 ]
 
 
@@ -34,7 +46,7 @@ AGGREGATIONS: list[ds.Aggregation] = [
 
 def test_categories_come_from_names_lines_and_tables(tmp_path: Path) -> None:
     by_name = {"melanoma": "high", "acne": "low", "eczema": "low"}
-    mapped = ds.Categories.from_mapping(by_name, CONDITIONS)
+    mapped = Categories.from_mapping(by_name, CONDITIONS)
     (tmp_path / "lines.txt").write_text("low\nlow \nhigh\n", encoding="utf-8")
     (tmp_path / "table.csv").write_text("condition,category\nmelanoma,high\nacne,low\neczema,low\n", encoding="utf-8")
     pl.DataFrame({"category": [2, 0, 0], "condition": ["melanoma", "acne", "eczema"]}).write_parquet(
@@ -43,26 +55,26 @@ def test_categories_come_from_names_lines_and_tables(tmp_path: Path) -> None:
     assert mapped.names == ("low", "high")
     assert mapped.codes.tolist() == [0, 0, 1]
     assert mapped.levels == (0.0, 2.0)
-    assert ds.Categories.from_labels(["low", "low", "high"], CONDITIONS) == mapped
-    assert ds.Categories.from_file(tmp_path / "lines.txt", CONDITIONS) == mapped
-    assert ds.Categories.from_file(tmp_path / "table.csv", CONDITIONS) == mapped
-    numbered = ds.Categories.from_file(tmp_path / "t.parquet", CONDITIONS)
+    assert Categories.from_labels(["low", "low", "high"], CONDITIONS) == mapped
+    assert Categories.from_file(tmp_path / "lines.txt", CONDITIONS) == mapped
+    assert Categories.from_file(tmp_path / "table.csv", CONDITIONS) == mapped
+    numbered = Categories.from_file(tmp_path / "t.parquet", CONDITIONS)
     assert numbered.renamed({"0": "low", "2": "high"}) == mapped
     assert pickle.loads(pickle.dumps(mapped)) == mapped
 
 
 def test_levels_are_given_or_follow_from_the_names() -> None:
     labels = ["mild", "grave", "mild"]
-    assert ds.Categories.from_labels(labels, CONDITIONS).levels == ()
-    assert ds.Categories.from_labels(labels, CONDITIONS).names == ("mild", "grave")
-    given_levels = ds.Categories.from_labels(labels, CONDITIONS, levels={"grave": 0, "mild": 1, "none": 2})
+    assert Categories.from_labels(labels, CONDITIONS).levels == ()
+    assert Categories.from_labels(labels, CONDITIONS).names == ("mild", "grave")
+    given_levels = Categories.from_labels(labels, CONDITIONS, levels={"grave": 0, "mild": 1, "none": 2})
     assert (given_levels.names, given_levels.levels) == (("grave", "mild"), (0.0, 1.0))
-    assert ds.Categories.from_labels(["10", "9", "-1.5"], CONDITIONS).names == ("-1.5", "9", "10")
-    assert ds.Categories.from_labels(["nan", "1", "1"], CONDITIONS).levels == ()
+    assert Categories.from_labels(["10", "9", "-1.5"], CONDITIONS).names == ("-1.5", "9", "10")
+    assert Categories.from_labels(["nan", "1", "1"], CONDITIONS).levels == ()
 
 
 def test_conditions_are_aligned_by_name() -> None:
-    risks = ds.Categories.from_labels(["low", "low", "high"], CONDITIONS)
+    risks = Categories.from_labels(["low", "low", "high"], CONDITIONS)
     turned = risks.aligned(["melanoma", "acne", "eczema"])
     assert turned.codes.tolist() == [1, 0, 0]
     assert risks.aligned(CONDITIONS) is risks
@@ -72,7 +84,7 @@ def test_conditions_are_aligned_by_name() -> None:
 def test_published_risks_are_read() -> None:
     folder = SHARED / "dermatology_ddx"
     conditions = [line.strip() for line in (folder / "dermatology_conditions.txt").read_text("utf-8").splitlines()]
-    risks = ds.Categories.from_file(folder / "dermatology_risks.txt", conditions)
+    risks = Categories.from_file(folder / "dermatology_risks.txt", conditions)
     assert repr(risks) == "Categories: 0 201, 1 150, 2 68 of 419 conditions; levels 0, 1, 2"
 
 
@@ -81,12 +93,12 @@ def test_published_risks_are_read() -> None:
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.sampled_from(VIA), st.data())
 def test_certainty_by_category_agrees_with_the_naive_twin(
-    study: ds.Annotations, aggregation: ds.Aggregation, via: Via, data: st.DataObject
+    study: Annotations, aggregation: Aggregation, via: Via, data: st.DataObject
 ) -> None:
     codes = data.draw(st.lists(st.integers(0, 2), min_size=study.n_conditions, max_size=study.n_conditions))
     draws = aggregation.sample(study, draws=6, threads=1)
-    categories = ds.Categories.from_labels([str(code) for code in codes], study.conditions)
-    found = ds.annotation_certainty(draws, categories=categories, via=via)
+    categories = Categories.from_labels([str(code) for code in codes], study.conditions)
+    found = annotation_certainty(draws, categories=categories, via=via)
     expected = [
         naive.category_certainty(dense, support, codes, via=via)
         for dense, support in zip(draws.dense(), supports(draws), strict=True)
@@ -96,12 +108,12 @@ def test_certainty_by_category_agrees_with_the_naive_twin(
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.data())
 def test_expected_risk_agrees_with_the_naive_twin(
-    study: ds.Annotations, aggregation: ds.Aggregation, data: st.DataObject
+    study: Annotations, aggregation: Aggregation, data: st.DataObject
 ) -> None:
     size = study.n_conditions
     levels = data.draw(st.lists(st.integers(-2, 3), min_size=size, max_size=size))
     draws = aggregation.sample(study, draws=4, threads=1)
-    frame = ds.expected_risk(draws, ds.Categories.from_labels([str(level) for level in levels], study.conditions))
+    frame = expected_risk(draws, Categories.from_labels([str(level) for level in levels], study.conditions))
     numbers = [float(level) for level in levels]
     for row, dense, support in zip(frame.iter_rows(), draws.dense(), supports(draws), strict=True):
         risks = [naive.risk(theta, support, numbers) for theta in dense]
@@ -114,26 +126,26 @@ def test_expected_risk_agrees_with_the_naive_twin(
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
-def test_coarser_categories_are_never_less_certain(aggregation: ds.Aggregation) -> None:
-    study = ds.simulate_study(n_cases=25, n_conditions=12, seed=3).annotations
+def test_coarser_categories_are_never_less_certain(aggregation: Aggregation) -> None:
+    study = simulate_study(n_cases=25, n_conditions=12, seed=3).annotations
     draws = aggregation.sample(study, draws=80)
-    fine = ds.Categories.from_labels([str(code // 2) for code in range(12)], study.conditions)
-    coarse = ds.Categories.from_labels([str(code // 4) for code in range(12)], study.conditions)
-    alone = ds.annotation_certainty(draws).values
-    paired = ds.annotation_certainty(draws, categories=fine).values
-    four = ds.annotation_certainty(draws, categories=coarse).values
+    fine = Categories.from_labels([str(code // 2) for code in range(12)], study.conditions)
+    coarse = Categories.from_labels([str(code // 4) for code in range(12)], study.conditions)
+    alone = annotation_certainty(draws).values
+    paired = annotation_certainty(draws, categories=fine).values
+    four = annotation_certainty(draws, categories=coarse).values
     assert (paired >= alone - 1e-12).all()
     assert (four >= paired - 1e-12).all()
 
 
 def test_one_category_is_certain_and_one_per_condition_is_the_condition() -> None:
-    study = ds.simulate_study(n_cases=25, seed=3).annotations
-    draws = ds.PlackettLuce().sample(study, draws=80)
-    same = ds.Categories.from_labels(["x"] * study.n_conditions, study.conditions)
-    own = ds.Categories.from_labels(list(study.conditions), study.conditions)
+    study = simulate_study(n_cases=25, seed=3).annotations
+    draws = PlackettLuce().sample(study, draws=80)
+    same = Categories.from_labels(["x"] * study.n_conditions, study.conditions)
+    own = Categories.from_labels(list(study.conditions), study.conditions)
     for via in VIA:
-        np.testing.assert_allclose(ds.annotation_certainty(draws, categories=same, via=via).values, 1.0, atol=1e-12)
-    by_condition, alone = ds.annotation_certainty(draws, categories=own), ds.annotation_certainty(draws)
+        np.testing.assert_allclose(annotation_certainty(draws, categories=same, via=via).values, 1.0, atol=1e-12)
+    by_condition, alone = annotation_certainty(draws, categories=own), annotation_certainty(draws)
     np.testing.assert_allclose(by_condition.values, alone.values, atol=1e-12)
     same_winner = np.array([one == other for one, other in zip(by_condition.winners, alone.winners, strict=True)])
     assert same_winner.mean() > 0.8  # of equally frequent ones, either may be named
@@ -141,18 +153,18 @@ def test_one_category_is_certain_and_one_per_condition_is_the_condition() -> Non
 
 
 def test_the_top_condition_and_the_most_mass_may_differ() -> None:
-    said = ds.Annotations.from_counts([[4, 3, 3]], CONDITIONS)
-    risks = ds.Categories.from_labels(["low", "high", "high"], CONDITIONS)
-    draws = ds.MajorityVote().sample(said)
-    assert ds.annotation_certainty(draws, categories=risks).winners == (("low",),)
-    assert ds.annotation_certainty(draws, categories=risks, via="mass").winners == (("high",),)
+    said = Annotations.from_counts([[4, 3, 3]], CONDITIONS)
+    risks = Categories.from_labels(["low", "high", "high"], CONDITIONS)
+    draws = MajorityVote().sample(said)
+    assert annotation_certainty(draws, categories=risks).winners == (("low",),)
+    assert annotation_certainty(draws, categories=risks, via="mass").winners == (("high",),)
 
 
 def test_the_order_of_conditions_does_not_matter() -> None:
-    said = ds.Annotations.from_counts([[4, 3, 3]], CONDITIONS)
-    risks = ds.Categories.from_mapping({"melanoma": "2", "eczema": "1", "acne": "0"})
-    assert ds.expected_risk(ds.MajorityVote().sample(said), risks)["mean"].to_list() == pytest.approx([0.9])
-    assert ds.annotation_certainty(ds.MajorityVote().sample(said), categories=risks).winners == (("0",),)
+    said = Annotations.from_counts([[4, 3, 3]], CONDITIONS)
+    risks = Categories.from_mapping({"melanoma": "2", "eczema": "1", "acne": "0"})
+    assert expected_risk(MajorityVote().sample(said), risks)["mean"].to_list() == pytest.approx([0.9])
+    assert annotation_certainty(MajorityVote().sample(said), categories=risks).winners == (("0",),)
 
 
 # Bad input ------------------------------------------------------------------------------------------------
@@ -160,23 +172,23 @@ def test_the_order_of_conditions_does_not_matter() -> None:
 
 def test_every_condition_needs_a_category() -> None:
     with pytest.raises(
-        ds.DissensusError, match=r"every condition needs a category\n.*2 conditions without one: 'acne', 'ec"
+        DissensusError, match=r"every condition needs a category\n.*2 conditions without one: 'acne', 'ec"
     ):
-        ds.Categories.from_mapping({"melanoma": "high"}, CONDITIONS)
+        Categories.from_mapping({"melanoma": "high"}, CONDITIONS)
 
 
 def test_unknown_conditions_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(ds.DissensusError, match=r"unknown condition 'melanom'\n.*did you mean 'melanoma'"):
-        ds.Categories.from_mapping({"acne": "low", "eczema": "low", "melanom": "high"}, CONDITIONS)
+    with pytest.raises(DissensusError, match=r"unknown condition 'melanom'\n.*did you mean 'melanoma'"):
+        Categories.from_mapping({"acne": "low", "eczema": "low", "melanom": "high"}, CONDITIONS)
 
 
 def test_the_number_of_lines_must_be_that_of_conditions(tmp_path: Path) -> None:
     path = tmp_path / "risks.txt"
     path.write_text("low\nhigh\n", encoding="utf-8")
     with pytest.raises(
-        ds.DissensusError, match=r"the number of categories does not fit\n.*3, one per.*\n.*2\n.*risks.txt"
+        DissensusError, match=r"the number of categories does not fit\n.*3, one per.*\n.*2\n.*risks.txt"
     ):
-        ds.Categories.from_file(path, CONDITIONS)
+        Categories.from_file(path, CONDITIONS)
 
 
 @pytest.mark.parametrize(
@@ -191,48 +203,44 @@ def test_the_number_of_lines_must_be_that_of_conditions(tmp_path: Path) -> None:
 )
 def test_files_that_make_no_sense_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(ds.DissensusError, match=message):
-        ds.Categories.from_file(tmp_path / name, CONDITIONS)
+    with pytest.raises(DissensusError, match=message):
+        Categories.from_file(tmp_path / name, CONDITIONS)
 
 
 def test_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ds.DissensusError, match="there is no such file"):
-        ds.Categories.from_file(tmp_path / "risks.txt", CONDITIONS)
+    with pytest.raises(DissensusError, match="there is no such file"):
+        Categories.from_file(tmp_path / "risks.txt", CONDITIONS)
 
 
 def test_levels_must_fit_the_categories() -> None:
-    with pytest.raises(
-        ds.DissensusError, match=r"category 'high' has no level\n.*'low', 'hihg'\n.*did you mean 'hihg'"
-    ):
-        ds.Categories.from_labels(["low", "low", "high"], CONDITIONS, levels={"low": 0, "hihg": 1})
-    with pytest.raises(ds.DissensusError, match="must be finite"):
-        ds.Categories.from_labels(["low", "low", "high"], CONDITIONS, levels={"low": 0, "high": float("nan")})
-    with pytest.raises(ds.DissensusError, match="the number of levels does not fit"):
-        ds.Categories(("a", "b"), ("x", "y"), np.array([0, 1]), (0.0,))
+    with pytest.raises(DissensusError, match=r"category 'high' has no level\n.*'low', 'hihg'\n.*did you mean 'hihg'"):
+        Categories.from_labels(["low", "low", "high"], CONDITIONS, levels={"low": 0, "hihg": 1})
+    with pytest.raises(DissensusError, match="must be finite"):
+        Categories.from_labels(["low", "low", "high"], CONDITIONS, levels={"low": 0, "high": float("nan")})
+    with pytest.raises(DissensusError, match="the number of levels does not fit"):
+        Categories(("a", "b"), ("x", "y"), np.array([0, 1]), (0.0,))
 
 
 def test_codes_must_have_names() -> None:
-    with pytest.raises(ds.DissensusError, match="a category code has no name"):
-        ds.Categories(("a", "b"), ("x",), np.array([0, 1]))
-    with pytest.raises(ds.DissensusError, match="the number of category codes does not fit"):
-        ds.Categories(("a", "b"), ("x",), np.array([0]))
-    with pytest.raises(ds.DissensusError, match=r"unknown category 'hihg'\n.*did you mean 'high'"):
-        ds.Categories.from_labels(["low", "low", "high"], CONDITIONS).renamed({"hihg": "x"})
+    with pytest.raises(DissensusError, match="a category code has no name"):
+        Categories(("a", "b"), ("x",), np.array([0, 1]))
+    with pytest.raises(DissensusError, match="the number of category codes does not fit"):
+        Categories(("a", "b"), ("x",), np.array([0]))
+    with pytest.raises(DissensusError, match=r"unknown category 'hihg'\n.*did you mean 'high'"):
+        Categories.from_labels(["low", "low", "high"], CONDITIONS).renamed({"hihg": "x"})
 
 
 def test_categories_must_be_about_the_same_conditions() -> None:
-    draws = ds.MajorityVote().sample(ds.Annotations.from_counts([[4, 3, 3]], CONDITIONS))
-    with pytest.raises(ds.DissensusError, match=r"about other conditions\n.*3 conditions\n.*2"):
-        ds.expected_risk(draws, ds.Categories.from_labels(["low", "high"], ["acne", "eczema"]))
+    draws = MajorityVote().sample(Annotations.from_counts([[4, 3, 3]], CONDITIONS))
+    with pytest.raises(DissensusError, match=r"about other conditions\n.*3 conditions\n.*2"):
+        expected_risk(draws, Categories.from_labels(["low", "high"], ["acne", "eczema"]))
     with pytest.raises(
-        ds.DissensusError, match=r"every condition needs a category\n.*'melanoma'\n.*did you mean 'melanomas'"
+        DissensusError, match=r"every condition needs a category\n.*'melanoma'\n.*did you mean 'melanomas'"
     ):
-        ds.annotation_certainty(
-            draws, categories=ds.Categories.from_labels(["a", "b", "c"], ["acne", "eczema", "melanomas"])
-        )
+        annotation_certainty(draws, categories=Categories.from_labels(["a", "b", "c"], ["acne", "eczema", "melanomas"]))
 
 
 def test_risk_needs_levels() -> None:
-    draws = ds.MajorityVote().sample(ds.Annotations.from_counts([[4, 3, 3]], CONDITIONS))
-    with pytest.raises(ds.DissensusError, match=r"these categories have no levels\n.*\n.*'face', 'leg'\n.*levels="):
-        ds.expected_risk(draws, ds.Categories.from_labels(["face", "leg", "leg"], CONDITIONS))
+    draws = MajorityVote().sample(Annotations.from_counts([[4, 3, 3]], CONDITIONS))
+    with pytest.raises(DissensusError, match=r"these categories have no levels\n.*\n.*'face', 'leg'\n.*levels="):
+        expected_risk(draws, Categories.from_labels(["face", "leg", "leg"], CONDITIONS))

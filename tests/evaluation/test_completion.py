@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.datasets.findings import SimulatedChecklists
 from dissensus.evaluation.completion import findings_of
 from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
+from dissensus.simulate.checklist_study import SimulatedChecklists
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 
@@ -96,7 +96,9 @@ def simulated() -> SimulatedChecklists:
     return ds.simulate_checklists(n_cases=140, seed=5)
 
 
-def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: SimulatedChecklists) -> None:
+def test_every_finding_is_a_question_with_a_prior_of_its_own(
+    simulated: SimulatedChecklists,
+) -> None:
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:2])
     options = {"metrics": METRICS, "draws": 60, "aggregations": ["dirichlet:1"], "annotators": "fixed"}
     whole = ds.evaluate(said, models, **options)  # type: ignore[arg-type]

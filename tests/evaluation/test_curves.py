@@ -13,6 +13,7 @@ from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.errors import DissensusError
 from dissensus.evaluation import curves
 from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
 
@@ -293,5 +294,5 @@ def test_every_finding_has_curves_of_its_own() -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ds.DissensusError, match="kind"):
+    with pytest.raises(DissensusError, match="kind"):
         uncertain().curves("lorenz")

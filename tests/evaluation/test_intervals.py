@@ -6,18 +6,27 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import dissensus as ds
+from dissensus import (
+    Annotations,
+    AverageOverlap,
+    BrierScore,
+    Dirichlet,
+    Evaluation,
+    LogScore,
+    TopKAccuracy,
+    evaluate,
+)
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.basis import design_effects
 from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
 
 
-def answered(n_cases: int, *right: int, seed: int = 0, groups: list[str] | None = None) -> ds.Evaluation:
+def answered(n_cases: int, *right: int, seed: int = 0, groups: list[str] | None = None) -> Evaluation:
     """Evaluate models that are right on the first cases, so many each, against one annotator."""
-    said = ds.Annotations.from_rankings([[[["a"]]]] * n_cases, ["a", "b"], groups=groups)
+    said = Annotations.from_rankings([[[["a"]]]] * n_cases, ["a", "b"], groups=groups)
     scores = [[[1.0, 0.0]] * k + [[0.0, 1.0]] * (n_cases - k) for k in right]
     models = {f"right on {k}": one for k, one in zip(right, scores, strict=True)}
-    return ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[ds.TopKAccuracy(1)], seed=seed)
+    return evaluate(said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1)], seed=seed)
 
 
 @pytest.mark.parametrize(("k", "n"), [(20, 20), (0, 20), (19, 20), (10, 20), (1, 3), (3, 3), (1, 1), (140, 150)])
@@ -52,15 +61,15 @@ def test_one_differing_case_of_a_thousand_is_not_better() -> None:
         assert found.verdict == "right on 900 and right on 901 are not distinguishable"
 
 
-def drawn(draws: int, *, disputed: bool) -> ds.Evaluation:
+def drawn(draws: int, *, disputed: bool) -> Evaluation:
     rng = np.random.default_rng(1)
     counts = [[4, 3, 3] if disputed else [12, 0, 0]] * 60
-    said = ds.Annotations.from_counts(counts, ["a", "b", "c"])
+    said = Annotations.from_counts(counts, ["a", "b", "c"])
     models = {"A": rng.random((60, 3)), "B": rng.random((60, 3))}
-    return ds.evaluate(said, models, aggregations=[ds.Dirichlet(1)], metrics=[ds.TopKAccuracy(1)], draws=draws)
+    return evaluate(said, models, aggregations=[Dirichlet(1)], metrics=[TopKAccuracy(1)], draws=draws)
 
 
-def widths(result: ds.Evaluation, estimand: str) -> FloatArray:
+def widths(result: Evaluation, estimand: str) -> FloatArray:
     rows = result.to_frame().filter(estimand=estimand)
     gaps = [one.high - one.low for one in result.compare().differences if one.estimand == estimand]
     return np.array([*(rows["high"] - rows["low"]), *gaps])
@@ -77,12 +86,12 @@ def test_one_draw_gives_no_narrower_interval_than_a_thousand() -> None:
 
 
 def test_intervals_stay_inside_the_range_of_their_metric() -> None:
-    said = ds.Annotations.from_rankings(
+    said = Annotations.from_rankings(
         [[[["a"], ["b"]]], [[["b"], ["a"]]], [[["c"]]]], ["a", "b", "c", "d"], groups=["x", "x", "y"]
     )
     models = {"good": np.eye(4)[:3], "bad": np.eye(4)[[3, 3, 3]], "even": np.full((3, 4), 0.25)}
-    metrics = [ds.TopKAccuracy(1), ds.AverageOverlap(2), ds.BrierScore(), ds.LogScore(0.001)]
-    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=metrics, draws=50)
+    metrics = [TopKAccuracy(1), AverageOverlap(2), BrierScore(), LogScore(0.001)]
+    result = evaluate(said, models, aggregations=["dirichlet:1"], metrics=metrics, draws=50)
     table = {metric.name: metric.range for metric in metrics}
     for row in result.to_frame().filter(estimand="adjusted").to_dicts():
         least, greatest = table[row["metric"]]
@@ -93,9 +102,9 @@ def test_intervals_stay_inside_the_range_of_their_metric() -> None:
 
 
 def test_metrics_without_limits_go_by_what_was_seen() -> None:
-    said = ds.Annotations.from_counts([[1, 0]] * 3 + [[0, 1]] * 3, ["a", "b"])
+    said = Annotations.from_counts([[1, 0]] * 3 + [[0, 1]] * 3, ["a", "b"])
     models = {"A": [[0.9, 0.1]] * 6, "B": [[0.8, 0.2]] * 6}
-    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[ds.LogScore()])
+    result = evaluate(said, models, aggregations=["majority-vote"], metrics=[LogScore()])
     row = result.to_frame().row(0, named=True)
     assert np.isfinite([row["low"], row["high"]]).all()
     assert float(np.log(0.1)) <= row["low"] < row["mean"] < row["high"] <= float(np.log(0.9))

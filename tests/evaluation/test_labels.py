@@ -5,33 +5,36 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import dissensus as ds
+from dissensus import Aggregation, Annotations, AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce, Ratings
+from dissensus.core.errors import DissensusError
+from dissensus.draws import Batch
 from dissensus.evaluation.labels import Labels, check_soft, labels_of, settled, vote_labels
+from dissensus.metrics.base import Drawn
 from metrics.metric_studies import one_batch
 
-SAID = ds.Annotations.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
-BINARY = ds.Annotations.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
+SAID = Annotations.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
+BINARY = Annotations.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
 
 
-def batch_of(aggregation: ds.Aggregation, study: ds.Annotations, draws: int = 40) -> ds.Batch:
+def batch_of(aggregation: Aggregation, study: Annotations, draws: int = 40) -> Batch:
     return one_batch(aggregation.sample(study, draws=draws, seed=2))
 
 
-def top_shares(batch: ds.Batch) -> np.ndarray:
+def top_shares(batch: Batch) -> np.ndarray:
     """Share of every condition in the first place of every draw, from dense draws: (n_cases, n_draws, K)."""
     dense = batch.dense()
     best = dense == dense.max(axis=2, keepdims=True)
     return np.asarray(best / best.sum(axis=2, keepdims=True))
 
 
-FULL = ds.Annotations.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
+FULL = Annotations.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
 """Somebody mentions every condition of every case, so that draws have no ties."""
 
 
 @pytest.mark.parametrize("study", [FULL, BINARY], ids=["three", "two"])
-def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: ds.Annotations) -> None:
-    batch = batch_of(ds.Dirichlet(), study)
-    labels = labels_of(ds.Drawn(batch, 1), "top", seed=0)
+def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: Annotations) -> None:
+    batch = batch_of(Dirichlet(), study)
+    labels = labels_of(Drawn(batch, 1), "top", seed=0)
     assert labels.form == ("bits" if study.n_conditions == 2 else "codes")
     naive = top_shares(batch)
     np.testing.assert_array_equal(labels.block(range(40)).transpose(2, 0, 1), naive)
@@ -40,14 +43,14 @@ def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study:
 
 
 def test_a_single_draw_keeps_its_ties() -> None:
-    labels = labels_of(ds.Drawn(batch_of(ds.MajorityVote(), SAID), 1), "top", seed=0)
+    labels = labels_of(Drawn(batch_of(MajorityVote(), SAID), 1), "top", seed=0)
     shares = np.array([[1, 0, 0], [0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
     np.testing.assert_allclose(labels.block(range(1))[0].T, shares)
 
 
 def test_ties_of_several_draws_are_broken_at_random_and_the_same_for_the_same_seed() -> None:
-    batch = batch_of(ds.AnnotatorBootstrap(ds.MajorityVote()), BINARY, draws=2000)
-    first, again, other = (labels_of(ds.Drawn(batch, 1), "top", seed=seed) for seed in (1, 1, 2))
+    batch = batch_of(AnnotatorBootstrap(MajorityVote()), BINARY, draws=2000)
+    first, again, other = (labels_of(Drawn(batch, 1), "top", seed=seed) for seed in (1, 1, 2))
     shares = top_shares(batch)
     assert ((shares > 0) & (shares < 1)).any()
     assert first == again
@@ -66,11 +69,11 @@ def test_chance_decides_in_proportion() -> None:
     assert abs(chosen.mean() - 0.25) < 0.03  # 4.4 standard errors
 
 
-@pytest.mark.parametrize("aggregation", [ds.Dirichlet(), ds.PlackettLuce(2, prior="symmetric", alpha=0.5)], ids=repr)
-def test_plausibilities_as_labels_are_those_of_dense_draws_on_average(aggregation: ds.Aggregation) -> None:
-    said = ds.Annotations.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
+@pytest.mark.parametrize("aggregation", [Dirichlet(), PlackettLuce(2, prior="symmetric", alpha=0.5)], ids=repr)
+def test_plausibilities_as_labels_are_those_of_dense_draws_on_average(aggregation: Aggregation) -> None:
+    said = Annotations.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
     batch = batch_of(aggregation, said, draws=3000)
-    labels = labels_of(ds.Drawn(batch, 1), "soft", seed=0)
+    labels = labels_of(Drawn(batch, 1), "soft", seed=0)
     masses = labels.block(range(3000)).transpose(2, 0, 1)
     np.testing.assert_allclose(masses.sum(axis=2), 1, atol=1e-6)
     np.testing.assert_allclose(masses.mean(axis=1), batch.dense().mean(axis=1), atol=0.03)
@@ -78,22 +81,22 @@ def test_plausibilities_as_labels_are_those_of_dense_draws_on_average(aggregatio
 
 
 def test_refits_weigh_the_labels_of_draws() -> None:
-    batch, rng = batch_of(ds.Dirichlet(), BINARY), np.random.default_rng(0)
+    batch, rng = batch_of(Dirichlet(), BINARY), np.random.default_rng(0)
     weights = [rng.dirichlet(np.ones(20), size=3) for _ in range(3)]
-    labels = labels_of(ds.Drawn(batch, 1), "top", seed=0, weights=weights, step=2)
+    labels = labels_of(Drawn(batch, 1), "top", seed=0, weights=weights, step=2)
     masses = labels.block(range(40)).transpose(2, 0, 1)[:, ::2]
     naive = np.array([of_case @ masses[case] for case, of_case in enumerate(weights)])
     np.testing.assert_allclose(labels.moved, naive, atol=1e-6)
 
 
 def test_labels_of_other_cases_come_behind_and_cases_are_taken_by_position() -> None:
-    labels = labels_of(ds.Drawn(batch_of(ds.Dirichlet(), SAID), 1), "top", seed=0)
+    labels = labels_of(Drawn(batch_of(Dirichlet(), SAID), 1), "top", seed=0)
     parts = [labels.take(np.array(some)) for some in ([0, 1], [2], [3])]
     assert Labels.joined(parts) == labels == parts[0] + parts[1] + parts[2]
 
 
 def test_labels_within_some_conditions_have_no_mass_elsewhere() -> None:
-    labels = labels_of(ds.Drawn(batch_of(ds.Dirichlet(), SAID), 1), "top", seed=0)
+    labels = labels_of(Drawn(batch_of(Dirichlet(), SAID), 1), "top", seed=0)
     inside = labels.within(np.array([0, 2]))
     whole = labels.block(range(40))
     whole[:, 1] = 0
@@ -102,7 +105,7 @@ def test_labels_within_some_conditions_have_no_mass_elsewhere() -> None:
 
 
 def test_votes_are_shares_of_first_choices() -> None:
-    said = ds.Annotations.from_rankings(
+    said = Annotations.from_rankings(
         [[[["a"], ["b"]], [["b", "c"]], [["b"]]], [[["c"]], []], []],
         ["a", "b", "c"],
         case_names=["x", "y", "z"],
@@ -113,12 +116,12 @@ def test_votes_are_shares_of_first_choices() -> None:
 
 
 def test_votes_of_ratings_are_means_of_scores_and_squares() -> None:
-    votes = vote_labels(ds.Ratings.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
+    votes = vote_labels(Ratings.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
     np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))
     np.testing.assert_allclose(votes.block(range(1))[0].T, votes.means)
 
 
 def test_plausibilities_of_very_many_conditions_are_refused_as_labels() -> None:
     check_soft(64)
-    with pytest.raises(ds.DissensusError, match="truth='top'"):
+    with pytest.raises(DissensusError, match="truth='top'"):
         check_soft(65)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import dissensus as ds
-from dissensus.datasets.simulation import SimulatedStudy
 from dissensus.evaluation import parts
+from dissensus.simulate.differential_study import SimulatedStudy
 
 
 @pytest.fixture(scope="module")

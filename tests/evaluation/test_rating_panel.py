@@ -14,8 +14,8 @@ from scipy import stats
 import dissensus as ds
 from dissensus.aggregation.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
-from dissensus.datasets.simulation import SimulatedRatings
 from dissensus.evaluation.refits import RatingRefits
+from dissensus.simulate.rating_study import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 

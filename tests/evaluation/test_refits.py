@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.core.errors import DissensusError
 from dissensus.evaluation.evaluator import why_no_panel
 from dissensus.evaluation.refits import FitSums, Refits, draw_weights, reweighted_means
 from dissensus.evaluation.tally import CaseWeights
@@ -139,7 +140,7 @@ def test_reasons_for_no_panel(study: ds.Annotations, models: dict[str, ds.Predic
 def test_a_panel_that_cannot_be_estimated_is_refused_if_asked_for() -> None:
     study = STUDY.annotations.select(slice(0, 50))
     models = {name: model.select(slice(0, 50)) for name, model in STUDY.predictions.items()}
-    with pytest.raises(ds.DissensusError, match="cannot be estimated"):
+    with pytest.raises(DissensusError, match="cannot be estimated"):
         ds.evaluate(study, models, panel=True)
     result = ds.evaluate(study, models, aggregations=["plackett-luce:1"], draws=50)
     assert result.panel is None

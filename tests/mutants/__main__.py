@@ -1,9 +1,9 @@
 """Break the code in small ways, one at a time, in a copy, and see whether the tests notice: ``make mutants``.
 
-Every mutant is an entry of the file of its package (``PACKAGE.toml``): the mistake it stands for, a file, a piece of it, what takes its place,
-and the tests that should fail. They have to pass on the code as it is, so that a broken test kills nobody. Survivors
-are printed, and those whose tests did not end; the exit code is their number. Words choose the mutants in which one of
-them occurs::
+Every mutant is an entry of the file of its package (``PACKAGE.toml``): the mistake it stands for, a file, a piece
+of it, what takes its place, and the tests that should fail. They have to pass on the code as it is, so that a
+broken test kills nobody. Survivors are printed, and those whose tests did not end; the exit code is their number.
+Words choose the mutants in which one of them occurs::
 
     python -m mutants comparison kernels
 """
@@ -26,7 +26,7 @@ from queue import Queue
 from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+COPIED = ("src", "tests", "paper", "docs", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 PATIENCE = 300
 """Seconds after which tests are not waited for any longer."""
 
@@ -86,7 +86,7 @@ def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
 def complaint(tests: Iterable[str], copy: Path) -> str:
     """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "", *tests]
-    here = {**os.environ, "PYTHONPATH": str(copy / "src"), "HYPOTHESIS_PROFILE": "mutants"}
+    here = {**os.environ, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}", "HYPOTHESIS_PROFILE": "mutants"}
     try:
         outcome = subprocess.run(
             command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=PATIENCE

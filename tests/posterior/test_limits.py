@@ -12,8 +12,6 @@ from scipy import stats
 import dissensus as ds
 from dissensus.aggregation.normal_inverse_gamma import posterior_parameters
 from dissensus.core.aliases import FloatArray
-from dissensus.datasets.dermatology import load_dermatology
-from dissensus.reproduction.stand_ins import stand_ins
 from shared_data import SHARED, needs_shared
 
 STUDY = ds.Annotations.from_rankings(
@@ -50,17 +48,6 @@ def test_the_order_of_plackett_luce_tends_to_that_of_maximum_likelihood() -> Non
     found = distances(study.annotations, {name: one.to_scores() for name, one in study.predictions.items()}, 200)
     assert (found[2] < 0.02).all()
     assert (found[2] < found[0]).all()
-
-
-@needs_shared
-@pytest.mark.slow
-def test_the_order_of_the_dermatology_annotations_tends_to_that_of_maximum_likelihood() -> None:
-    """Where ties were broken at random, the point estimate was 0.07 away for top-2 sets and 0.04 for top-3 sets."""
-    said = load_dermatology(SHARED / "dermatology_ddx").annotations
-    found = distances(said, stand_ins(said), 100)
-    assert (found[0] < 0.02).all()
-    assert (found[1] < 0.01).all()
-    assert (found[2] < 0.004).all()
 
 
 def test_every_resample_of_annotators_has_its_own_levels() -> None:

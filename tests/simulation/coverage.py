@@ -12,11 +12,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-import dissensus as ds
+from dissensus import Annotations, Dirichlet, TopKAccuracy, evaluate
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
 from dissensus.evaluation.basis import design_effects
-from dissensus.evaluation.comparison import holm
+from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
 from dissensus.evaluation.tally import CaseWeights, Tally
 from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
@@ -143,7 +143,7 @@ def limits(values: FloatArray, population: Population, seed: int, *, low: float,
 
 def verdicts(population: Population, low: FloatArray, high: FloatArray, p: FloatArray) -> list[bool]:
     """Tell which pairs of models of a study one would call different, after Holm's adjustment."""
-    one = ds.Difference("", "", None, "", "", "A", "B", *(0.0,) * 6, n_cases=population.n_cases, level=LEVEL)
+    one = Difference("", "", None, "", "", "A", "B", *(0.0,) * 6, n_cases=population.n_cases, level=LEVEL)
     one = replace(one, n_groups=population.n_groups)
     rows = zip(low.tolist(), high.tolist(), holm(p.tolist()), strict=True)
     return [replace(one, low=a, high=b, p_adjusted=c).is_distinguishable for a, b, c in rows]
@@ -234,15 +234,9 @@ def table_of(n_votes: int, weight: float) -> FloatArray:
     n = len(CONDITIONS)
     outcomes = [row for row in product(range(n_votes + 1), repeat=n) if sum(row) == n_votes]
     models = {name: np.tile(np.eye(n)[code], (len(outcomes), 1)) for code, name in enumerate(CONDITIONS)}
-    said = ds.Annotations.from_counts(outcomes, CONDITIONS)
-    result = ds.evaluate(
-        said,
-        models,
-        aggregations=[ds.Dirichlet(weight)],
-        metrics=[ds.TopKAccuracy(1)],
-        draws=1000,
-        threads=1,
-        panel=False,
+    said = Annotations.from_counts(outcomes, CONDITIONS)
+    result = evaluate(
+        said, models, aggregations=[Dirichlet(weight)], metrics=[TopKAccuracy(1)], draws=1000, threads=1, panel=False
     )
     table = np.full(((n_votes + 1) ** n, n), np.nan)
     table[np.array(outcomes) @ (n_votes + 1) ** np.arange(n)] = result.case_means[0, :, 0].T

@@ -20,7 +20,6 @@ from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import evaluate
 from dissensus.cli.plot import plot
 from dissensus.cli.report import report
-from dissensus.cli.reproduce import reproduce
 from dissensus.cli.validate import validate
 
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -111,5 +110,4 @@ app.command(cls=ListingCommand)(evaluate)
 app.command()(compare)
 app.command()(report)
 app.command()(plot)
-app.command()(reproduce)
 app.command("compile")(compile_now)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.aggregation.base import Aggregation
-    from dissensus.datasets.printed_cases import PrintedCases
-    from dissensus.datasets.simulation import SimulatedStudy
     from dissensus.evaluation.practices import Beside
     from dissensus.evaluation.results import Evaluation
+    from dissensus.simulate.differential_study import SimulatedStudy
+    from dissensus.simulate.printed_cases import PrintedCases
 
 ORIGIN = "simulated study"
 """What the demo calls its input; directories of results that name it may be replaced by the next demo."""
@@ -52,8 +52,8 @@ def demo(
     from dissensus.cli.terminal import show as show_table
     from dissensus.cli.validate import show_diagnosis
     from dissensus.core.output import checked_directory_target
-    from dissensus.datasets.simulation import simulate_study
     from dissensus.evaluation.store import not_results
+    from dissensus.simulate.differential_study import simulate_study
     from dissensus.study.diagnosis import diagnose
 
     overwrite = overwrite or was_written_by_demo(out)
@@ -163,7 +163,7 @@ def _held(found: Sequence[Beside]) -> str:
 def printed_table() -> Table:
     """Show the cases that the paper prints: certainty, and how often a model's set holds the top condition."""
     from dissensus.cli.grid import grid
-    from dissensus.datasets.printed_cases import printed_cases
+    from dissensus.simulate.printed_cases import printed_cases
 
     names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
     title = (

@@ -1,0 +1,54 @@
+"""The aggregations that the paper runs: Plackett-Luce and probabilistic inverse ranks, at five reliabilities each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
+from paper.reproduction.rows import AtLeast
+
+PaperRun: TypeAlias = PlackettLuce | ProbabilisticInverseRank
+
+RACES = tuple(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10))
+INVERSES = tuple(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100))
+SWEEP: tuple[PaperRun, ...] = (*RACES, *INVERSES)
+MEDIUM: tuple[PaperRun, ...] = (MEDIUM_PL, MEDIUM_PRIRN)
+
+FAR_RELIABILITY = 10_000
+"""As good as infinite: thousands of repetitions of every opinion."""
+
+FAR: Mapping[str, Aggregation] = {
+    "PL": PlackettLuce(reliability=FAR_RELIABILITY, alpha=1.0, prior="observed"),
+    "PrIRN": ProbabilisticInverseRank(reliability=FAR_RELIABILITY, ties="each"),
+}
+POINTS: Mapping[str, Aggregation] = {"PL": PlackettLuceML(), "PrIRN": MEDIUM_PRIRN.limit}
+"""The deterministic aggregations that the runs tend to: maximum likelihood (ML) and inverse ranks (IRN)."""
+
+POINT_NAMES = {"PL": "ML", "PrIRN": "IRN"}
+SHORT = {MEDIUM_PL.id: "PL", MEDIUM_PRIRN.id: "PrIRN"}
+"""What the paper calls them."""
+
+GENERALLY = 0.75
+"""The share of comparisons that is taken as "generally" or "typically"."""
+
+FAR_BELOW = 0.9
+"""Certainties and accuracies below this are taken as low, or well below one."""
+
+CLEAR = 5
+"""How many Monte Carlo errors a difference has to have to be more than chance."""
+
+
+def clearly(limit: float, error: float, words: str) -> AtLeast:
+    """Claim a difference of at least a limit that Monte Carlo errors cannot bring about.
+
+    Examples
+    --------
+    >>> clearly(0.05, 0.001, "significantly lower").value, clearly(0.05, 0.02, "significantly lower").value
+    (0.05, 0.1)
+    """
+    return AtLeast(max(limit, CLEAR * error), words)

@@ -1,0 +1,91 @@
+"""Figure 2: the toy problem on a line and in the triangle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dissensus.figures import theme
+from dissensus.figures.case_charts import CORNERS, simplex
+from dissensus.figures.charts import Axis, Chart, Labels, Line, Mark, Pane, Points
+from paper.reproduction.paper_figures import Frames, PaperFigure
+from paper.reproduction.toy_experiment import EXAMPLES, TITLE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ABOVE = 1.07
+"""Where the names of the examples stand over curves that reach 1."""
+
+CAPTION = (
+    "First, p(y|x) along the line, with the three examples at the dotted lines; then p(y|x) of the examples, as "
+    "diamonds in the triangle of the classes. Then draws given the labels of the annotators, at two reliabilities: the "
+    "higher one keeps the draws together, but those of (ii) still lie in all three parts of the triangle. Last, the "
+    "certainty along the line at reliability {}: it is low at (ii) throughout and rises with reliability at (iii)."
+)
+
+
+def _toy(frames: Frames) -> Chart:
+    """Draw the truth, the examples in the triangle with and without draws, and certainty for every reliability."""
+    draws = frames["toy_draws"]
+    gammas = draws["reliability"].unique(maintain_order=True).to_list()
+    truth = draws.filter(draws["draw"] < 0)
+    panels = (
+        _line_panel(frames["toy_truth"]),
+        _triangle(truth.filter(reliability=gammas[0]), "three examples"),
+        *(_triangle(draws.filter(reliability=gamma), f"draws at reliability {gamma:g}") for gamma in gammas),
+        _certainty_panel(frames["toy_certainty"]),
+    )
+    named = ", ".join(f"{gamma:g}" for gamma in _reliabilities(frames["toy_certainty"]))
+    return Chart("The toy problem", panels, CAPTION.format(named), columns=3, height=300)
+
+
+def _examples() -> tuple[Mark, ...]:
+    """Mark the examples by dotted lines with their names above."""
+    places = np.array(list(EXAMPLES.values()))
+    lines = (Line(np.full(2, place), np.array([0.0, 1.0]), dash=2) for place in places)
+    return (*lines, Labels(places, np.full(len(places), ABOVE), tuple(EXAMPLES)))
+
+
+def _line_panel(truth: pl.DataFrame) -> Pane:
+    classes = [name for name in truth.columns if name != "x"]
+    x = truth["x"].to_numpy()
+    lines = (Line(x, truth[name].to_numpy(), name, theme.hue(place), place) for place, name in enumerate(classes))
+    return Pane((*_examples(), *lines), Axis("x"), Axis("p(y|x)", (0.0, 1.13)), "the truth")
+
+
+def _reliabilities(found: pl.DataFrame) -> list[int]:
+    return sorted(found["reliability"].unique().to_list())
+
+
+def _certainty_panel(found: pl.DataFrame) -> Pane:
+    """Draw a curve per reliability; the legend names the first and the last of them."""
+    gammas = _reliabilities(found)
+    curves = []
+    for place, gamma in enumerate(gammas):
+        rows = found.filter(reliability=gamma)
+        name = f"reliability {gamma:g}" if gamma in (gammas[0], gammas[-1]) else ""
+        colour = theme.shade(place, len(gammas))
+        curves.append(Line(rows["x"].to_numpy(), rows["certainty"].to_numpy(), name, colour))
+    return Pane((*_examples(), *curves), Axis("x"), Axis("certainty", (0.0, 1.13)), "certainty of the annotations")
+
+
+def _triangle(rows: pl.DataFrame, title: str) -> Pane:
+    """Draw the truth of each example as a diamond, and its draws as points."""
+    labels = [name for name in rows.columns if name not in ("draw", "example", "reliability")]
+    base = simplex(np.full((1, 3), 1 / 3), labels).panels[0]
+    frame = tuple(mark for mark in base.marks if not isinstance(mark, Points))
+    clouds, diamonds = [], []
+    for place, ((example,), part) in enumerate(rows.group_by("example", maintain_order=True)):
+        x, y = (part.select(labels).to_numpy() @ CORNERS).T
+        is_truth = part["draw"].to_numpy() < 0
+        colour = theme.hue(place + 3)
+        if not is_truth.all():
+            clouds.append(Points(x[~is_truth], y[~is_truth], f"draws of {example}", colour, size=4, opacity=0.5))
+        diamonds.append(Points(x[is_truth], y[is_truth], f"p(y|x) of {example}", colour, symbol=2, size=14))
+    return replace(base, marks=(*frame, *clouds, *diamonds), title=title)
+
+
+FIGURES = (PaperFigure("toy", "2", TITLE, ("toy_truth", "toy_certainty", "toy_draws"), _toy),)

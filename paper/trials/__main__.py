@@ -1,0 +1,45 @@
+"""Write the documentation page: ``python -m paper.trials DATA paper/docs/panel.md``.
+
+With ``--only families``, its last section alone: some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dissensus.core.errors import DissensusError
+from paper.trials.family_page import write_section
+from paper.trials.panel_page import write_page
+from paper.trials.plan import Effort, proof, tried_families
+
+
+def main(words: list[str] | None = None) -> int:
+    """Try panel estimates with the data of a directory, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m paper.trials", description="See whether panel estimates hold.")
+    parser.add_argument("data", help="directory with the folders chaosnli_snli, cifar10h, alttest and ecg")
+    parser.add_argument("page", help="where the page goes, for example paper/docs/panel.md")
+    parser.add_argument("--studies", type=int, default=20, help="studies of each kind")
+    parser.add_argument("--draws", type=int, default=500, help="draws of every case")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=["families"], help="write this section of a page that is there, no other")
+    given = parser.parse_args(words)
+    effort = Effort(given.studies, given.draws, given.seed)
+    try:
+        if given.only:
+            written = [write_section(tried_families(given.data, effort, watch=_say), given.page)]
+        else:
+            written = [*write_page(proof(given.data, effort, watch=_say), given.page)]
+        print(*written, sep="\n")
+    except DissensusError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _say(what: str, done: int, total: int) -> None:
+    print(f"\r{done}/{total} {what:<60}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

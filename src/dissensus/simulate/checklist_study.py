@@ -1,0 +1,424 @@
+"""Simulated binary questions and checklists: annotators of different strictness, models of different skill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed
+from dissensus.core.errors import DissensusError
+from dissensus.draws import Plausibilities
+from dissensus.predictions.lists import Predictions
+from dissensus.simulate.crossing import crossed, known_models, numbered, opinion_chances
+from dissensus.study.builders import as_numbers
+from dissensus.study.checklists import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT, Checklists
+from dissensus.study.panel import Panel
+from dissensus.study.rankings import Annotations
+
+LEAST_NOISE = 0.05
+"""With less noise than this a model sees the evidence itself."""
+
+GRID = np.linspace(-5.0, 5.0, 600)
+"""Evidence over clarity at which averages over cases are computed; between two of its points they are interpolated."""
+
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+
+EVIDENCE_STREAM, SIGN_STREAM, STRICTNESS_STREAM, ANSWER_STREAM, CHOICE_STREAM, MISSING_STREAM, MODEL_STREAM = range(7)
+
+
+@dataclass(frozen=True)
+class Skill:
+    """What a simulated model sees of the evidence, and how it writes its probabilities.
+
+    Attributes
+    ----------
+    noise
+        Size of the error with which it sees the evidence of a case, on the logit scale: 0 knows all that annotators
+        together know, 1 is good, 5 knows little.
+    confidence, shift
+        Distortion of its logits, times and plus: with 1 and 0 its probabilities are calibrated, so that of the cases
+        with probability p a share p of annotators says yes; a confidence above 1 is surer than it should be, and a
+        positive shift says yes too often.
+
+    Examples
+    --------
+    >>> Skill(1.0), Skill(1.0, confidence=2.0)
+    (Skill(noise=1.0, confidence=1.0, shift=0.0), Skill(noise=1.0, confidence=2.0, shift=0.0))
+    """
+
+    noise: float
+    confidence: float = 1.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive(confidence=self.confidence)
+        if not (0 <= self.noise <= 100 and abs(self.shift) <= 100):
+            raise DissensusError(
+                "a model cannot be simulated", expected="noise 0 to 100, shift -100 to 100", got=str(self)
+            )
+
+
+SKILLS: Mapping[str, Skill] = {
+    "Fir": Skill(1.0),
+    "Gorse": Skill(2.0),
+    "Hazel": Skill(1.0, confidence=2.5),
+    "Iris": Skill(3.0, shift=1.0),
+}
+"""Fir and Gorse are calibrated; Hazel is as good as Fir, but too sure; Iris knows little, and says yes too often."""
+
+
+@dataclass(frozen=True)
+class SimulatedChecklists:
+    """Simulated checklists and predictions beside the chances they were drawn from.
+
+    Attributes
+    ----------
+    checklists
+        What the annotators said.
+    chances : (n_cases, n_findings)
+        The true probability that an annotator, one of all there could be, says that the finding is present.
+    strictness : (n_annotators,)
+        How much evidence, on the logit scale, each annotator wants beyond the others before saying yes.
+    predictions
+        Models by name: the probability of every finding.
+    """
+
+    checklists: Checklists
+    chances: FloatArray
+    strictness: FloatArray
+    predictions: Mapping[str, Predictions]
+
+    @property
+    def labels(self) -> BoolArray:
+        """What most of a very large panel would say, shape (n_cases, n_findings).
+
+        Examples
+        --------
+        >>> simulate_checklists(n_cases=2, seed=1).labels.shape
+        (2, 6)
+        """
+        return np.asarray(self.chances > 0.5)
+
+
+@dataclass(frozen=True)
+class SimulatedBinary:
+    """Simulated answers to a binary question and predictions, beside the chances they were drawn from.
+
+    Attributes
+    ----------
+    annotations
+        What the annotators said: absent or present.
+    chances : (n_cases,)
+        The true probability that an annotator, one of all there could be, says present.
+    strictness : (n_annotators,)
+        How much evidence, on the logit scale, each annotator wants beyond the others before saying yes.
+    predictions
+        Models by name: the probabilities of both conditions.
+    """
+
+    annotations: Annotations
+    chances: FloatArray
+    strictness: FloatArray
+    predictions: Mapping[str, Predictions]
+
+    @property
+    def labels(self) -> BoolArray:
+        """What most of a very large panel would say, shape (n_cases,).
+
+        Examples
+        --------
+        >>> simulate_binary(n_cases=3).labels.shape
+        (3,)
+        """
+        return np.asarray(self.chances > 0.5)
+
+    @cached_property
+    def truth(self) -> Plausibilities:
+        """The true chances of both conditions, as a single draw of every case.
+
+        Examples
+        --------
+        >>> simulate_binary(n_cases=3).truth
+        Plausibilities: 3 cases, 1 draws, 2 conditions
+        """
+        theta = np.column_stack([1 - self.chances, self.chances])[:, None]
+        return Plausibilities.from_draws(theta, conditions=list(ANSWERS), case_names=list(self.annotations.case_names))
+
+
+@checked
+def simulate_binary(
+    *,
+    n_cases: int = 200,
+    n_annotators: int = 8,
+    prevalence: float = 0.3,
+    strictness: float = 0.5,
+    clarity: float = 3.0,
+    opinions: tuple[int, int] | None = None,
+    models: Mapping[str, Skill] | None = None,
+    seed: int = 0,
+) -> SimulatedBinary:
+    """Simulate a binary question with known truth.
+
+    Every case has evidence for a positive answer on the logit scale, above 0 with the probability ``prevalence``, and
+    an annotator says yes with the probability of the evidence less their strictness.
+
+    Parameters
+    ----------
+    n_cases, n_annotators
+        Size of the study.
+    prevalence
+        The probability that a very large panel would call a case positive.
+    strictness
+        How different annotators are: the standard deviation of their strictness.
+    clarity
+        How far most cases are from undecided, on the logit scale.
+    opinions
+        Least and greatest number of annotators of a case; by default all read every case.
+    models
+        What each model sees; by default Fir, Gorse, Hazel and Iris.
+    seed
+        The same seed gives the same study, and case ``i`` does not depend on the number of cases.
+
+    Examples
+    --------
+    >>> study = simulate_binary(n_cases=50, n_annotators=3, prevalence=0.2)
+    >>> study.annotations.conditions, study.annotations.n_rankings, list(study.predictions)
+    (('absent', 'present'), 150, ['Fir', 'Gorse', 'Hazel', 'Iris'])
+    """
+    given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
+    made = _made(n_cases, n_annotators, np.array([prevalence]), Population(strictness, clarity), **given)
+    answers = made.answers[made.reads][:, 0].astype(np.int64)
+    one_each = np.arange(len(answers) + 1, dtype=np.int64)
+    said = Annotations(ANSWERS, made.panel, one_each, one_each, answers, question="binary")
+    predictions = {
+        name: Predictions.from_scores(np.column_stack([1 - yes, yes]), ANSWERS, case_names=said.case_names, name=name)
+        for name, yes in made.scores.items()
+    }
+    return SimulatedBinary(said, made.chances[:, 0], made.strictness, predictions)
+
+
+@checked
+def simulate_checklists(
+    *,
+    n_cases: int = 200,
+    n_annotators: int = 5,
+    findings: Sequence[str] | int = 6,
+    prevalence: float | Sequence[float] = 0.15,
+    together: float = 0.2,
+    strictness: float = 0.5,
+    clarity: float = 3.0,
+    not_assessed: float = 0.0,
+    opinions: tuple[int, int] | None = None,
+    models: Mapping[str, Skill] | None = None,
+    seed: int = 0,
+) -> SimulatedChecklists:
+    """Simulate checklists with known truth: every finding as in :func:`simulate_binary`, several on some cases.
+
+    Parameters
+    ----------
+    findings
+        Names of the findings, or how many there are.
+    prevalence
+        The probability that a very large panel would see each finding; one for all, or one each.
+    together
+        How much findings come together on the same cases: 0 for independent ones, below 1.
+    not_assessed
+        The share of answers that are missing, at random.
+    n_cases, n_annotators, strictness, clarity, opinions, models, seed
+        As in :func:`simulate_binary`; annotators are as strict with one finding as with another.
+
+    Examples
+    --------
+    >>> study = simulate_checklists(n_cases=40, findings=["AF", "ST"], prevalence=[0.1, 0.3])
+    >>> study.checklists.findings, study.checklists.n_opinions, study.chances.shape
+    (('AF', 'ST'), 200, (40, 2))
+    """
+    names = _names(findings)
+    shares = (
+        np.full(len(names), prevalence) if isinstance(prevalence, int | float) else as_numbers("shares", prevalence)
+    )
+    check_length("prevalence", len(shares), len(names))
+    given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
+    made = _made(n_cases, n_annotators, shares, Population(strictness, clarity, together), **given)
+    answers = made.answers[made.reads]
+    missing = _stream(seed, MISSING_STREAM).random(made.answers.shape)[made.reads] < _share(
+        "not_assessed", not_assessed
+    )
+    said = Checklists(names, made.panel, np.where(missing, NOT_ASSESSED, answers))
+    predictions = {
+        name: Predictions.from_scores(scores, names, case_names=said.case_names, name=name, findings=True)
+        for name, scores in made.scores.items()
+    }
+    return SimulatedChecklists(said, made.chances, made.strictness, predictions)
+
+
+def _names(findings: Sequence[str] | int) -> tuple[str, ...]:
+    if isinstance(findings, int | np.integer):
+        check_count(findings=int(findings))
+        check_most("conditions", int(findings))
+        return numbered("finding", int(findings))
+    names = tuple(map(str, findings))
+    check_count(findings=len(names))
+    return names
+
+
+def _share(name: str, share: float) -> float:
+    if not 0 <= share < 1:
+        raise DissensusError(f"{name} must be a share", expected="0 or more, below 1", got=repr(share))
+    return share
+
+
+# How it is made -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Population:
+    """What cases and annotators are like: how different annotators are, how clear cases, and findings how connected."""
+
+    strictness: float
+    clarity: float
+    together: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive(clarity=self.clarity)
+        _share("together", self.together)
+        if not 0 <= self.strictness <= 10 or self.clarity > 100:
+            raise DissensusError(
+                "there are no such annotators",
+                expected="strictness 0 to 10, clarity up to 100",
+                got=f"strictness {self.strictness!r}, clarity {self.clarity!r}",
+            )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Everything that both kinds of studies need.
+
+    Attributes
+    ----------
+    chances : (n_cases, n_findings)
+    strictness : (n_annotators,)
+    reads : (n_cases, n_annotators)
+        Whether each annotator reads each case.
+    answers : (n_cases, n_annotators, n_findings)
+    panel
+        Who reads which case.
+    scores
+        By model: the probability of every finding, (n_cases, n_findings).
+    """
+
+    chances: FloatArray
+    strictness: FloatArray
+    reads: BoolArray
+    answers: IntArray
+    panel: Panel
+    scores: Mapping[str, FloatArray]
+
+
+def _made(
+    n_cases: int,
+    n_annotators: int,
+    prevalence: FloatArray,
+    people: Population,
+    *,
+    opinions: tuple[int, int] | None,
+    models: Mapping[str, Skill] | None,
+    seed: int,
+) -> _Made:
+    check_seed(seed)
+    check_count(n_cases=n_cases, n_annotators=n_annotators)
+    check_most("n_cases * n_annotators * n_findings", n_cases * n_annotators * len(prevalence))
+    if prevalence.ndim != 1 or prevalence.dtype.kind not in "if" or not ((prevalence > 0) & (prevalence < 1)).all():
+        raise DissensusError("prevalence must be a share", expected="above 0, below 1", got=f"{prevalence!r:.60}")
+    evidence = _evidence(n_cases, prevalence, people, seed)
+    strictness = people.strictness * _stream(seed, STRICTNESS_STREAM).standard_normal(n_annotators)
+    reads = _reads(n_cases, n_annotators, opinions, seed)
+    says_yes = _sigmoid(evidence[:, None] - strictness[:, None])
+    answers = _stream(seed, ANSWER_STREAM).random(says_yes.shape) < says_yes
+    chosen = known_models(SKILLS if models is None else models, Skill)
+    scores = {
+        name: _scores(skill, evidence, prevalence, people, _stream(seed, MODEL_STREAM, number))
+        for number, (name, skill) in enumerate(chosen.items())
+    }
+    panel = crossed(reads.sum(axis=1), np.nonzero(reads)[1], numbered("Dr", n_annotators))
+    chances = _chances(evidence, people.strictness)
+    return _Made(chances, strictness, reads, np.where(answers, PRESENT, ABSENT), panel, scores)
+
+
+def _stream(seed: int, *purpose: int) -> np.random.Generator:
+    """Return the random numbers of one purpose: the first of them are those of the first cases, however many."""
+    return np.random.default_rng((seed, *purpose))
+
+
+def _evidence(n_cases: int, prevalence: FloatArray, people: Population, seed: int) -> FloatArray:
+    """Draw the evidence for every finding of every case, above 0 where a large panel says yes."""
+    draws = _stream(seed, SIGN_STREAM).standard_normal((n_cases, len(prevalence) + 1))
+    shared, own = np.sqrt(people.together), np.sqrt(1 - people.together)
+    tendency = shared * draws[:, :1] + own * draws[:, 1:]
+    limits = np.array([NormalDist().inv_cdf(1 - share) for share in prevalence.tolist()])
+    pairs = _stream(seed, EVIDENCE_STREAM).standard_normal((*tendency.shape, 2))
+    size = people.clarity * np.hypot(pairs[..., 0], pairs[..., 1])
+    return np.where(tendency > limits, size, -size)
+
+
+def _reads(n_cases: int, n_annotators: int, opinions: tuple[int, int] | None, seed: int) -> BoolArray:
+    if opinions is None:
+        return np.ones((n_cases, n_annotators), dtype=np.bool_)
+    chances = np.cumsum(opinion_chances(opinions, n_annotators))
+    draws = _stream(seed, CHOICE_STREAM).random((n_cases, n_annotators + 1))
+    counts = 1 + np.searchsorted(chances[:-1], draws[:, 0], side="right")
+    return np.asarray(draws[:, 1:].argsort(axis=1).argsort(axis=1) < counts[:, None])
+
+
+def _sigmoid(logits: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
+
+
+def _chances(evidence: FloatArray, spread: float) -> FloatArray:
+    """Average over annotators: the probability that one of all there could be says yes."""
+    share = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+    return np.asarray(sum(w * _sigmoid(evidence - spread * node) for node, w in zip(NODES, share, strict=True)))
+
+
+def _scores(
+    skill: Skill, evidence: FloatArray, prevalence: FloatArray, people: Population, rng: np.random.Generator
+) -> FloatArray:
+    """Return what a model says: the chance that an annotator says yes given what it sees, distorted."""
+    seen = evidence + skill.noise * rng.standard_normal(evidence.shape)
+    logits = np.column_stack(
+        [
+            _calibrated(skill.noise, column, share, people)
+            for column, share in zip(seen.T, prevalence.tolist(), strict=True)
+        ]
+    )
+    return _sigmoid(skill.confidence * logits + skill.shift)
+
+
+def _calibrated(noise: float, seen: FloatArray, prevalence: float, people: Population) -> FloatArray:
+    """Return the logit of the average chance of all cases that look like this, shape (n_cases,)."""
+    if noise < LEAST_NOISE:
+        return _logit(_chances(seen, people.strictness))
+    return np.interp(seen, *_averages(noise, prevalence, people))
+
+
+@lru_cache(maxsize=64)
+def _averages(noise: float, prevalence: float, people: Population) -> tuple[FloatArray, FloatArray]:
+    """Return what a case may look like, and the logit of the average chance of all that look so."""
+    grid = people.clarity * GRID
+    looks = np.linspace(grid[0] - 5 * noise, grid[-1] + 5 * noise, len(grid))
+    share = np.log(np.where(GRID > 0, prevalence, 1 - prevalence) * np.abs(GRID)) - 0.5 * GRID**2
+    weight = share - 0.5 * ((looks[:, None] - grid) / noise) ** 2
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    average = weight @ _chances(grid, people.strictness) / weight.sum(axis=1)
+    return looks, _logit(average)
+
+
+def _logit(chance: FloatArray) -> FloatArray:
+    return np.asarray(np.log(chance) - np.log1p(-chance))

@@ -1,0 +1,286 @@
+"""Simulated studies: reproducible, and shaped like published ones."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import (
+    Annotations,
+    DissensusError,
+    PlackettLuce,
+    SetAccuracy,
+    TopKAccuracy,
+    annotation_certainty,
+    annotator_agreement,
+    evaluate,
+    simulate_study,
+)
+from dissensus.core.aliases import FloatArray
+from dissensus.simulate.differential_study import (
+    AGES,
+    MODELS,
+    SITES,
+    SKIN_TYPES,
+    Expertise,
+    SimulatedStudy,
+    condition_names,
+    frequencies,
+)
+from shared_data import SHARED, needs_shared
+
+
+def test_the_same_seed_gives_the_same_study() -> None:
+    one, other = simulate_study(n_cases=20, seed=3), simulate_study(n_cases=20, seed=3)
+    assert one.annotations == other.annotations
+    assert np.array_equal(one.theta, other.theta)
+    assert one.predictions == other.predictions
+    assert one.strata == other.strata
+    different = simulate_study(n_cases=20, seed=4)
+    assert different.annotations != one.annotations
+    assert different.predictions != one.predictions
+    assert different.strata != one.strata
+
+
+def test_a_case_does_not_depend_on_the_number_of_cases() -> None:
+    small, large = simulate_study(n_cases=5, seed=1), simulate_study(n_cases=25, seed=1)
+    shared = large.annotations.select(slice(0, 5))
+    assert shared.to_rankings() == small.annotations.to_rankings()
+    assert shared.case_names == small.annotations.case_names
+    assert np.array_equal(large.theta[:5], small.theta)
+    assert {name: said.select(slice(0, 5)) for name, said in large.predictions.items()} == small.predictions
+    assert {column: labels[:5] for column, labels in large.strata.items()} == small.strata
+
+
+def test_cases_differ_from_each_other() -> None:
+    study = simulate_study(n_cases=50, seed=1)
+    assert len({tuple(theta) for theta in study.theta}) == 50
+    assert len(np.unique(study.predictions["Aster"].values)) == 500
+
+
+def test_theta_is_on_the_simplex() -> None:
+    theta = simulate_study(n_cases=50, n_conditions=30).theta
+    assert theta.shape == (50, 30)
+    assert (theta > 0).all()
+    assert np.allclose(theta.sum(axis=1), 1)
+
+
+def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
+    study = simulate_study(n_cases=4)
+    with pytest.raises(FrozenInstanceError):
+        study.theta = study.theta  # type: ignore[misc]
+    again: SimulatedStudy = pickle.loads(pickle.dumps(study))
+    assert again.annotations == study.annotations
+    assert again.predictions == study.predictions
+
+
+def test_the_shape_is_that_of_published_differential_diagnoses() -> None:
+    said = simulate_study(n_cases=1000, seed=0).annotations
+    assert 0.52 < (said.mentions_per_ranking == 1).mean() < 0.56
+    assert 0.14 < said.has_tie.mean() < 0.18
+    assert said.rankings_per_case.min() == 1
+    assert said.rankings_per_case.max() == 10
+    assert not said.unannotated
+
+
+def shape(said: Annotations) -> dict[str, float]:
+    certainty = annotation_certainty(PlackettLuce(3, alpha=1.0, prior="observed").sample(said, draws=300))
+    support = [len({name for ranking in case for block in ranking for name in block}) for case in said.to_rankings()]
+    return {
+        "annotators": float(said.rankings_per_case.mean()),
+        "conditions in a ranking": float(said.mentions_per_ranking.mean()),
+        "single conditions": float((said.mentions_per_ranking == 1).mean()),
+        "three conditions": float((said.mentions_per_ranking == 3).mean()),
+        "ties": float(said.has_tie.mean()),
+        "conditions of a case": float(np.mean(support)),
+        "certainty": certainty.mean,
+        "uncertain cases": certainty.share_below(0.99),
+        "agreement": annotator_agreement(said).mean,
+    }
+
+
+@needs_shared
+def test_statistics_are_close_to_those_of_the_released_annotations() -> None:
+    rankings = json.loads((SHARED / "dermatology_ddx" / "dermatology_selectors.json").read_text(encoding="utf-8"))
+    released = shape(Annotations.from_rankings(rankings, 419))
+    simulated = shape(simulate_study(n_cases=1500, seed=0).annotations)
+    within = {
+        "annotators": 0.2,
+        "conditions in a ranking": 0.04,
+        "single conditions": 0.02,
+        "three conditions": 0.02,
+        "ties": 0.02,
+        "conditions of a case": 0.3,
+        "certainty": 0.03,
+        "uncertain cases": 0.05,
+        "agreement": 0.05,
+    }
+    assert released["single conditions"] == pytest.approx(0.54, abs=0.005)
+    assert released["ties"] == pytest.approx(0.16, abs=0.005)
+    for name, tolerance in within.items():
+        assert simulated[name] == pytest.approx(released[name], abs=tolerance), name
+
+
+def test_annotators_favour_plausible_conditions() -> None:
+    study = simulate_study(n_cases=300, seed=5)
+    said = study.annotations
+    spoken = said.code_offsets[said.block_offsets[:-1]]
+    first = study.theta[said.panel.case_of_opinion, said.codes[spoken]]
+    assert first.mean() > 5 * study.theta.mean()
+
+
+def test_conditions_have_a_long_tail_and_every_risk() -> None:
+    study = simulate_study(n_cases=400, seed=1)
+    counts = np.bincount(study.annotations.codes, minlength=60)
+    assert counts[:6].sum() > 3 * counts[30:].sum() > 0
+    assert study.categories.names == ("low", "medium", "high")
+    assert study.categories.levels == (0, 1, 2)
+    assert study.categories.conditions == study.annotations.conditions
+    mentioned = np.bincount(study.categories.codes[study.annotations.codes]) / study.annotations.codes.size
+    assert mentioned == pytest.approx([0.53, 0.37, 0.1], abs=0.12)
+
+
+def test_an_annotator_ranks_a_case_once() -> None:
+    panel = simulate_study(n_cases=100).annotations.panel
+    pairs = list(zip(panel.case_of_opinion.tolist(), panel.annotators.tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+
+
+def test_strata_are_as_frequent_as_they_should_be() -> None:
+    strata = simulate_study(n_cases=1500).strata
+    for column, shares in {"site": SITES, "skin type": SKIN_TYPES, "age": AGES}.items():
+        assert sum(shares.values()) == pytest.approx(1)
+        for label, share in shares.items():
+            assert strata[column].count(label) / 1500 == pytest.approx(share, abs=0.05)
+
+
+def test_models_list_ten_conditions_each_with_falling_scores() -> None:
+    study = simulate_study(n_cases=30)
+    assert list(study.predictions) == list(MODELS)
+    for name, said in study.predictions.items():
+        assert (said.name, said.kind, said.case_names) == (name, "scores", study.annotations.case_names)
+        assert (said.entries_per_case == 10).all()
+        assert (said.to_scores().sum(axis=1) <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses(seed: int) -> None:
+    study = simulate_study(n_cases=400, seed=seed)
+    metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]
+    result = evaluate(
+        study.annotations,
+        study.predictions,
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=metrics,
+        draws=200,
+    )
+    usual = result.point_estimates().filter(pl.col("metric") == "top-1 accuracy")
+    for _, found in usual.group_by("aggregation"):
+        assert found.sort("point_estimate", descending=True)["model"][0] == "Aster"
+    adjusted = [gap for gap in result.compare().differences if gap.estimand == "adjusted"]
+    sets = [gap for gap in adjusted if gap.first == "Aster" and gap.second == "Birch"][1:]
+    assert [gap.verdict for gap in sets] == ["Birch is better than Aster"] * 2
+    rows = result.to_frame().filter(metric="top-2 set accuracy", estimand="adjusted")
+    order = rows.sort("mean", descending=True)["model"].to_list()
+    assert order[:2] == ["Elder", "Birch"]
+    assert order.index("Aster") > 2
+
+
+def test_models_are_worse_for_the_skin_types_they_have_seen_less_of() -> None:
+    study = simulate_study(n_cases=1500, seed=2)
+    is_dark = np.array(study.strata["skin type"]) == "V-VI"
+    for said in study.predictions.values():
+        is_right = said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1)
+        assert is_right[is_dark].mean() < is_right[~is_dark].mean() - 0.05
+
+
+@pytest.mark.parametrize("sizes", [{"n_cases": 0}, {"n_conditions": 1}, {"n_annotators": 9}])
+def test_impossible_sizes_are_refused(sizes: dict[str, int]) -> None:
+    with pytest.raises(DissensusError, match="at least 1 case, 2 conditions and 10 annotators"):
+        simulate_study(**sizes)  # type: ignore[arg-type]
+
+
+def test_names_are_different_however_many() -> None:
+    assert len(set(condition_names(1234))) == 1234
+
+
+def test_frequencies_fall_and_add_up() -> None:
+    assert frequencies(50).sum() == pytest.approx(1)
+    assert (np.diff(frequencies(50)) < 0).all()
+
+
+@pytest.mark.parametrize("n_conditions", [2, 5, 300])
+def test_few_and_many_conditions_work(n_conditions: int) -> None:
+    study = simulate_study(n_cases=10, n_conditions=n_conditions)
+    assert study.annotations.n_conditions == study.categories.codes.size == n_conditions
+    assert (study.predictions["Birch"].entries_per_case == min(10, n_conditions)).all()
+
+
+# Models that err like classifiers ------------------------------------------------------------------------
+
+
+def rightness(expertise: Expertise, *, n_conditions: int = 60) -> tuple[FloatArray, FloatArray]:
+    """Return for 600 cases whether a model names the first condition, and how far it leads the second one."""
+    study = simulate_study(n_cases=600, n_conditions=n_conditions, models={"A": expertise}, seed=4)
+    said, ordered = study.predictions["A"], np.sort(study.theta, axis=1)
+    return said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1), np.log(ordered[:, -1] / ordered[:, -2])
+
+
+@pytest.mark.parametrize("n_conditions", [60, 419])
+def test_more_noise_is_a_worse_model(n_conditions: int) -> None:
+    found = [rightness(Expertise.blurred(noise), n_conditions=n_conditions)[0].mean() for noise in (0.0, 0.3, 0.7, 1.2)]
+    assert found[0] == 1.0
+    assert all(better > worse + 0.05 for better, worse in pairwise(found))
+
+
+def test_nothing_but_noise_decides_near_ties_for_a_classifier_while_aster_knows_them() -> None:
+    is_right, lead = rightness(Expertise.blurred(0.5))
+    near = lead < 0.2
+    assert near.sum() > 30
+    assert is_right[near].mean() < 0.7
+    assert is_right[lead > 2].mean() > 0.9
+    assert rightness(MODELS["Aster"])[0][near].mean() > 0.8
+
+
+def test_confidence_changes_scores_and_not_the_order() -> None:
+    models = {"sure": Expertise.blurred(0.5, confidence=3.0), "shy": Expertise.blurred(0.5, confidence=0.5)}
+    one, other = (
+        simulate_study(n_cases=50, models={"A": expertise}, seed=1).predictions["A"] for expertise in models.values()
+    )
+    assert np.array_equal(one.codes, other.codes)
+    assert (one.values[one.offsets[:-1]] > other.values[other.offsets[:-1]]).all()
+
+
+def test_a_calibrated_classifier_is_as_sure_as_annotators_agree_with_it() -> None:
+    study = simulate_study(n_cases=1500, models={"A": Expertise.blurred(0.5)}, seed=3)
+    said = study.predictions["A"]
+    first = said.offsets[:-1]
+    agreed = study.theta[np.arange(1500), said.codes[first]]
+    assert said.values[first].mean() == pytest.approx(agreed.mean(), abs=0.05)
+
+
+def test_numbers_of_opinions_can_be_chosen() -> None:
+    study = simulate_study(n_cases=300, opinions=(3, 5), seed=1)
+    counts = np.bincount(study.annotations.rankings_per_case, minlength=6)
+    assert counts[:3].tolist() == [0, 0, 0]
+    assert (counts[3:] > 70).all()
+    assert (simulate_study(n_cases=9, opinions=(2, 2)).annotations.rankings_per_case == 2).all()
+
+
+@pytest.mark.parametrize("opinions", [(0, 3), (4, 3), (3, 31)])
+def test_impossible_numbers_of_opinions_are_refused(opinions: tuple[int, int]) -> None:
+    with pytest.raises(DissensusError, match="so many opinions"):
+        simulate_study(opinions=opinions)
+
+
+def test_more_models_leave_the_others_as_they_are() -> None:
+    few, more = simulate_study(n_cases=5, models=dict(list(MODELS.items())[:2])), simulate_study(n_cases=5)
+    assert dict(few.predictions) == {name: more.predictions[name] for name in ("Aster", "Birch")}
+    assert few.annotations == more.annotations
+    assert simulate_study(n_cases=5, models={}).predictions == {}

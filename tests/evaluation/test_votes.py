@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,24 +17,19 @@ SEEDS = range(15)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("within", ["ranking", "first-block"])
-@pytest.mark.parametrize("ties", ["shared", "each"])
-def test_agreement_of_votes(seed: int, within: str, ties: str) -> None:
+def test_agreement_and_alpha_of_votes(seed: int) -> None:
     said = voted_study(seed)
-    found, expected = (ds.annotator_agreement(one, ties=ties, within=within) for one in (said, written_out(said)))  # type: ignore[arg-type]
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
-    np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)
-    assert found.mean == pytest.approx(expected.mean, rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("distance", ["first-choice", "overlap", "set", "masi"])
-def test_krippendorffs_alpha_of_votes(seed: int, distance: str) -> None:
-    said = voted_study(seed)
-    found, expected = (ds.krippendorff_alpha(one, distance=distance, draws=50) for one in (said, written_out(said)))  # type: ignore[arg-type]
-    for name in ("value", "low", "high", "observed", "expected"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-10, nan_ok=True), name
-    assert (found.n_cases, found.n_rankings) == (expected.n_cases, expected.n_rankings)
+    both: Any = (said, written_out(said))
+    for within, ties in product(("ranking", "first-block"), ("shared", "each")):
+        found, expected = (ds.annotator_agreement(one, ties=ties, within=within) for one in both)
+        np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+        np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)
+        assert found.mean == pytest.approx(expected.mean, rel=1e-12)
+    for distance in ("first-choice", "overlap", "set", "masi"):
+        alpha, same = (ds.krippendorff_alpha(one, distance=distance, draws=50) for one in both)
+        for name in ("value", "low", "high", "observed", "expected"):
+            assert getattr(alpha, name) == pytest.approx(getattr(same, name), rel=1e-10, nan_ok=True), name
+        assert (alpha.n_cases, alpha.n_rankings) == (same.n_cases, same.n_rankings)
 
 
 def test_pairs_of_named_annotators_are_not_changed_by_votes() -> None:

@@ -57,10 +57,6 @@ def test_every_figure_has_marks_titles_and_a_caption(name: str) -> None:
     assert figure.layout.meta["caption"] == chart.caption
     assert all(panel.x.title or panel.x.ticks for panel in chart.panels[-1:])
     assert drawn(chart).axes
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_has_a_method(name: str) -> None:
     arguments = [usual().case_names[0]] if name == "case" else []
     assert isinstance(getattr(plots(), name)(*arguments), Figure)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-import dissensus as ds
+from dissensus import Annotations, DissensusError, DissensusWarning, examine_annotations
 from dissensus.predictions.reader import examine_predictions
 from fuzz.mutations import mutated
 from fuzz.naive_reader import READERS, DoubtError, Said
@@ -40,10 +40,10 @@ def verdict(seed: Seed, content: bytes, folder: Path, *, told: bool = False) -> 
     try:
         with in_time(), warnings.catch_warnings():
             warnings.simplefilter("error")
-            warnings.simplefilter("ignore", ds.DissensusWarning)
-            read: Any = ds.examine_annotations if seed.holds == "annotations" else examine_predictions
+            warnings.simplefilter("ignore", DissensusWarning)
+            read: Any = examine_annotations if seed.holds == "annotations" else examine_predictions
             reading = read(path, **options)
-    except ds.DissensusError as error:
+    except DissensusError as error:
         if not error.problem or path.name not in error.where:
             raise FindingError(f"an error without a place: {error}") from error
         return "refused"
@@ -92,7 +92,7 @@ def _compare(reading: Any, seed: Seed, content: bytes, path: Path) -> None:
         )
 
 
-def _said(study: ds.Annotations) -> Said:
+def _said(study: Annotations) -> Said:
     """Write a study out as the naive reader does."""
     pairs = zip(study.panel.annotators.tolist(), study.votes.tolist(), strict=True)
     who = [study.annotator_names[code] if code >= 0 else None if n == 1 else f"{n} voters" for code, n in pairs]

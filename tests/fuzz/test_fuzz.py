@@ -28,10 +28,10 @@ def _is_own(kind: type[ds.Format]) -> bool:
     return kind.__module__.startswith("dissensus.")
 
 
-@pytest.mark.parametrize("seed", seeds(), ids=lambda seed: seed.id)
 @pytest.mark.parametrize("told", [False, True])
-def test_good_files_are_accepted_and_read_as_the_naive_reader_does(seed: Seed, told: bool, tmp_path: Path) -> None:
-    assert verdict(seed, seed.content, tmp_path, told=told) == "accepted"
+def test_good_files_are_accepted_and_read_as_the_naive_reader_does(told: bool, tmp_path: Path) -> None:
+    verdicts = {seed.id: verdict(seed, seed.content, tmp_path, told=told) for seed in seeds()}
+    assert {name for name, found in verdicts.items() if found != "accepted"} == set()
 
 
 @pytest.mark.parametrize("batch", SOME)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +22,15 @@ class Outcome:
     out: str
     err: str
 
+    def refused(self, *parts: str) -> bool:
+        """Tell whether the words were refused in one block of text that holds these parts, however it is wrapped."""
+        text = " ".join(self.err.split())
+        is_error = self.code == 2 and "error: " in text and "Traceback" not in text
+        return is_error and all(part in text for part in parts)
+
+
+Run = Callable[..., Outcome]
+
 
 def called(patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], *words: str) -> Outcome:
     """Run ``dissensus`` with these words."""
@@ -25,6 +38,17 @@ def called(patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], *wor
     code = exit_code()
     written = captured.readouterr()
     return Outcome(code, written.out, written.err)
+
+
+def told(place: Path, *words: str, columns: int = 100) -> Outcome:
+    """Run ``dissensus`` with these words in a folder; what it says is caught here, so that fixtures may do so too."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(place)
+        patch.setenv("COLUMNS", str(columns))
+        patch.setattr(sys, "argv", ["dissensus", *words])
+        code = exit_code()
+    return Outcome(code, out.getvalue(), err.getvalue())
 
 
 def exit_code() -> int:

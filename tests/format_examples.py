@@ -72,11 +72,7 @@ ARGILLA: list[Any] = [
                     "sure": {"value": 4},
                 },
             },
-            {
-                "user_id": "u-two",
-                "status": "draft",
-                "values": {"dx": {"value": [{"value": "Tinea", "rank": 1}]}},
-            },
+            {"user_id": "u-two", "status": "draft", "values": {"dx": {"value": [{"value": "Tinea", "rank": 1}]}}},
             {"user_id": "u-three", "status": "discarded", "values": None},
         ],
     },
@@ -90,11 +86,7 @@ PRODIGY: list[Any] = [
         "_task_hash": 71,
         "_annotator_id": "db-anna",
         "answer": "accept",
-        "options": [
-            {"id": "flat", "text": "Flat"},
-            {"id": "sharp", "text": "Sharp"},
-            {"id": "fine", "text": "Fine"},
-        ],
+        "options": [{"id": "flat", "text": "Flat"}, {"id": "sharp", "text": "Sharp"}, {"id": "fine", "text": "Fine"}],
         "accept": ["sharp", "flat"],
     },
     {

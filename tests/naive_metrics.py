@@ -51,12 +51,7 @@ Look = Callable[[Order, Values], Hashable]
 
 
 def expectation(
-    draw: Values,
-    scores: Values,
-    mentioned: Mentioned,
-    of_draw: Look,
-    of_model: Look,
-    value: Callable[..., Fraction],
+    draw: Values, scores: Values, mentioned: Mentioned, of_draw: Look, of_model: Look, value: Callable[..., Fraction]
 ) -> float:
     """Average over everything that is random; ``of_draw`` and ``of_model`` say what matters of an order."""
     drawn = distribution(of_draw(order, given) for given in exchanged(draw, mentioned) for order in orders(given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dissensus import Annotations
+import dissensus as ds
 from dissensus.core.aliases import Unranked
 
 NASTY_NAMES = (
@@ -81,7 +81,7 @@ def rankings(draw: st.DrawFn, n_conditions: int) -> list[list[int]]:
 
 
 @st.composite
-def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> Annotations:
+def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> ds.Annotations:
     """Draw a study."""
     conditions = draw(distinct(1, 5))
     case_names = draw(distinct(min_cases, max_cases))
@@ -91,7 +91,7 @@ def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> Annot
     anybody: st.SearchStrategy[str | None] = st.none() | doctor if draw(st.booleans()) else doctor
     named, weighted, grouped, case_weighted = draw(st.tuples(*[st.booleans()] * 4))
     unranked: Unranked = draw(st.sampled_from(("below", "unobserved")))
-    return Annotations.from_rankings(
+    return ds.Annotations.from_rankings(
         nested,
         conditions,
         case_names=case_names,

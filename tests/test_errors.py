@@ -6,11 +6,12 @@ import pickle
 
 import pytest
 
-from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
+import dissensus as ds
+from dissensus.core.errors import FormatError, MissingExtraError, listing, suggestion
 
 
 def test_an_error_is_one_block_with_only_the_parts_it_has() -> None:
-    error = DissensusError("no case column", expected="'case'", got="'photo'", where="a.csv", advice="rename it")
+    error = ds.DissensusError("no case column", expected="'case'", got="'photo'", where="a.csv", advice="rename it")
     assert str(error).splitlines() == [
         "no case column",
         "  expected: 'case'",
@@ -18,17 +19,17 @@ def test_an_error_is_one_block_with_only_the_parts_it_has() -> None:
         "  where:    a.csv",
         "  do:       rename it",
     ]
-    assert str(DissensusError("no case column")) == "no case column"
+    assert str(ds.DissensusError("no case column")) == "no case column"
 
 
 def test_errors_are_value_errors_of_one_family() -> None:
-    assert issubclass(DissensusError, ValueError)
-    assert issubclass(FormatError, DissensusError)
+    assert issubclass(ds.DissensusError, ValueError)
+    assert issubclass(FormatError, ds.DissensusError)
     assert issubclass(MissingExtraError, ImportError)
 
 
-@pytest.mark.parametrize("family", [DissensusError, FormatError, MissingExtraError])
-def test_errors_survive_pickling(family: type[DissensusError]) -> None:
+@pytest.mark.parametrize("family", [ds.DissensusError, FormatError, MissingExtraError])
+def test_errors_survive_pickling(family: type[ds.DissensusError]) -> None:
     error = family("problem", expected="a", got="b", where="c", advice="d")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is family
@@ -39,7 +40,7 @@ def test_a_place_is_put_in_front() -> None:
     error = FormatError("problem", where="data row 3").at("a.csv")
     assert error.where == "a.csv, data row 3"
     assert isinstance(error, FormatError)
-    assert DissensusError("problem").at("a.csv").where == "a.csv"
+    assert ds.DissensusError("problem").at("a.csv").where == "a.csv"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from dissensus import DissensusError, read_annotations, read_predictions
+import dissensus as ds
 from dissensus.cli.app import app
 from dissensus.core.errors import FormatError
 from dissensus.core.files import LIMITS, checked_path, open_source
@@ -412,7 +412,7 @@ def test_a_parquet_table_that_claims_too_much_is_refused(tmp_path: Path) -> None
     "limits", [{"column": 3}, {"columns": 0}, {"memory": "much"}, {"memory": -1}, {"memory": True}]
 )
 def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
-    with pytest.raises(DissensusError, match="limit"):
+    with pytest.raises(ds.DissensusError, match="limit"):
         Limits.given(limits)
 
 
@@ -424,9 +424,9 @@ def test_limits_are_given_as_numbers_and_sizes() -> None:
 def test_limits_reach_the_files_from_python_and_the_command_line(tmp_path: Path) -> None:
     path = put(tmp_path, "a.csv", "case,annotator,label\nc1,A,x\n")
     with pytest.raises(FormatError, match="too many columns"):
-        read_annotations(path, limits={"columns": 2})
+        ds.read_annotations(path, limits={"columns": 2})
     with pytest.raises(FormatError, match="too many columns"):
-        read_predictions(put(tmp_path, "m.csv", "case,a,b\nc1,1,0\n"), limits={"columns": 2})
+        ds.read_predictions(put(tmp_path, "m.csv", "case,a,b\nc1,1,0\n"), limits={"columns": 2})
     assert CliRunner().invoke(app, ["validate", str(path), "--limit", "columns=3"]).exit_code == 0
     assert isinstance(CliRunner().invoke(app, ["validate", str(path), "--limit", "columns=2"]).exception, FormatError)
 

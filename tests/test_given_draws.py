@@ -9,29 +9,14 @@ import numpy as np
 import pytest
 import xarray
 
-from dissensus import (
-    Annotations,
-    Batch,
-    Dirichlet,
-    DissensusError,
-    GivenDraws,
-    PlackettLuce,
-    Plausibilities,
-    annotation_certainty,
-    evaluate,
-    expected_risk,
-    load_evaluation,
-    simulate_study,
-    to_xarray,
-    write_report,
-)
+import dissensus as ds
 from dissensus.core.aliases import IntArray
 
-STUDY = simulate_study(n_cases=25, n_conditions=6, seed=9)
+STUDY = ds.simulate_study(n_cases=25, n_conditions=6, seed=9)
 SAID = STUDY.annotations
-DRAWN = Dirichlet().sample(SAID, draws=60, seed=2)
+DRAWN = ds.Dirichlet().sample(SAID, draws=60, seed=2)
 DENSE = DRAWN.dense()
-GIVEN = Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_names=DRAWN.case_names)
+GIVEN = ds.Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_names=DRAWN.case_names)
 ANNOTATED = SAID.select(list(DRAWN.case_names))
 
 
@@ -43,21 +28,21 @@ def test_given_draws_are_what_was_given() -> None:
 
 def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> None:
     np.testing.assert_allclose(
-        annotation_certainty(GIVEN, unranked="identify").values,
+        ds.annotation_certainty(GIVEN, unranked="identify").values,
         (np.eye(6)[DENSE.argmax(axis=2)]).mean(axis=1).max(axis=1),
         atol=1e-12,
     )
     assert STUDY.categories is not None
-    risks = expected_risk(GIVEN, STUDY.categories)
+    risks = ds.expected_risk(GIVEN, STUDY.categories)
     levels = np.array(STUDY.categories.levels)[STUDY.categories.aligned(GIVEN.conditions).codes]
     np.testing.assert_allclose(risks["mean"], (DENSE @ levels).mean(axis=1), atol=1e-12)
 
 
 def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None:
-    result = evaluate(
+    result = ds.evaluate(
         ANNOTATED,
         STUDY.predictions,
-        aggregations=[GIVEN, PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=[GIVEN, ds.PlackettLuce(3, alpha=1.0, prior="observed")],
         metrics=["top-k-accuracy:1"],
         draws=80,
     )
@@ -72,42 +57,42 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     assert len(result.compare().differences) == 3 * 10
     assert len(result.plausibilities().filter(result.plausibilities()["run"] == "given-draws")) == 7 * 25
     result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
-    write_report(result, tmp_path / "report.html")
+    assert ds.load_evaluation(tmp_path / "results") == result
+    ds.write_report(result, tmp_path / "report.html")
     assert "given-draws" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_several_are_told_apart_by_name() -> None:
-    other = Plausibilities.from_draws(DENSE[:, ::-1], conditions=GIVEN.conditions, case_names=GIVEN.case_names)
-    result = evaluate(
+    other = ds.Plausibilities.from_draws(DENSE[:, ::-1], conditions=GIVEN.conditions, case_names=GIVEN.case_names)
+    result = ds.evaluate(
         ANNOTATED,
         STUDY.predictions,
-        aggregations=[GivenDraws(GIVEN, "network"), GivenDraws(other, "mcmc")],
+        aggregations=[ds.GivenDraws(GIVEN, "network"), ds.GivenDraws(other, "mcmc")],
         metrics=["top-k-accuracy:1"],
     )
     assert [run.label for run in result.runs] == ["given-draws (name=network)", "given-draws (name=mcmc)"]
 
 
 def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
-    drawn = PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
-    array = to_xarray(drawn)["plausibility"]
+    drawn = ds.PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
+    array = ds.to_xarray(drawn)["plausibility"]
     for dims in (("chain", "draw", "case", "condition"), ("condition", "draw", "case", "chain")):
-        again = Plausibilities.from_draws(array.transpose(*dims))
+        again = ds.Plausibilities.from_draws(array.transpose(*dims))
         assert again.case_names == drawn.case_names
         assert again.conditions == drawn.conditions
         assert again.n_chains == 2
         np.testing.assert_allclose(again.dense(), drawn.dense(), atol=1e-12)
-    np.testing.assert_array_equal(Plausibilities.from_draws(to_xarray(drawn)).dense(), again.dense())
-    alone = Plausibilities.from_draws(array.isel(chain=0))
+    np.testing.assert_array_equal(ds.Plausibilities.from_draws(ds.to_xarray(drawn)).dense(), again.dense())
+    alone = ds.Plausibilities.from_draws(array.isel(chain=0))
     np.testing.assert_allclose(alone.dense(), drawn.dense()[:, :20], atol=1e-12)
     assert alone.n_chains == 1
 
 
 def test_chains_of_given_draws_are_kept_as_far_as_there_are_draws() -> None:
-    drawn = Plausibilities.from_draws(DENSE, n_chains=3)
+    drawn = ds.Plausibilities.from_draws(DENSE, n_chains=3)
     assert drawn.n_chains == 3
     assert {batch.n_chains for batch in drawn} == {3}
-    assert Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
+    assert ds.Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
 
 
 def test_a_selection_of_a_selection_has_the_draws_of_its_cases() -> None:
@@ -117,7 +102,7 @@ def test_a_selection_of_a_selection_has_the_draws_of_its_cases() -> None:
 
 
 def test_names_default_to_numbers() -> None:
-    drawn = Plausibilities.from_draws([[[0.5, 0.5]], [[1.0, 0.0]]])
+    drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]], [[1.0, 0.0]]])
     assert drawn.case_names == ("0", "1")
     assert drawn.conditions == ("0", "1")
 
@@ -126,11 +111,11 @@ def test_a_sampler_of_ones_own_is_enough() -> None:
     full = GIVEN.dense()
 
     class Own:
-        def __call__(self, cases: IntArray) -> Batch:
-            return Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
+        def __call__(self, cases: IntArray) -> ds.Batch:
+            return ds.Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
 
     n_cases, n_draws, n_conditions = DENSE.shape
-    own = Plausibilities(
+    own = ds.Plausibilities(
         conditions=DRAWN.conditions,
         case_names=DRAWN.case_names,
         excluded=(),
@@ -143,8 +128,8 @@ def test_a_sampler_of_ones_own_is_enough() -> None:
     )
     np.testing.assert_array_equal(own.dense(), GIVEN.dense())
     chosen = {"metrics": ["top-k-accuracy:1"], "draws": 60}
-    one = evaluate(ANNOTATED, STUDY.predictions, aggregations=[own], **chosen)  # type: ignore[arg-type]
-    other = evaluate(ANNOTATED, STUDY.predictions, aggregations=[GIVEN], **chosen)  # type: ignore[arg-type]
+    one = ds.evaluate(ANNOTATED, STUDY.predictions, aggregations=[own], **chosen)  # type: ignore[arg-type]
+    other = ds.evaluate(ANNOTATED, STUDY.predictions, aggregations=[GIVEN], **chosen)  # type: ignore[arg-type]
     assert one == other
 
 
@@ -167,15 +152,15 @@ def test_a_sampler_of_ones_own_is_enough() -> None:
     ],
 )
 def test_bad_draws_are_refused(draws: Any, options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Plausibilities.from_draws(draws, **options)
+    with pytest.raises(ds.DissensusError, match=problem):
+        ds.Plausibilities.from_draws(draws, **options)
 
 
 def test_cases_without_draws_are_named() -> None:
-    more = Annotations.from_rankings([[[["a"]]]], list("ab"), case_names=["unseen"])
-    drawn = Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["seen"])
-    with pytest.raises(DissensusError, match="no draws") as caught:
-        evaluate(more, {}, aggregations=[drawn])
+    more = ds.Annotations.from_rankings([[[["a"]]]], list("ab"), case_names=["unseen"])
+    drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["seen"])
+    with pytest.raises(ds.DissensusError, match="no draws") as caught:
+        ds.evaluate(more, {}, aggregations=[drawn])
     assert "'unseen'" in caught.value.got
-    with pytest.raises(DissensusError, match="not draws"):
-        GivenDraws(np.ones((1, 1, 1)))  # type: ignore[arg-type]
+    with pytest.raises(ds.DissensusError, match="not draws"):
+        ds.GivenDraws(np.ones((1, 1, 1)))  # type: ignore[arg-type]

@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+import dissensus as ds
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.study.panel import Panel
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 
 CONDITIONS = ("a", "b", "c", "d", "e")
 
 
-def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bool = True) -> Annotations:
+def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bool = True) -> ds.Annotations:
     """Make a study of ties, abstentions, weights of halves and doubles, and up to six annotators per anonymous ranking.
 
     The first case has no ranking, and a case may have one only.
@@ -22,7 +21,7 @@ def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bo
     rng = np.random.default_rng(seed)
     sizes = [0, *rng.integers(1, 5, n_cases - 1)]
     names = [rng.permutation(np.array(["Ann", "Bo", None, None], dtype=object))[:size].tolist() for size in sizes]
-    said = Annotations.from_rankings(
+    said = ds.Annotations.from_rankings(
         [[_ranking(rng) for _ in range(size)] for size in sizes],
         CONDITIONS,
         annotator_names=names if named else None,
@@ -40,13 +39,13 @@ def _ranking(rng: np.random.Generator) -> list[list[str]]:
     return [block for block in (order[:cut], order[cut : cut + 1], order[cut + 1 :]) if block]
 
 
-def written_out(said: Annotations) -> Annotations:
+def written_out(said: ds.Annotations) -> ds.Annotations:
     """Give every vote a row of its own."""
     opinions = np.repeat(np.arange(said.n_opinions), said.votes)
     return said._with_opinions(written_out_panel(said.panel), opinions)
 
 
-def written_out_ratings(said: Ratings) -> Ratings:
+def written_out_ratings(said: ds.Ratings) -> ds.Ratings:
     """Give every vote a row of its own."""
     return replace(said, panel=written_out_panel(said.panel), scores=np.repeat(said.scores, said.votes))
 

@@ -8,10 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from command_calls import Outcome, called
-from dissensus import PlackettLuce, rank_certainty, read_annotations, simulate_study, write_annotations
-from dissensus.evaluation.categories import Categories, expected_risk
-from dissensus.evaluation.certainty import annotation_certainty, certainty_profile
+import dissensus as ds
 
 OPINIONS = (
     "case,annotator,condition,rank\n"
@@ -20,19 +17,14 @@ OPINIONS = (
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
+def told(run: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "240")
     Path("opinions.csv").write_text(OPINIONS, encoding="utf-8")
-
-    def call(*words: str) -> Outcome:
-        return called(monkeypatch, capsys, "certainty", *words)
-
-    return call
+    return lambda *words: run("certainty", *words)
 
 
-def test_the_summary_and_the_most_uncertain_cases_are_printed(run: Any) -> None:
-    outcome = run("opinions.csv", "--draws", "200")
+def test_the_summary_and_the_most_uncertain_cases_are_printed(told: Any) -> None:
+    outcome = told("opinions.csv", "--draws", "200")
     assert outcome.code == 0
     assert "PlackettLuce(reliability=1.0" in outcome.out
     assert "! without any opinion, left out: 'c2'" in outcome.out
@@ -41,11 +33,11 @@ def test_the_summary_and_the_most_uncertain_cases_are_printed(run: Any) -> None:
     assert [path.name for path in Path().iterdir()] == ["opinions.csv"]
 
 
-def test_the_table_has_a_row_per_case_the_most_uncertain_first(run: Any) -> None:
-    study = simulate_study(n_cases=15, n_conditions=20, seed=1).annotations
-    write_annotations(study, "study.parquet")
+def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> None:
+    study = ds.simulate_study(n_cases=15, n_conditions=20, seed=1).annotations
+    ds.write_annotations(study, "study.parquet")
     words = ("--aggregation", "plackett-luce", "--reliability", "3", "--top", "2", "--draws", "150", "--seed", "7")
-    outcome = run("study.parquet", *words, "--threads", "1", "--out", "table.csv")
+    outcome = told("study.parquet", *words, "--threads", "1", "--out", "table.csv")
     assert outcome.code == 0
     assert "-> table.csv" in outcome.out
     table = pl.read_csv("table.csv", schema_overrides={"case": pl.String})
@@ -54,52 +46,52 @@ def test_the_table_has_a_row_per_case_the_most_uncertain_first(run: Any) -> None
         *("certainty_top2", "error_top2", "winner_top2"),
     ]
     assert table["certainty"].is_sorted()
-    draws = PlackettLuce(reliability=3).sample(read_annotations("study.parquet"), draws=150, seed=7)
-    one, two = certainty_profile(draws, tops=(1, 2))
+    draws = ds.PlackettLuce(reliability=3).sample(ds.read_annotations("study.parquet"), draws=150, seed=7)
+    one, two = ds.certainty_profile(draws, tops=(1, 2))
     assert table.sort("case")["certainty"].to_list() == pytest.approx(
         one.to_frame().sort("case")["certainty"].to_list()
     )
     assert table.sort("case")["winner_top2"].to_list() == two.to_frame().sort("case")["winner"].to_list()
 
 
-def test_categories_add_their_certainty_and_the_risk(run: Any) -> None:
-    study = read_annotations("opinions.csv")
+def test_categories_add_their_certainty_and_the_risk(told: Any) -> None:
+    study = ds.read_annotations("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
-    outcome = run("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
+    outcome = told("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
     assert outcome.code == 0
     table = pl.read_parquet("table.parquet").sort("case")
-    draws = PlackettLuce().sample(study, draws=200)
-    risks = Categories.from_mapping(labels, study.conditions)
-    expected = annotation_certainty(draws, categories=risks).to_frame().sort("case")
+    draws = ds.PlackettLuce().sample(study, draws=200)
+    risks = ds.Categories.from_mapping(labels, study.conditions)
+    expected = ds.annotation_certainty(draws, categories=risks).to_frame().sort("case")
     assert table["category_certainty"].to_list() == expected["certainty"].to_list()
     assert table["category"].to_list() == expected["winner"].to_list()
-    assert table["risk_max"].to_list() == expected_risk(draws, risks).sort("case")["max"].to_list()
+    assert table["risk_max"].to_list() == ds.expected_risk(draws, risks).sort("case")["max"].to_list()
 
 
-def test_one_place_is_compared_by_its_number(run: Any) -> None:
-    study = read_annotations("opinions.csv")
+def test_one_place_is_compared_by_its_number(told: Any) -> None:
+    study = ds.read_annotations("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
     words = ("--rank", "2", "--unmentioned", "pool", "--categories", "risks.csv", "--draws", "200")
-    outcome = run("opinions.csv", *words, "--out", "table.parquet")
+    outcome = told("opinions.csv", *words, "--out", "table.parquet")
     assert outcome.code == 0
     assert "rank 2" in outcome.out
     assert "top 1" not in outcome.out
-    table, draws = pl.read_parquet("table.parquet").sort("case"), PlackettLuce().sample(study, draws=200)
-    second = rank_certainty(draws, rank=2, unranked="pool").to_frame().sort("case")
+    table, draws = pl.read_parquet("table.parquet").sort("case"), ds.PlackettLuce().sample(study, draws=200)
+    second = ds.rank_certainty(draws, rank=2, unranked="pool").to_frame().sort("case")
     assert table.columns[:4] == ["case", "certainty_rank2", "error_rank2", "winner_rank2"]
     assert table["certainty_rank2"].to_list() == second["certainty"].to_list()
     assert table["winner_rank2"].to_list() == second["winner"].to_list()
-    by_risk = rank_certainty(draws, rank=2, categories=Categories.from_mapping(labels, study.conditions))
+    by_risk = ds.rank_certainty(draws, rank=2, categories=ds.Categories.from_mapping(labels, study.conditions))
     assert table["category_certainty"].to_list() == by_risk.to_frame().sort("case")["certainty"].to_list()
 
 
-def test_categories_without_levels_have_no_risk(run: Any) -> None:
+def test_categories_without_levels_have_no_risk(told: Any) -> None:
     Path("groups.txt").write_text("red\nred\nblue\nblue\n", encoding="utf-8")
-    outcome = run(
+    outcome = told(
         *("opinions.csv", "--categories", "groups.txt", "--via", "mass", "--aggregation", "inverse-rank"),
         *("--unmentioned", "pool", "--out", "table.jsonl"),
     )
@@ -107,19 +99,19 @@ def test_categories_without_levels_have_no_risk(run: Any) -> None:
     assert "risk_mean" not in pl.read_ndjson("table.jsonl").columns
 
 
-def test_two_conditions_are_compared_by_the_first_place(run: Any) -> None:
+def test_two_conditions_are_compared_by_the_first_place(told: Any) -> None:
     Path("votes.csv").write_text("case,annotator,condition\nx,A,cat\nx,B,dog\ny,A,cat\n", encoding="utf-8")
-    outcome = run("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
+    outcome = told("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
     assert outcome.code == 0
     assert "top 1" in outcome.out
     assert "top 2" not in outcome.out
 
 
-def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
+def test_ratings_are_read_for_their_aggregation(told: Any) -> None:
     rows = "x,A,1\nx,B,2\nx,C,-1\ny,A,-2\ny,B,-3\n"
     Path("ratings.csv").write_text("case,annotator,score\n" + rows, encoding="utf-8")
     words = ("--aggregation", "normal-inverse-gamma", "--thresholds", "-1,1", "--draws", "50")
-    assert run("ratings.csv", *words).code == 0
+    assert told("ratings.csv", *words).code == 0
 
 
 @pytest.mark.parametrize(
@@ -140,8 +132,8 @@ def test_ratings_are_read_for_their_aggregation(run: Any) -> None:
         (("--out", "absent/table.csv"), ("the directory to write into does not exist",)),
     ],
 )
-def test_bad_input_is_refused(run: Any, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    outcome = run("opinions.csv", "--draws", "20", *words)
+def test_bad_input_is_refused(told: Any, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    outcome = told("opinions.csv", "--draws", "20", *words)
     assert outcome.code == 2
     assert outcome.out == ""
     assert "\nerror: " in f"\n{outcome.err}"

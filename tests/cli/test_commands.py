@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from command_calls import Outcome, called, exit_code
-from dissensus import Annotations, read_annotations, write_annotations
+import dissensus as ds
+from command_calls import Outcome, exit_code
 from dissensus.cli.app import app
 from strategies import studies
 
@@ -22,17 +22,6 @@ HEADER = "case,annotator,condition,rank\n"
 GOOD = HEADER + (
     "c1,Ann,Eczema,1\nc1,Ann,Tinea,2\nc1,Bo,Eczema,1\nc1,Bo,Lupus,1\nc2,Bo,,\nc3,,,\nc4,Bo,eczema,1\nc4,Bo,Acne,2\n"
 )
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words: str) -> Outcome:
-        return called(monkeypatch, capsys, *words)
-
-    return call
 
 
 def put(text: str | bytes, name: str = "opinions.csv") -> str:
@@ -177,30 +166,25 @@ def test_options_say_what_a_file_does_not(run: Any) -> None:
 
 def test_convert_there_and_back_loses_nothing(run: Any) -> None:
     first = put(GOOD)
-    said = read_annotations(first)
-    for source, target in (
-        (first, "a.parquet"),
-        ("a.parquet", "b.jsonl"),
-        ("b.jsonl", "c.tsv"),
-        ("c.tsv", "d.csv"),
-    ):
+    said = ds.read_annotations(first)
+    for source, target in ((first, "a.parquet"), ("a.parquet", "b.jsonl"), ("b.jsonl", "c.tsv"), ("c.tsv", "d.csv")):
         outcome = run("convert", source, target)
         assert outcome.code == 0
         assert f"-> {target}: 4 cases, 4 rankings" in outcome.out
-        assert read_annotations(target) == said
+        assert ds.read_annotations(target) == said
     assert Path("d.csv").read_text().count("\n") > GOOD.count("\n")
 
 
 @settings(max_examples=15)
 @given(said=studies())
-def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: Annotations) -> None:
+def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: ds.Annotations) -> None:
     folder = tmp_path_factory.mktemp("study")
-    write_annotations(said, folder / "a.csv")
+    ds.write_annotations(said, folder / "a.csv")
     with pytest.MonkeyPatch.context() as patch:
         for source, target in (("a.csv", "b.jsonl"), ("b.jsonl", "c.parquet"), ("c.parquet", "d.csv")):
             patch.setattr(sys, "argv", ["dissensus", "convert", str(folder / source), str(folder / target)])
             assert exit_code() == 0
-    assert read_annotations(folder / "d.csv") == said
+    assert ds.read_annotations(folder / "d.csv") == said
     assert (folder / "d.csv").read_bytes() == (folder / "a.csv").read_bytes()
 
 
@@ -380,4 +364,4 @@ def test_a_process_converts(tmp_path: Path) -> None:
     outcome = process("convert", "opinions.csv", "out.parquet", folder=tmp_path)
     assert outcome.returncode == 0
     assert outcome.stderr.startswith("opinions.csv: read as long (recognised)")
-    assert read_annotations(tmp_path / "out.parquet") == read_annotations(tmp_path / "opinions.csv")
+    assert ds.read_annotations(tmp_path / "out.parquet") == ds.read_annotations(tmp_path / "opinions.csv")

@@ -2,63 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+import shutil
 from pathlib import Path
 
 import pytest
 
-from dissensus import Evaluation, compilation, load_evaluation, simulate_study
-from dissensus.cli import main
+import dissensus as ds
+from cli.conftest import Demo
+from command_calls import told
+from dissensus import compilation
 from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
 from dissensus.simulate.printed_cases import printed_cases
 
-SMALL = ("--cases", "100", "--draws", "50")
 
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-def run(place: Path, *words: str, columns: int = 100) -> Outcome:
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(place)
-        patch.setenv("COLUMNS", str(columns))
-        patch.setattr(sys, "argv", ["dissensus", "demo", *words])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-    code = leaving.value.code or 0
-    assert isinstance(code, int)
-    return Outcome(code, out.getvalue(), err.getvalue())
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
-
-
-@pytest.fixture(scope="module")
-def outcome(place: Path) -> Outcome:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compilation, "needed", lambda _: [])
-        return run(place, *SMALL)
-
-
-@pytest.fixture(scope="module")
-def result(place: Path, outcome: Outcome) -> Evaluation:
-    assert outcome.code == 0, outcome.err
-    return load_evaluation(place / "demo-results")
-
-
-def test_it_prints_the_data_the_table_and_the_headline(outcome: Outcome) -> None:
-    assert outcome.code == 0
+def test_it_prints_the_data_the_table_and_the_headline(demo: Demo) -> None:
     for part in (
         "a simulated study",
         "Aster",
@@ -69,20 +27,20 @@ def test_it_prints_the_data_the_table_and_the_headline(outcome: Outcome) -> None
         "Known here, because the study is simulated",
         "truth",
     ):
-        assert part in outcome.out
+        assert part in demo.outcome.out
 
 
-def test_it_says_how_to_open_the_report(place: Path, outcome: Outcome) -> None:
-    report = place / "demo-results" / "report.html"
-    assert f"-m webbrowser {report.absolute().as_uri()}\n" in outcome.out
+def test_it_says_how_to_open_the_report(demo: Demo) -> None:
+    report = demo.place / "demo-results" / "report.html"
+    assert f"-m webbrowser {report.absolute().as_uri()}\n" in demo.outcome.out
     assert report.stat().st_size > 100_000
     page = report.read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "Clover" in page
 
 
-def test_it_evaluates_the_whole_simulated_study(result: Evaluation) -> None:
-    study = simulate_study(n_cases=100, seed=1)
+def test_it_evaluates_the_whole_simulated_study(demo: Demo) -> None:
+    study, result = ds.simulate_study(n_cases=100, seed=1), demo.result
     assert result.models == tuple(study.predictions)
     assert result.study == study.annotations
     assert result.categories == study.categories
@@ -93,9 +51,9 @@ def test_it_evaluates_the_whole_simulated_study(result: Evaluation) -> None:
     assert dict(result.inputs) == {"simulated study": "simulate_study(n_cases=100, seed=1)"}
 
 
-def test_the_lesson_names_the_models_that_lead(result: Evaluation) -> None:
-    table, points = result.to_frame(), result.point_estimates()
-    said = lesson(result)
+def test_the_lesson_names_the_models_that_lead(demo: Demo) -> None:
+    table, points = demo.result.to_frame(), demo.result.point_estimates()
+    said = lesson(demo.result)
     usual = points.filter((points["aggregation"] == "majority-vote") & (points["metric"] == "top-1 accuracy"))
     leader = usual.sort("point_estimate", descending=True).row(0, named=True)
     assert said.startswith(f"{leader['model']} leads by top-1 accuracy against the majority vote")
@@ -118,16 +76,34 @@ def test_printed_cases_stand_beside_what_the_paper_prints() -> None:
     assert max(certainties[2:]) < 0.35
 
 
-def test_the_next_demo_replaces_the_last_one_and_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    words = ("--cases", "5", "--draws", "20", "--seed", "7")
-    assert run(tmp_path, *words).code == 0
-    assert was_written_by_demo(tmp_path / "demo-results")
-    before = (tmp_path / "demo-results" / "summary.json").stat().st_ino
-    first = (tmp_path / "demo-results" / "summary.json").read_bytes()
-    assert run(tmp_path, *words).code == 0
-    assert (tmp_path / "demo-results" / "summary.json").stat().st_ino != before
-    assert (tmp_path / "demo-results" / "summary.json").read_bytes() == first
+def test_the_next_demo_replaces_the_last_one_but_nothing_that_lies_among_its_results(
+    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
+    place, words = tmp_path / "demo-results", ("demo", "--cases", "3", "--draws", "10")
+    shutil.copytree(demo.place / "demo-results", place)
+    assert was_written_by_demo(place)
+    said = told(tmp_path, *words, columns=80)
+    assert "compiling the kernels for first use" in said.err
+    rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]
+    assert len(rules) > 40
+    assert max(len(line) for line in rules) <= 80
+    assert ds.load_evaluation(place).n_cases == 3
     assert [path.name for path in tmp_path.iterdir()] == ["demo-results"]
+    (place / "notes.txt").write_text("mine")
+    for more in ((), ("--overwrite",)):
+        assert told(tmp_path, *words, *more).refused("holds something else")
+    assert (place / "notes.txt").read_text() == "mine"
+    assert ds.load_evaluation(place).n_cases == 3
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    found = []
+    for _ in range(2):
+        assert told(tmp_path, "demo", "--cases", "5", "--draws", "20", "--seed", "7").code == 0
+        found.append((tmp_path / "demo-results" / "summary.json").read_bytes())
+    assert found[0] == found[1]
 
 
 FOREIGN: list[dict[str, str]] = [
@@ -145,43 +121,26 @@ def test_a_directory_that_no_demo_wrote_stays_as_it_is(tmp_path: Path, files: di
     directory.mkdir()
     for name, text in files.items():
         (directory / name).write_text(text)
-    refused = run(tmp_path, *SMALL)
+    refused = told(tmp_path, "demo")
     assert refused.code == 2
     assert refused.err.startswith("error: the output directory exists already")
     assert refused.out == ""
     assert {path.name: path.read_text() for path in directory.iterdir()} == files
 
 
-def test_what_else_lies_among_the_results_is_never_replaced(tmp_path: Path) -> None:
-    words = ("--cases", "3", "--draws", "10", "--out", "mine")
-    assert run(tmp_path, *words).code == 0
-    (tmp_path / "mine" / "notes.txt").write_text("mine")
-    for more in ((), ("--overwrite",)):
-        refused = run(tmp_path, *words, *more)
-        assert refused.code == 2
-        assert "holds something else" in refused.err
-    assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
-    assert load_evaluation(tmp_path / "mine").n_cases == 3
-
-
 @pytest.mark.parametrize("words", [("--cases", "0"), ("--cases", "many"), ("--draws", "0"), ("--seed", "-1")])
 def test_impossible_sizes_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    refused = run(tmp_path, *words)
+    refused = told(tmp_path, "demo", *words)
     assert refused.code == 2
     assert "Traceback" not in refused.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_first_run_says_that_it_compiles_and_tables_fit_into_80_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_runs_do_not_say_that_they_compile(demo: Demo) -> None:
+    assert demo.outcome.err == ""
+
+
+def test_the_first_run_says_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "needed", lambda _: ["evaluation"])
-    said = run(tmp_path, "--cases", "3", "--draws", "10", columns=80)
+    said = told(tmp_path, "demo", "--cases", "3", "--draws", "10")
     assert "compiling kernels for first use" in said.err
-    rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]
-    assert len(rules) > 40
-    assert max(len(line) for line in rules) <= 80
-
-
-def test_later_runs_do_not_say_that_they_compile(outcome: Outcome) -> None:
-    assert outcome.err == ""

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dissensus import DissensusError
+import dissensus as ds
 from dissensus.cli.options import ROLES, column_roles, condition_list
 
 
 def test_roles_of_columns() -> None:
     assert column_roles(None) == {}
     assert column_roles(["case=image", "annotator=a=b"]) == {"case": "image", "annotator": "a=b"}
-    with pytest.raises(DissensusError) as caught:
+    with pytest.raises(ds.DissensusError) as caught:
         column_roles(["conditon=x"])
     assert caught.value.advice == "did you mean 'condition'?"
     assert all(role in caught.value.expected for role in ROLES)

@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import dissensus as ds
 from dissensus.cli.plot import plot
-from dissensus.core.errors import DissensusError
 from figures.figure_studies import edges, usual
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -84,6 +84,6 @@ def test_bad_requests_are_refused_and_write_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = run(results, *words)
-    assert isinstance(outcome.exception, DissensusError)
+    assert isinstance(outcome.exception, ds.DissensusError)
     assert told in str(outcome.exception)
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dissensus import DissensusWarning
+import dissensus as ds
 from dissensus.cli import main
 from dissensus.core.names import visible
 
@@ -146,7 +146,7 @@ def test_errors_show_names_as_they_are(
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_one_visible_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(**_: object) -> None:
-        warnings.warn(f"look at {HOSTILE}", DissensusWarning, stacklevel=1)
+        warnings.warn(f"look at {HOSTILE}", ds.DissensusWarning, stacklevel=1)
 
     monkeypatch.setattr("dissensus.cli.app.app", warn)
     code, text = told(capsys, monkeypatch)
@@ -187,7 +187,10 @@ def on_a_simple_terminal(folder: Path, *words: str, given: tuple[str, ...] = tup
     return outcome.returncode, outcome.stdout + outcome.stderr
 
 
-@pytest.mark.parametrize("given", [tuple(ASCII), ("LANG", "LC_ALL", "PYTHONUTF8", "PYTHONCOERCECLOCALE")])
+@pytest.mark.parametrize(
+    "given",
+    [tuple(ASCII), pytest.param(("LANG", "LC_ALL", "PYTHONUTF8", "PYTHONCOERCECLOCALE"), marks=pytest.mark.slow)],
+)
 def test_an_ascii_terminal_gets_ascii(given: tuple[str, ...], tmp_path: Path) -> None:
     said = "case,annotator,condition\nä,é,湿疹\nä,b,Lupus\n"
     (tmp_path / "a.csv").write_text(said, encoding="utf-8")

@@ -7,31 +7,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dissensus import Annotations, BrierScore, Comparison, Evaluation, MajorityVote, Overlap, TopKAccuracy, evaluate
-from dissensus.evaluation.comparison import Difference, rank_probabilities
+import dissensus as ds
+from dissensus.evaluation.comparison import rank_probabilities
 
 N_CASES = 40
-SAID = Annotations.from_rankings([[[["a"], ["b"]]] for _ in range(N_CASES)], ["a", "b", "c"])
+SAID = ds.Annotations.from_rankings([[[["a"], ["b"]]] for _ in range(N_CASES)], ["a", "b", "c"])
 RIGHT, WRONG = [[0.8, 0.1, 0.1]] * N_CASES, [[0.1, 0.2, 0.7]] * N_CASES
 HALF = [RIGHT[0] if case % 2 else WRONG[0] for case in range(N_CASES)]
-METRICS = [TopKAccuracy(1), BrierScore()]
+METRICS = [ds.TopKAccuracy(1), ds.BrierScore()]
 
 
-def compared(models: dict[str, list[list[float]]]) -> tuple[Evaluation, Comparison]:
-    result = evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, seed=2)
+def compared(models: dict[str, list[list[float]]]) -> tuple[ds.Evaluation, ds.Comparison]:
+    result = ds.evaluate(SAID, models, aggregations=[ds.MajorityVote()], metrics=METRICS, draws=200, seed=2)
     return result, result.compare()
 
 
 @pytest.fixture(scope="module")
-def contest() -> Comparison:
+def contest() -> ds.Comparison:
     return compared({"half": HALF, "right": RIGHT, "wrong": WRONG})[1]
 
 
-def found(comparison: Comparison, metric: str, first: str, second: str) -> Difference:
+def found(comparison: ds.Comparison, metric: str, first: str, second: str) -> ds.Difference:
     return next(d for d in comparison.differences if (d.metric, d.first, d.second) == (metric, first, second))
 
 
-def test_the_better_model_is_better_whichever_way_the_metric_points(contest: Comparison) -> None:
+def test_the_better_model_is_better_whichever_way_the_metric_points(contest: ds.Comparison) -> None:
     by_accuracy = found(contest, "top-1 accuracy", "half", "right")
     by_distance = found(contest, "Brier score", "half", "right")
     assert by_accuracy.difference == pytest.approx(-0.5)
@@ -41,20 +41,20 @@ def test_the_better_model_is_better_whichever_way_the_metric_points(contest: Com
         assert one.verdict == "right is better than half"
 
 
-def test_the_sign_of_a_lower_is_better_metric_does_not_name_the_worse_model(contest: Comparison) -> None:
+def test_the_sign_of_a_lower_is_better_metric_does_not_name_the_worse_model(contest: ds.Comparison) -> None:
     pair = found(contest, "Brier score", "right", "wrong")
     assert pair.difference < 0
     assert pair.is_distinguishable
     assert pair.verdict == "right is better than wrong"
 
 
-def test_the_interval_holds_the_difference_and_has_its_sign(contest: Comparison) -> None:
+def test_the_interval_holds_the_difference_and_has_its_sign(contest: ds.Comparison) -> None:
     for one in contest.differences:
         assert one.low - 1e-12 <= one.difference <= one.high + 1e-12
         assert (one.low > 0) == (one.difference > 0 and one.is_distinguishable)
 
 
-def test_ranks_follow_the_orientation_of_the_metric(contest: Comparison) -> None:
+def test_ranks_follow_the_orientation_of_the_metric(contest: ds.Comparison) -> None:
     table = contest.rank_frame()
     first = table.filter((table["rank"] == 1) & (table["probability"] > 0.99))
     assert set(zip(first["metric"], first["model"], strict=True)) == {
@@ -83,14 +83,16 @@ def test_ties_share_the_ranks_they_take_up() -> None:
 def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_named() -> None:
     first_right, sets_right = [[0.6, 0.1, 0.3]] * N_CASES, [[0.3, 0.6, 0.1]] * N_CASES
     models = {"first": first_right, "sets": sets_right}
-    result = evaluate(SAID, models, aggregations=["inverse-rank"], metrics=[TopKAccuracy(1), Overlap(2)], draws=50)
+    result = ds.evaluate(
+        SAID, models, aggregations=["inverse-rank"], metrics=[ds.TopKAccuracy(1), ds.Overlap(2)], draws=50
+    )
     (row,) = result.compare().flips().to_dicts()
     assert (row["first"], row["second"]) == ("first", "sets")
     assert row["first_better"] == "top-1 accuracy (inverse-rank); top-1 accuracy (annotators)"
     assert row["second_better"] == "top-2 overlap (inverse-rank); top-2 overlap (annotators)"
 
 
-def test_models_in_the_same_order_everywhere_have_no_flip(contest: Comparison) -> None:
+def test_models_in_the_same_order_everywhere_have_no_flip(contest: ds.Comparison) -> None:
     assert not len(contest.flips())
 
 
@@ -106,15 +108,15 @@ def test_swapping_models_swaps_the_comparison() -> None:
 
 def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
     models = {"half": HALF, "wrong": WRONG}
-    result = evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, level=0.5)
+    result = ds.evaluate(SAID, models, aggregations=[ds.MajorityVote()], metrics=METRICS, draws=200, level=0.5)
     one = found(result.compare(), "top-1 accuracy", "half", "wrong")
     gaps = result.spread_of_difference(0, 0, 1).values[0]
     np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))
 
 
-def test_a_flip_names_four_places_and_counts_the_others(contest: Comparison) -> None:
+def test_a_flip_names_four_places_and_counts_the_others(contest: ds.Comparison) -> None:
     one = found(contest, "top-1 accuracy", "half", "right")
     many = [replace(one, metric=f"metric {number}", probability_better=0.9) for number in range(6)]
-    (row,) = Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
+    (row,) = ds.Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
     assert row["first_better"].endswith("metric 3 (majority-vote) and 2 more")
     assert row["second_better"] == "top-1 accuracy (majority-vote)"

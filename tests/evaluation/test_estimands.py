@@ -12,17 +12,7 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
-from dissensus import (
-    Annotations,
-    DissensusError,
-    DissensusWarning,
-    Evaluation,
-    Predictions,
-    Ratings,
-    evaluate,
-    load_evaluation,
-    simulate_study,
-)
+import dissensus as ds
 from dissensus.evaluation import sentences
 from dissensus.evaluation.evaluator import steps, with_panel
 from dissensus.evaluation.practices import side_by_side, with_truth
@@ -33,7 +23,7 @@ from dissensus.report.sections.methods import methods_paragraph
 
 Kind = TypeVar("Kind", Line, Points)
 
-STUDY = simulate_study(n_cases=120, n_conditions=12, seed=3)
+STUDY = ds.simulate_study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
 MODELS = {NAMES.get(name, name): said for name, said in list(STUDY.predictions.items())[:3]}
 RUNS = ["plackett-luce:1,3", "probabilistic-inverse-rank:10,30"]
@@ -41,30 +31,30 @@ METRICS = ["top-k-accuracy:1", "set-accuracy:2", "brier-score"]
 
 
 def evaluated(
-    *, panel: bool | None = None, aggregations: Sequence[str] = RUNS, study: Annotations = STUDY.annotations
-) -> Evaluation:
+    *, panel: bool | None = None, aggregations: Sequence[str] = RUNS, study: ds.Annotations = STUDY.annotations
+) -> ds.Evaluation:
     models = {name: said.select(list(study.case_names)) for name, said in MODELS.items()}
-    return evaluate(study, models, aggregations=aggregations, metrics=METRICS, draws=60, panel=panel)
+    return ds.evaluate(study, models, aggregations=aggregations, metrics=METRICS, draws=60, panel=panel)
 
 
 @pytest.fixture(scope="module")
-def result() -> Evaluation:
+def result() -> ds.Evaluation:
     return evaluated()
 
 
 @pytest.fixture(scope="module")
-def without() -> Evaluation:
+def without() -> ds.Evaluation:
     return evaluated(panel=False)
 
 
-def told(evaluation: Evaluation) -> str:
+def told(evaluation: ds.Evaluation) -> str:
     return repr(evaluation).replace("\N{NO-BREAK SPACE}", " ")
 
 
 # Words ------------------------------------------------------------------------------------------------
 
 
-def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assumes(result: Evaluation) -> None:
+def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assumes(result: ds.Evaluation) -> None:
     first = told(result).splitlines()[1]
     one = sentences.leading(result, result.to_frame())[0]
     assert one.panel is not None
@@ -74,12 +64,12 @@ def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assum
     assert "it assumes that they foretell a large panel as they foretell these annotators" in first
 
 
-def test_all_three_estimands_come_first_and_in_this_order(result: Evaluation) -> None:
+def test_all_three_estimands_come_first_and_in_this_order(result: ds.Evaluation) -> None:
     titles = [sentences.plain(one.title) for one in sentences.statements(result)[:3]]
     assert [title.split()[0] for title in titles] == ["Panel", "Agreement", "Adjusted"]
 
 
-def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(without: Evaluation) -> None:
+def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(without: ds.Evaluation) -> None:
     text = told(without)
     assert "What a large panel would say is not estimated: it was not asked for." in text
     assert "The panel" not in text
@@ -94,27 +84,27 @@ def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(witho
 def test_the_reason_is_that_of_the_study() -> None:
     few = evaluated(study=STUDY.annotations.select(list(STUDY.annotations.case_names[:40])))
     assert "is not estimated: there are 40 annotated cases, and at least 100 are needed." in told(few)
-    single = Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
-    alone = evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
+    single = ds.Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
+    alone = ds.evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
     assert "is not estimated: the mean number of opinions per case is 1, and at least 2 are needed." in told(alone)
 
 
-def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: Evaluation) -> None:
-    nobody = evaluate(STUDY.annotations, {}, aggregations=["dirichlet:1"], draws=20)
+def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: ds.Evaluation) -> None:
+    nobody = ds.evaluate(STUDY.annotations, {}, aggregations=["dirichlet:1"], draws=20)
     assert sentences.no_panel(result) == sentences.no_panel(nobody) == []
     assert "is not estimated" not in told(result) + told(nobody)
 
 
 def test_a_panel_that_cannot_be_estimated_is_refused_with_the_reason() -> None:
     study = STUDY.annotations.select(list(STUDY.annotations.case_names[:30]))
-    with pytest.raises(DissensusError, match="30 annotated cases, and at least 100"):
+    with pytest.raises(ds.DissensusError, match="30 annotated cases, and at least 100"):
         evaluated(panel=True, study=study)
-    ratings = Ratings.from_scores([[1.0, 2.0]] * 3)
-    with pytest.raises(DissensusError, match="no predictions"):
-        evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
+    ratings = ds.Ratings.from_scores([[1.0, 2.0]] * 3)
+    with pytest.raises(ds.DissensusError, match="no predictions"):
+        ds.evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
 
 
-def test_the_leader_and_the_verdict_are_those_of_panel(result: Evaluation) -> None:
+def test_the_leader_and_the_verdict_are_those_of_panel(result: ds.Evaluation) -> None:
     (card,) = sentences.contest(result, result.to_frame())
     rows = sentences.best_first(result, result.to_frame(), result.metrics[0])
     assert {row["estimand"] for row in rows} == {"panel"}
@@ -129,7 +119,7 @@ def test_the_leader_and_the_verdict_are_those_of_panel(result: Evaluation) -> No
     assert any("By agreement with single annotators, " in sentences.plain(one) for one in card.sentences)
 
 
-def test_practices_are_compared_with_panel_where_there_is_one(result: Evaluation, without: Evaluation) -> None:
+def test_practices_are_compared_with_panel_where_there_is_one(result: ds.Evaluation, without: ds.Evaluation) -> None:
     for one in side_by_side(result, result.to_frame()):
         assert one.panel is not None
         assert one.headline is one.panel
@@ -144,18 +134,20 @@ def test_practices_are_compared_with_panel_where_there_is_one(result: Evaluation
     assert "these data do not tell" in told(without)
 
 
-def test_sweeps_over_reliability_leave_panel_out(result: Evaluation, without: Evaluation) -> None:
+def test_sweeps_over_reliability_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation) -> None:
     swept = re.compile(r"Over all aggregations, reliabilities and models, .*|Depending on aggregation .*")
     assert swept.findall(told(result)) == swept.findall(told(without))
     assert len(swept.findall(told(result))) == 2
 
 
-def test_certainty_is_that_of_the_annotations_whatever_the_models_say(result: Evaluation, without: Evaluation) -> None:
+def test_certainty_is_that_of_the_annotations_whatever_the_models_say(
+    result: ds.Evaluation, without: ds.Evaluation
+) -> None:
     assert sentences.certainty(result) == sentences.certainty(without)
     assert result.adjusted_runs == without.adjusted_runs == (0, 1, 2, 3)
 
 
-def test_the_share_of_the_fit_is_part_of_the_variance(result: Evaluation) -> None:
+def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> None:
     row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01}
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
@@ -169,7 +161,7 @@ def test_the_share_of_the_fit_is_part_of_the_variance(result: Evaluation) -> Non
     assert all("the fit" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
 
 
-def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result: Evaluation) -> None:
+def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result: ds.Evaluation) -> None:
     known = with_truth(result, STUDY.truth)
     one = sentences.leading(known, known.to_frame())[0]
     assert one.panel is not None
@@ -183,12 +175,14 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
     rng = np.random.default_rng(1)
     codes = rng.choice(4, size=(120, 4), p=[0.5, 0.2, 0.2, 0.1])
     rankings = [[[["abcd"[code]]] for code in row] for row in codes]
-    said = Annotations.from_rankings(rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120)
-    copy = Predictions.from_scores(np.eye(4)[codes[:, 0]], list("abcd"), case_names=said.case_names)
-    other = Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
+    said = ds.Annotations.from_rankings(
+        rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120
+    )
+    copy = ds.Predictions.from_scores(np.eye(4)[codes[:, 0]], list("abcd"), case_names=said.case_names)
+    other = ds.Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
     models = {"<script>": copy, "other": other}
-    with pytest.warns(DissensusWarning, match="does not inform the prior"):
-        found = evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
+    with pytest.warns(ds.DissensusWarning, match="does not inform the prior"):
+        found = ds.evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
     assert any("'<script>' does not inform the prior: it " in warning for warning in found.warnings)
     page = report_html(found)
     assert re.search("left out: it says what annotator .*Dr &lt;i&gt;|left out: it agrees with", page)
@@ -199,14 +193,14 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
 # Tables -----------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_a_notebook_shows_all_estimands_and_escapes_names(result: Evaluation) -> None:
+def test_the_table_of_a_notebook_shows_all_estimands_and_escapes_names(result: ds.Evaluation) -> None:
     page = result._repr_html_()
     assert "<b>Aster" not in page
     for estimand in ("panel", "agreement", "adjusted"):
         assert f"<td>{estimand}</td>" in page
 
 
-def test_every_table_says_what_it_is_about(result: Evaluation) -> None:
+def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
     assert result.point_estimates()["estimand"].unique().to_list() == ["practice"]
     for table in (result.certainties(), result.plausibilities(), result.per_case(), result.per_draw()):
         assert set(table["estimand"].unique()) == {"adjusted", "panel"}
@@ -226,9 +220,9 @@ def test_flips_name_panel_first() -> None:
     assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
 
 
-def test_results_with_a_panel_run_come_back_exactly(result: Evaluation, tmp_path: Path) -> None:
+def test_results_with_a_panel_run_come_back_exactly(result: ds.Evaluation, tmp_path: Path) -> None:
     result.save(tmp_path / "results")
-    back = load_evaluation(tmp_path / "results")
+    back = ds.load_evaluation(tmp_path / "results")
     assert back == result
     assert back.prior == result.prior
     assert_frame_equal(back.to_frame(), result.to_frame(), abs_tol=1e-12)
@@ -240,14 +234,14 @@ def test_merged_evaluations_say_why_they_have_no_panel() -> None:
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
     one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
     assert "is not estimated: evaluations of parts of the cases were merged." in told(one.merge(other))
-    with pytest.raises(DissensusError, match="panel=False"):
+    with pytest.raises(ds.DissensusError, match="panel=False"):
         evaluated().merge(evaluated())
 
 
-def test_progress_counts_the_panel_run(result: Evaluation) -> None:
+def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:
     done: list[int] = []
-    study = simulate_study(n_cases=100, n_conditions=8, seed=2)
-    evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=done.append)
+    study = ds.simulate_study(n_cases=100, n_conditions=8, seed=2)
+    ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=done.append)
     chosen, reason = with_panel(Questions.of(study.annotations, study.predictions), (result.runs[0].spec,), None)
     assert reason == ""
     assert len(chosen) == 2
@@ -261,7 +255,7 @@ def marks_of(chart: Chart, kind: type[Kind]) -> list[Kind]:
     return [mark for pane in chart.panels for mark in pane.marks if isinstance(mark, kind)]
 
 
-def test_panel_stands_beside_sweeps_and_joins_no_curve(result: Evaluation, without: Evaluation) -> None:
+def test_panel_stands_beside_sweeps_and_joins_no_curve(result: ds.Evaluation, without: ds.Evaluation) -> None:
     chart, plain = (one.plot.chart("reliability") for one in (result, without))
     assert [pane.title for pane in chart.panels] == [pane.title for pane in plain.panels]
     lines = marks_of(chart, Line)
@@ -275,13 +269,15 @@ def test_panel_stands_beside_sweeps_and_joins_no_curve(result: Evaluation, witho
 
 
 @pytest.mark.parametrize("name", ["certainty", "share_below"])
-def test_figures_of_certainty_leave_panel_out(result: Evaluation, without: Evaluation, name: str) -> None:
+def test_figures_of_certainty_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation, name: str) -> None:
     found, plain = (one.plot.chart(name) for one in (result, without))
     assert [pane.title for pane in found.panels] == [pane.title for pane in plain.panels]
     assert found.names() == plain.names()
 
 
-def test_figures_of_models_begin_with_panel_and_name_what_they_show(result: Evaluation, without: Evaluation) -> None:
+def test_figures_of_models_begin_with_panel_and_name_what_they_show(
+    result: ds.Evaluation, without: ds.Evaluation
+) -> None:
     for name in ("draws", "comparison", "ranks"):
         assert re.search("panel top-1", result.plot.chart(name).title, re.IGNORECASE)
         assert re.search("adjusted top-1", without.plot.chart(name).title, re.IGNORECASE)
@@ -291,7 +287,7 @@ def test_figures_of_models_begin_with_panel_and_name_what_they_show(result: Eval
     assert result.plot.chart("by_certainty").panels[0].y.title == "adjusted top-1 accuracy"
 
 
-def test_one_figure_puts_all_estimands_side_by_side(result: Evaluation, without: Evaluation) -> None:
+def test_one_figure_puts_all_estimands_side_by_side(result: ds.Evaluation, without: ds.Evaluation) -> None:
     known = with_truth(result, STUDY.truth)
     assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
     assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
@@ -302,7 +298,7 @@ def test_one_figure_puts_all_estimands_side_by_side(result: Evaluation, without:
 # Report -----------------------------------------------------------------------------------------------
 
 
-def test_the_report_tells_how_much_each_model_informed_the_prior(result: Evaluation, without: Evaluation) -> None:
+def test_the_report_tells_how_much_each_model_informed_the_prior(result: ds.Evaluation, without: ds.Evaluation) -> None:
     page = report_html(result)
     assert "How much each model informed the prior" in page
     assert "dissensus calibrate" in page
@@ -313,7 +309,7 @@ def test_the_report_tells_how_much_each_model_informed_the_prior(result: Evaluat
     assert "it was not asked for" in absent
 
 
-def test_the_methods_say_how_the_prior_was_fitted(result: Evaluation, without: Evaluation) -> None:
+def test_the_methods_say_how_the_prior_was_fitted(result: ds.Evaluation, without: ds.Evaluation) -> None:
     text = methods_paragraph(result)
     assert "by three estimands" in text
     assert "maximise the Dirichlet-multinomial likelihood" in text

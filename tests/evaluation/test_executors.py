@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import dissensus as ds
-from dissensus import DissensusError
 from dissensus.evaluation import plan
 from dissensus.simulate.differential_study import SimulatedStudy
 
@@ -39,11 +38,14 @@ def test_parts_that_an_executor_evaluates_are_the_whole(
 
 
 def test_what_learns_from_all_cases_is_refused(study: SimulatedStudy) -> None:
-    with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="dawid-skene cannot be evaluated by"):
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ds.DissensusError, match="dawid-skene cannot be evaluated by"),
+    ):
         ds.evaluate(study.annotations, study.predictions, aggregations=["dawid-skene"], draws=10, executor=executor)
 
 
 def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: SimulatedStudy) -> None:
     own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
-    with ThreadPoolExecutor(1) as executor, pytest.raises(DissensusError, match="cannot be sent to workers"):
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ds.DissensusError, match="cannot be sent to workers"):
         ds.evaluate(study.annotations, study.predictions, metrics=[own], executor=executor, **ASKED)

@@ -10,49 +10,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import (
-    Annotations,
-    BrierScore,
-    Categories,
-    Dirichlet,
-    DissensusError,
-    Evaluation,
-    InverseRank,
-    Metric,
-    NormalInverseGamma,
-    PlackettLuce,
-    Predictions,
-    Ratings,
-    SetAccuracy,
-    TopKAccuracy,
-    UserMetric,
-    annotation_certainty,
-    annotator_agreement,
-    evaluate,
-    expected_risk,
-    load_evaluation,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.certainty import certainty_profile
 from dissensus.evaluation.tally import bin_of
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")
-VOTES = Annotations.from_counts(RNG.integers(1, 6, size=(150, 5)), CONDITIONS)
+VOTES = ds.Annotations.from_counts(RNG.integers(1, 6, size=(150, 5)), CONDITIONS)
 """Every condition is mentioned on every case, so that nothing is left to expectation."""
-RISKS = Categories.from_labels(["low", "low", "medium", "high", "low"], CONDITIONS)
+RISKS = ds.Categories.from_labels(["low", "low", "medium", "high", "low"], CONDITIONS)
 SCORES = {"first": RNG.random((150, 5)), "second": RNG.random((150, 5))}
-METRICS: tuple[Metric, ...] = (TopKAccuracy(2), BrierScore(), SetAccuracy(2))
+METRICS: tuple[ds.Metric, ...] = (ds.TopKAccuracy(2), ds.BrierScore(), ds.SetAccuracy(2))
 DRAWS = 120
 SITES = ["north" if case % 3 else "south" for case in range(150)]
 
 
 @pytest.fixture(scope="module")
-def result() -> Evaluation:
-    return evaluate(
+def result() -> ds.Evaluation:
+    return ds.evaluate(
         VOTES,
         SCORES,
-        aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
+        aggregations=[ds.Dirichlet(reliability=2), ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
         metrics=METRICS,
         draws=DRAWS,
         seed=3,
@@ -65,7 +43,7 @@ def result() -> Evaluation:
 
 @pytest.fixture(scope="module")
 def dense() -> FloatArray:
-    return Dirichlet(reliability=2).sample(VOTES, draws=DRAWS, seed=3).dense()
+    return ds.Dirichlet(reliability=2).sample(VOTES, draws=DRAWS, seed=3).dense()
 
 
 def hits(dense: FloatArray) -> FloatArray:
@@ -79,7 +57,7 @@ def check_draws(row: dict[str, Any], per_draw: FloatArray) -> None:
     np.testing.assert_allclose(found, [per_draw.mean(), per_draw.std(), per_draw.min(), per_draw.max()], rtol=1e-6)
 
 
-def test_metrics_by_category_use_the_category_of_each_draw(result: Evaluation, dense: FloatArray) -> None:
+def test_metrics_by_category_use_the_category_of_each_draw(result: ds.Evaluation, dense: FloatArray) -> None:
     is_high = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("high")
     per_draw = (hits(dense) * is_high).sum(axis=0) / is_high.sum(axis=0)
     row = result.by_category().filter(category="high", model="first", metric="top-2 accuracy").row(0, named=True)
@@ -89,7 +67,7 @@ def test_metrics_by_category_use_the_category_of_each_draw(result: Evaluation, d
     assert sum(sizes.values()) == pytest.approx(150)
 
 
-def test_metrics_that_need_all_draws_have_categories_too(result: Evaluation, dense: FloatArray) -> None:
+def test_metrics_that_need_all_draws_have_categories_too(result: ds.Evaluation, dense: FloatArray) -> None:
     is_low = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("low")
     shares = SCORES["second"] / SCORES["second"].sum(axis=1, keepdims=True)
     brier = dense @ np.ones(5) - 2 * np.einsum("ijk,ik->ij", dense, shares) + (shares**2).sum(axis=1)[:, None]
@@ -99,7 +77,7 @@ def test_metrics_that_need_all_draws_have_categories_too(result: Evaluation, den
     )
 
 
-def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: Evaluation, dense: FloatArray) -> None:
+def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: ds.Evaluation, dense: FloatArray) -> None:
     winners = dense.argmax(axis=2)
     certainty = np.array([np.bincount(row).max() / DRAWS for row in winners])
     table = result.by_certainty().filter(aggregation="dirichlet", model="first", metric="top-2 accuracy")
@@ -122,32 +100,32 @@ def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case
         values[:, DRAWS // 4 :] = np.nan
         return np.asarray(values)
 
-    metric = UserMetric("own", defined_at_first)
-    found = evaluate(VOTES, SCORES, aggregations=[Dirichlet()], metrics=[metric], draws=DRAWS)
-    known = Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
+    metric = ds.UserMetric("own", defined_at_first)
+    found = ds.evaluate(VOTES, SCORES, aggregations=[ds.Dirichlet()], metrics=[metric], draws=DRAWS)
+    known = ds.Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
     first = found.per_case().filter(model="first", estimand="adjusted")
     np.testing.assert_allclose(first["mean"], known.mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(first["sd"], known.std(axis=1), rtol=1e-9)
 
 
-def test_tables_of_cases_are_those_of_single_functions(result: Evaluation) -> None:
-    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
-    for top, expected in enumerate(certainty_profile(draws, tops=(1, 2, 3)), start=1):
+def test_tables_of_cases_are_those_of_single_functions(result: ds.Evaluation) -> None:
+    draws = ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
+    for top, expected in enumerate(ds.certainty_profile(draws, tops=(1, 2, 3)), start=1):
         found = result.certainties().filter(aggregation="plackett-luce", top=top)
         np.testing.assert_allclose(found["certainty"], expected.values, atol=1e-12)
         np.testing.assert_allclose(found["error"], expected.errors, atol=1e-12)
         assert [tuple(winner) for winner in found["winner"].to_list()] == list(expected.winners)
-    by_risk = annotation_certainty(draws, categories=RISKS)
+    by_risk = ds.annotation_certainty(draws, categories=RISKS)
     found = result.category_certainties().filter(aggregation="plackett-luce")
     np.testing.assert_allclose(found["certainty"], by_risk.values, atol=1e-12)
     assert [(name,) for name in found["category"]] == list(by_risk.winners)
     risks = result.risks().filter(aggregation="plackett-luce").select("case", "mean", "min", "max")
-    assert risks.equals(expected_risk(draws, RISKS))
-    assert result.agreement()["agreement"].to_list() == annotator_agreement(VOTES).values.tolist()
+    assert risks.equals(ds.expected_risk(draws, RISKS))
+    assert result.agreement()["agreement"].to_list() == ds.annotator_agreement(VOTES).values.tolist()
 
 
-def test_plausibilities_are_means_shares_and_some_draws(result: Evaluation) -> None:
-    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
+def test_plausibilities_are_means_shares_and_some_draws(result: ds.Evaluation) -> None:
+    draws = ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
     summary, found = draws.summary(), result.plausibilities().filter(aggregation="plackett-luce")
     assert found["condition"].to_list() == summary["condition"].to_list()
     np.testing.assert_allclose(found["mean"], summary["mean"], atol=1e-12)
@@ -158,20 +136,20 @@ def test_plausibilities_are_means_shares_and_some_draws(result: Evaluation) -> N
 
 
 def test_unmentioned_conditions_are_any_other() -> None:
-    said = Annotations.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
-    result = evaluate(said, {}, aggregations=[InverseRank()])
+    said = ds.Annotations.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
+    result = ds.evaluate(said, {}, aggregations=[ds.InverseRank()])
     winners = dict(result.certainties().filter(top=2).select("case", "winner").iter_rows())
     assert winners == {"x": ["a", "any other"], "y": ["b", "c"]}
     assert dict(result.certainties().filter(top=2).select("case", "certainty").iter_rows())["x"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("pieces", [2, 7])
-def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
+def test_merging_keeps_everything(result: ds.Evaluation, pieces: int) -> None:
     parts = [
-        evaluate(
+        ds.evaluate(
             VOTES.select(cases.tolist()),
             {name: scores[cases] for name, scores in SCORES.items()},
-            aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
+            aggregations=[ds.Dirichlet(reliability=2), ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
             metrics=METRICS,
             draws=DRAWS,
             seed=3,
@@ -181,7 +159,7 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
         )
         for cases in np.array_split(np.arange(150), pieces)
     ]
-    whole = reduce(Evaluation.merge, parts)
+    whole = reduce(ds.Evaluation.merge, parts)
     assert (whole.study, whole.strata, whole.images) == (result.study, result.strata, result.images)
     assert whole.certainties().equals(result.certainties())
     for name in ("by_category", "by_certainty", "to_frame"):
@@ -189,14 +167,16 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
         np.testing.assert_allclose(one["mean"], other["mean"], rtol=1e-12)
         single = 1e-6 if name == "by_category" else 1e-12  # sums of categories are kept in single precision
         np.testing.assert_allclose(one["low"], other["low"], rtol=single)
-    different = evaluate(VOTES.select([0]), {n: s[:1] for n, s in SCORES.items()}, metrics=METRICS, draws=DRAWS, seed=3)
-    with pytest.raises(DissensusError, match="cannot be merged"):
+    different = ds.evaluate(
+        VOTES.select([0]), {n: s[:1] for n, s in SCORES.items()}, metrics=METRICS, draws=DRAWS, seed=3
+    )
+    with pytest.raises(ds.DissensusError, match="cannot be merged"):
         result.merge(different)
 
 
-def test_everything_comes_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
+def test_everything_comes_back_from_disk(result: ds.Evaluation, tmp_path: Path) -> None:
     result.save(tmp_path / "results")
-    again = load_evaluation(tmp_path / "results")
+    again = ds.load_evaluation(tmp_path / "results")
     assert again == result
     assert again.plausibilities().equals(result.plausibilities())
     assert again.images[2] == "2.png"
@@ -205,46 +185,48 @@ def test_everything_comes_back_from_disk(result: Evaluation, tmp_path: Path) -> 
 
 
 def test_without_models_there_is_certainty(tmp_path: Path) -> None:
-    result = evaluate(VOTES, {}, aggregations=[Dirichlet()], draws=50, categories=RISKS)
+    result = ds.evaluate(VOTES, {}, aggregations=[ds.Dirichlet()], draws=50, categories=RISKS)
     assert result.models == ()
     assert len(result.to_frame()) == len(result.by_certainty()) == len(result.by_category()) == 0
     assert len(result.certainties()) == 3 * 150
     assert "0 models, 150 cases" in repr(result)
     result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
+    assert ds.load_evaluation(tmp_path / "results") == result
 
 
 def test_ratings_are_evaluated_too(tmp_path: Path) -> None:
-    scores = Ratings.from_scores([[1.0, 2.0, 3.0], [6.0, 7.0], [5.0, 4.0, 5.5]], case_names=["x", "y", "z"])
-    aggregation = NormalInverseGamma(thresholds=(5.0,))
+    scores = ds.Ratings.from_scores([[1.0, 2.0, 3.0], [6.0, 7.0], [5.0, 4.0, 5.5]], case_names=["x", "y", "z"])
+    aggregation = ds.NormalInverseGamma(thresholds=(5.0,))
     conditions = aggregation.sample(scores, draws=1).conditions
-    model = Predictions.from_scores([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], conditions, case_names=["x", "y", "z"])
-    result = evaluate(scores, {"m": model}, aggregations=[aggregation], metrics=[TopKAccuracy(1)], draws=400)
+    model = ds.Predictions.from_scores([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], conditions, case_names=["x", "y", "z"])
+    result = ds.evaluate(scores, {"m": model}, aggregations=[aggregation], metrics=[ds.TopKAccuracy(1)], draws=400)
     means = dict(result.per_case().select("case", "mean").iter_rows())
     assert means["z"] == 0.5
     assert means["x"] > 0.9
     assert len(result.agreement()) == 0
     result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
+    assert ds.load_evaluation(tmp_path / "results") == result
 
 
 def test_a_study_without_opinions_is_refused() -> None:
-    said = Annotations.from_rankings([[]], ["a", "b"], case_names=["x"])
-    with pytest.raises(DissensusError, match="no case has any opinion"):
-        evaluate(said, {})
+    said = ds.Annotations.from_rankings([[]], ["a", "b"], case_names=["x"])
+    with pytest.raises(ds.DissensusError, match="no case has any opinion"):
+        ds.evaluate(said, {})
 
 
 def test_aggregations_with_different_conditions_are_refused() -> None:
-    scores = Ratings.from_scores([[1.0, 2.0]])
-    with pytest.raises(DissensusError, match="different conditions"):
-        evaluate(
-            scores, {}, aggregations=[NormalInverseGamma(thresholds=(1.0,)), NormalInverseGamma(thresholds=(2.0,))]
+    scores = ds.Ratings.from_scores([[1.0, 2.0]])
+    with pytest.raises(ds.DissensusError, match="different conditions"):
+        ds.evaluate(
+            scores,
+            {},
+            aggregations=[ds.NormalInverseGamma(thresholds=(1.0,)), ds.NormalInverseGamma(thresholds=(2.0,))],
         )
 
 
 def test_labels_of_runs_are_unique() -> None:
-    runs = [PlackettLuce(reliability=3), PlackettLuce(reliability=3, prior="symmetric"), Dirichlet()]
-    result = evaluate(VOTES.select(slice(0, 3)), {}, aggregations=runs, draws=20)
+    runs = [ds.PlackettLuce(reliability=3), ds.PlackettLuce(reliability=3, prior="symmetric"), ds.Dirichlet()]
+    result = ds.evaluate(VOTES.select(slice(0, 3)), {}, aggregations=runs, draws=20)
     labels = [result.run_label(run) for run in range(3)]
     assert len(set(labels)) == 3
     assert labels[2] == "dirichlet 1"

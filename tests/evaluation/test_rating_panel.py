@@ -11,45 +11,32 @@ import pytest
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from dissensus import (
-    DissensusError,
-    DissensusWarning,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    Predictions,
-    Ratings,
-    evaluate,
-    load_evaluation,
-    rating_prior,
-    simulate_ratings,
-    write_report,
-)
-from dissensus.aggregation.rating_prior import RatingPrior, fitted_line
+import dissensus as ds
+from dissensus.aggregation.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.refits import RatingRefits
-from dissensus.evaluation.results import Evaluation
 from dissensus.simulate.rating_study import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 
 
-def simulated(seed: int, n_cases: int = 150) -> tuple[SimulatedRatings, dict[str, Predictions]]:
-    study = simulate_ratings(n_cases=n_cases, models=SKILLS, seed=seed)
+def simulated(seed: int, n_cases: int = 150) -> tuple[SimulatedRatings, dict[str, ds.Predictions]]:
+    study = ds.simulate_ratings(n_cases=n_cases, models=SKILLS, seed=seed)
     told = np.random.default_rng(1000 + seed).normal(size=n_cases)
-    nonsense = Predictions.from_numbers(told, case_names=study.ratings.case_names, name="nonsense")
+    nonsense = ds.Predictions.from_numbers(told, case_names=study.ratings.case_names, name="nonsense")
     return study, {**study.predictions, "nonsense": nonsense}
 
 
 STUDY, MODELS = simulated(1)
 
 
-def fitted() -> RatingPrior:
-    return rating_prior(STUDY.ratings, MODELS)
+def fitted() -> ds.RatingPrior:
+    return ds.rating_prior(STUDY.ratings, MODELS)
 
 
 @pytest.fixture(scope="module")
-def result() -> Evaluation:
-    return evaluate(STUDY.ratings, MODELS, draws=200, annotators="fixed")
+def result() -> ds.Evaluation:
+    return ds.evaluate(STUDY.ratings, MODELS, draws=200, annotators="fixed")
 
 
 def errors(numbers: FloatArray, truth: FloatArray) -> dict[str, float]:
@@ -58,11 +45,11 @@ def errors(numbers: FloatArray, truth: FloatArray) -> dict[str, float]:
     return {**found, "correlation": float(np.corrcoef(numbers, truth)[0, 1])}
 
 
-def row(result: Evaluation, model: str, metric: str, estimand: str) -> Mapping[str, float]:
+def row(result: ds.Evaluation, model: str, metric: str, estimand: str) -> Mapping[str, float]:
     return result.to_frame().filter(model=model, metric=metric, estimand=estimand).row(0, named=True)
 
 
-def test_the_panel_is_the_headline_and_its_prior_is_written_down(result: Evaluation, tmp_path: Path) -> None:
+def test_the_panel_is_the_headline_and_its_prior_is_written_down(result: ds.Evaluation, tmp_path: Path) -> None:
     assert [run.aggregation for run in result.runs] == ["normal-inverse-gamma", "panel"]
     assert result.panel is not None
     assert result.prior is not None
@@ -71,7 +58,7 @@ def test_the_panel_is_the_headline_and_its_prior_is_written_down(result: Evaluat
     assert result.prior.models[0]["alone"] > result.prior.models[0]["beyond"] > 0.1
     assert row(result, "good", "RMSE", "panel")["fit_sd"] > 0
     result.save(tmp_path / "kept")
-    assert load_evaluation(tmp_path / "kept").prior == result.prior
+    assert ds.load_evaluation(tmp_path / "kept").prior == result.prior
 
 
 def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() -> None:
@@ -79,7 +66,7 @@ def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() ->
     held = []
     for seed in range(8):
         study, models = simulated(seed)
-        found = evaluate(study.ratings, models, draws=100, annotators="fixed")
+        found = ds.evaluate(study.ratings, models, draws=100, annotators="fixed")
         for model in SKILLS:
             for metric, truth in errors(models[model].numbers, study.truth).items():
                 rows = {name: row(found, model, metric, name) for name in gaps}
@@ -95,7 +82,7 @@ def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() ->
 def test_the_posterior_is_the_prior_times_the_likelihood() -> None:
     prior, rated = fitted(), STUDY.ratings.opinions
     case, draws = 3, 20_000
-    drawn = NormalInverseGamma(prior=prior).sample(STUDY.ratings.select([rated.case_names[case]]), draws=draws)
+    drawn = ds.NormalInverseGamma(prior=prior).sample(STUDY.ratings.select([rated.case_names[case]]), draws=draws)
     numbers = next(iter(drawn)).numbers
     assert numbers is not None
     mu, spread = np.meshgrid(np.linspace(-6, 6, 1201), np.exp(np.linspace(-4, 2, 601)), indexing="ij")
@@ -118,7 +105,7 @@ def test_weighed_draws_are_draws_of_the_other_prior() -> None:
     refits = prior.refitted(weights)
     study = STUDY.ratings.select(names)
     rated, reweighting, apart = study.opinions, RatingRefits(prior, refits), []
-    for case, batch in enumerate(NormalInverseGamma(prior=prior).sample(study, draws=draws)):
+    for case, batch in enumerate(ds.NormalInverseGamma(prior=prior).sample(study, draws=draws)):
         assert batch.numbers is not None
         assert batch.n_cases == 1
         (found,) = reweighting.weights(batch, 1)
@@ -150,51 +137,51 @@ def test_the_line_is_that_of_least_squares_where_all_cases_have_as_many_ratings(
 
 def test_a_model_that_has_seen_ratings_is_left_out() -> None:
     rated = STUDY.ratings.opinions
-    with pytest.warns(DissensusWarning, match="'copy' does not inform the prior: it is nearer"):
-        prior = rating_prior(STUDY.ratings, {**MODELS, "copy": rated.means})
+    with pytest.warns(ds.DissensusWarning, match="'copy' does not inform the prior: it is nearer"):
+        prior = ds.rating_prior(STUDY.ratings, {**MODELS, "copy": rated.means})
     assert prior.models == tuple(MODELS)
     repeated = rated.means.copy() + 0.5
     own = rated.annotators == 0
     repeated[rated.cases[own]] = rated.scores[own]
-    with pytest.warns(DissensusWarning, match="repeats annotator"):
-        rating_prior(STUDY.ratings, {"repeats": repeated})
+    with pytest.warns(ds.DissensusWarning, match="repeats annotator"):
+        ds.rating_prior(STUDY.ratings, {"repeats": repeated})
 
 
 def test_thresholds_and_shifts_are_those_of_the_first_aggregation_of_ratings() -> None:
-    first = NormalInverseGamma((0.0, 1.0), shifts=True, reliability=3.0)
-    found = evaluate(STUDY.ratings, MODELS, aggregations=[first, NormalInverseGamma((0.0, 1.0))], draws=20)
+    first = ds.NormalInverseGamma((0.0, 1.0), shifts=True, reliability=3.0)
+    found = ds.evaluate(STUDY.ratings, MODELS, aggregations=[first, ds.NormalInverseGamma((0.0, 1.0))], draws=20)
     spec = found.runs[-1].spec
-    assert spec == NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
+    assert spec == ds.NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
 
 
 def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() -> None:
     few = STUDY.ratings.select(list(STUDY.ratings.case_names[:60]))
     models = {name: model.select(list(few.case_names)) for name, model in MODELS.items()}
-    found = evaluate(few, models, draws=20, annotators="fixed")
+    found = ds.evaluate(few, models, draws=20, annotators="fixed")
     assert found.prior is not None
     assert "60 annotated cases" in found.prior.reason
-    with pytest.raises(DissensusError, match="needs to know what the models say"):
-        NormalInverseGamma(prior="informed").sample(few)
-    agreed = Ratings.from_scores([[1.0, 1.0]] * 120)
-    known = NormalInverseGamma(prior=NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0))
-    told = evaluate(agreed, {"A": np.arange(120.0)}, aggregations=[known], draws=20)
+    with pytest.raises(ds.DissensusError, match="needs to know what the models say"):
+        ds.NormalInverseGamma(prior="informed").sample(few)
+    agreed = ds.Ratings.from_scores([[1.0, 1.0]] * 120)
+    known = ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0))
+    told = ds.evaluate(agreed, {"A": np.arange(120.0)}, aggregations=[known], draws=20)
     assert told.prior is not None
     assert told.prior.reason == "no two ratings of a case differ"
 
 
 def test_cases_that_the_prior_does_not_know_are_refused() -> None:
-    with pytest.raises(DissensusError, match="does not know these cases"):
-        NormalInverseGamma(prior=fitted()).sample(Ratings.from_scores([[1, 2]], case_names=["new"]))
+    with pytest.raises(ds.DissensusError, match="does not know these cases"):
+        ds.NormalInverseGamma(prior=fitted()).sample(ds.Ratings.from_scores([[1, 2]], case_names=["new"]))
 
 
 def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: Path) -> None:
-    known = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
-    how = {"aggregations": [NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
-    here = evaluate(STUDY.ratings, MODELS, **how)  # type: ignore[arg-type]  # mixed settings
+    known = ds.NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
+    how = {"aggregations": [ds.NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
+    here = ds.evaluate(STUDY.ratings, MODELS, **how)  # type: ignore[arg-type]  # mixed settings
     with ThreadPoolExecutor(2) as executor:
-        there = evaluate(STUDY.ratings, MODELS, **how, executor=executor)  # type: ignore[arg-type]
+        there = ds.evaluate(STUDY.ratings, MODELS, **how, executor=executor)  # type: ignore[arg-type]
     assert_frame_equal(here.to_frame(), there.to_frame(), check_exact=True)
-    write_report(here, tmp_path / "report.html")
+    ds.write_report(here, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "mean ratings of all cases are foretold best" in page
     assert "ratings in every case; a case has 3 opinions" in page
@@ -203,6 +190,6 @@ def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: P
 
 
 def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
-    found = evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
+    found = ds.evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
     assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
     assert found.annotators[-1] is not None

@@ -7,21 +7,17 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dissensus import (
-    Annotations,
-    AverageOverlap,
-    BrierScore,
-    Evaluation,
-    Metric,
-    Overlap,
-    SetAccuracy,
-    TopKAccuracy,
-    evaluate,
-)
+import dissensus as ds
 
 CODES = range(4)
 CONDITIONS = ["a", "b", "c", "d"]
-METRICS: list[Metric] = [TopKAccuracy(1), TopKAccuracy(2), SetAccuracy(2), Overlap(2), AverageOverlap(2)]
+METRICS: list[ds.Metric] = [
+    ds.TopKAccuracy(1),
+    ds.TopKAccuracy(2),
+    ds.SetAccuracy(2),
+    ds.Overlap(2),
+    ds.AverageOverlap(2),
+]
 Blocks = list[list[int]]
 
 
@@ -58,7 +54,7 @@ def random_opinion(rng: np.random.Generator) -> Blocks:
     return blocks
 
 
-def agreement(result: Evaluation) -> dict[str, float]:
+def agreement(result: ds.Evaluation) -> dict[str, float]:
     """Return what agrees with single annotators, by metric."""
     return dict(result.to_frame().filter(estimand="agreement").select("metric", "mean").iter_rows())
 
@@ -72,10 +68,12 @@ def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
         row[0] = 1.0
     scores = rng.integers(1, 4, size=(8, 4)).astype(float)
     case_weights = rng.random(8)
-    said = Annotations.from_rankings(opinions, CONDITIONS, weights=weights, case_weights=case_weights.tolist())
-    result = evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=[*METRICS, BrierScore()])
+    said = ds.Annotations.from_rankings(opinions, CONDITIONS, weights=weights, case_weights=case_weights.tolist())
+    result = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=[*METRICS, ds.BrierScore()])
     alone = [
-        agreement(evaluate(said.select([case]), {"M": scores[[case]]}, aggregations=["majority-vote"], metrics=METRICS))
+        agreement(
+            ds.evaluate(said.select([case]), {"M": scores[[case]]}, aggregations=["majority-vote"], metrics=METRICS)
+        )
         for case in range(8)
     ]
     for number, metric in enumerate(METRICS):
@@ -85,12 +83,12 @@ def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
         ]
         np.testing.assert_allclose([own[metric.name] for own in alone], means, atol=1e-12)
         assert agreement(result)[metric.name] == pytest.approx(np.average(means, weights=case_weights))
-    assert BrierScore().name not in agreement(result)
+    assert ds.BrierScore().name not in agreement(result)
 
 
 def test_votes_count_as_often_as_they_were_given() -> None:
-    said = Annotations.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
-    result = evaluate(said, {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}, aggregations=["majority-vote"], metrics=METRICS[:1])
+    said = ds.Annotations.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
+    result = ds.evaluate(said, {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}, aggregations=["majority-vote"], metrics=METRICS[:1])
     assert agreement(result) == {"top-1 accuracy": pytest.approx((0.75 + 0.5) / 2)}
 
 
@@ -98,14 +96,14 @@ def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPat
     from dissensus.evaluation import single_opinions
 
     rng = np.random.default_rng(5)
-    said = Annotations.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
+    said = ds.Annotations.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
     scores = rng.random((6, 4))
-    whole = evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
+    whole = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
     monkeypatch.setattr(single_opinions, "OPINIONS_AT_ONCE", 7)
-    assert evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS) == whole
+    assert ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS) == whole
 
 
 def test_abstentions_say_nothing() -> None:
-    said = Annotations.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
-    result = evaluate(said, {"M": [[1, 0, 0, 0]] * 2}, aggregations=["majority-vote"], metrics=METRICS[:1])
+    said = ds.Annotations.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
+    result = ds.evaluate(said, {"M": [[1, 0, 0, 0]] * 2}, aggregations=["majority-vote"], metrics=METRICS[:1])
     assert agreement(result) == {"top-1 accuracy": pytest.approx((1.0 + 0.5) / 2)}

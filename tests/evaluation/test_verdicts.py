@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, BrierScore, Comparison, DissensusError, TopKAccuracy, evaluate
-from dissensus.evaluation.comparison import Difference, difference, holm
+import dissensus as ds
+from dissensus.evaluation.comparison import difference, holm
 
-WIDE = Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
+WIDE = ds.Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
 P_VALUES = st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), max_size=8)
 
 
@@ -83,19 +83,19 @@ def test_few_cases_or_groups_have_no_verdict(n_cases: int, n_groups: int, verdic
     assert found.is_distinguishable is verdict.startswith("A")
 
 
-def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> Comparison:
-    said = Annotations.from_rankings(
+def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> ds.Comparison:
+    said = ds.Annotations.from_rankings(
         [[[["a"]]]] * n_cases,
         ["a", "b"],
         groups=[str(case % n_groups) for case in range(n_cases)] if n_groups else None,
     )
     models = {"right": [[0.9, 0.1]] * n_cases, "wrong": [[0.2, 0.8]] * n_cases, "same": [[0.9, 0.1]] * n_cases}
-    result = evaluate(said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1), BrierScore()])
+    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[ds.TopKAccuracy(1), ds.BrierScore()])
     return result.compare(margin=margin)
 
 
 def test_verdicts_of_an_evaluation_know_its_cases_and_groups() -> None:
-    def said(comparison: Comparison) -> set[str]:
+    def said(comparison: ds.Comparison) -> set[str]:
         return {one.verdict for one in comparison.differences if {one.first, one.second} == {"right", "wrong"}}
 
     assert said(judged(29)) == {"too few cases for a verdict (29 of at least 30)"}
@@ -127,7 +127,7 @@ def test_holm_goes_over_all_pairs_and_metrics_of_a_run() -> None:
 
 @pytest.mark.parametrize("margin", [0.0, -0.1])
 def test_a_margin_is_positive(margin: float) -> None:
-    with pytest.raises(DissensusError, match="margin"):
+    with pytest.raises(ds.DissensusError, match="margin"):
         judged(30, margin=margin)
 
 
@@ -146,9 +146,9 @@ def test_flips_are_between_orders_that_can_be_told_apart() -> None:
 
 def test_infinite_values_are_shown_and_decide_nothing() -> None:
     """A log score without a floor, of models that call the truth impossible."""
-    said = Annotations.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
+    said = ds.Annotations.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
     models = {"A": [[1.0, 0.0]] * 40, "B": [[0.0, 1.0]] * 40}
-    result = evaluate(said, models, aggregations=["dirichlet:1"], metrics=["log-score"], draws=20)
+    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=["log-score"], draws=20)
     assert result.to_frame()["mean"].to_list() == [-np.inf, -np.inf]
     (found,) = result.compare().differences
     assert np.isnan(found.difference)
@@ -157,7 +157,7 @@ def test_infinite_values_are_shown_and_decide_nothing() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.1), (-0.1, 0.0)])
 def test_an_interval_that_ends_at_zero_tells_nothing_apart(low: float, high: float) -> None:
-    one = Difference(
+    one = ds.Difference(
         *("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B"),
         *(0.05, low, high, 0.99, 0.01, 0.01),
         n_cases=200,

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dissensus import (
-    Annotations,
-    annotator_agreement,
-    evaluate,
-    krippendorff_alpha,
-    load_evaluation,
-    pairwise_agreement,
-)
+import dissensus as ds
 from dissensus.figures.study_charts import study_statistics
 from voted_studies import voted_study, written_out
 
@@ -22,35 +17,30 @@ SEEDS = range(15)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("within", ["ranking", "first-block"])
-@pytest.mark.parametrize("ties", ["shared", "each"])
-def test_agreement_of_votes(seed: int, within: str, ties: str) -> None:
+def test_agreement_and_alpha_of_votes(seed: int) -> None:
     said = voted_study(seed)
-    found, expected = (annotator_agreement(one, ties=ties, within=within) for one in (said, written_out(said)))  # type: ignore[arg-type]
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
-    np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)
-    assert found.mean == pytest.approx(expected.mean, rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("distance", ["first-choice", "overlap", "set", "masi"])
-def test_krippendorffs_alpha_of_votes(seed: int, distance: str) -> None:
-    said = voted_study(seed)
-    found, expected = (krippendorff_alpha(one, distance=distance, draws=50) for one in (said, written_out(said)))  # type: ignore[arg-type]
-    for name in ("value", "low", "high", "observed", "expected"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-10, nan_ok=True), name
-    assert (found.n_cases, found.n_rankings) == (expected.n_cases, expected.n_rankings)
+    both: Any = (said, written_out(said))
+    for within, ties in product(("ranking", "first-block"), ("shared", "each")):
+        found, expected = (ds.annotator_agreement(one, ties=ties, within=within) for one in both)
+        np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+        np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)
+        assert found.mean == pytest.approx(expected.mean, rel=1e-12)
+    for distance in ("first-choice", "overlap", "set", "masi"):
+        alpha, same = (ds.krippendorff_alpha(one, distance=distance, draws=50) for one in both)
+        for name in ("value", "low", "high", "observed", "expected"):
+            assert getattr(alpha, name) == pytest.approx(getattr(same, name), rel=1e-10, nan_ok=True), name
+        assert (alpha.n_cases, alpha.n_rankings) == (same.n_cases, same.n_rankings)
 
 
 def test_pairs_of_named_annotators_are_not_changed_by_votes() -> None:
     said = voted_study(3)
-    assert pairwise_agreement(said).equals(pairwise_agreement(written_out(said)))
+    assert ds.pairwise_agreement(said).equals(ds.pairwise_agreement(written_out(said)))
 
 
 def test_agreement_of_so_many_votes_that_pairs_cannot_be_listed() -> None:
-    said = Annotations.from_counts(np.array([[3, 1], [0, 4]]) * 10**12, ["a", "b"])
-    assert annotator_agreement(said).values == pytest.approx([0.75, 1.0])
-    assert krippendorff_alpha(said, draws=10).observed == pytest.approx(0.1875)
+    said = ds.Annotations.from_counts(np.array([[3, 1], [0, 4]]) * 10**12, ["a", "b"])
+    assert ds.annotator_agreement(said).values == pytest.approx([0.75, 1.0])
+    assert ds.krippendorff_alpha(said, draws=10).observed == pytest.approx(0.1875)
 
 
 def test_figures_of_the_study_are_the_same() -> None:
@@ -59,8 +49,8 @@ def test_figures_of_the_study_are_the_same() -> None:
 
 
 def test_votes_are_stored_with_results(tmp_path: Path) -> None:
-    said = Annotations.from_counts([[3, 1], [0, 2]], ["a", "b"])
-    result = evaluate(said, {"A": [[0.7, 0.3], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
+    said = ds.Annotations.from_counts([[3, 1], [0, 2]], ["a", "b"])
+    result = ds.evaluate(said, {"A": [[0.7, 0.3], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
     result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
-    assert load_evaluation(tmp_path / "results").study.votes.tolist() == [3, 1, 2]
+    assert ds.load_evaluation(tmp_path / "results") == result
+    assert ds.load_evaluation(tmp_path / "results").study.votes.tolist() == [3, 1, 2]

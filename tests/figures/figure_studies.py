@@ -7,35 +7,16 @@ from functools import cache
 
 import numpy as np
 
-from dissensus import (
-    AUROC,
-    Aggregation,
-    Annotations,
-    Calibration,
-    CalibrationError,
-    MajorityVote,
-    Metric,
-    NetBenefit,
-    NormalInverseGamma,
-    PlackettLuce,
-    ProbabilisticInverseRank,
-    Ratings,
-    Sensitivity,
-    TopKAccuracy,
-    calibrate,
-    evaluate,
-)
-from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.results import Evaluation
+import dissensus as ds
 
 SCRIPT = "<script>alert(1)</script>"
 MODEL = '<b>A</b> & "B"'
 TEMPLATE = "50 %{x} $y$ _z"
 CONDITIONS = (SCRIPT, "b", "c", "d", TEMPLATE)
-CATEGORIES = Categories.from_labels(["low", "low", "medium", "high", "high"], CONDITIONS)
+CATEGORIES = ds.Categories.from_labels(["low", "low", "medium", "high", "high"], CONDITIONS)
 
 
-def study(n_cases: int = 12) -> Annotations:
+def study(n_cases: int = 12) -> ds.Annotations:
     """Give a few opinions of two to four annotators on every case, with ties."""
     rng = np.random.default_rng(5)
     rankings = []
@@ -46,7 +27,7 @@ def study(n_cases: int = 12) -> Annotations:
             first, second = rng.choice(favourite[:3], 2, replace=False).tolist()
             opinions.append([[first], [second]] if rng.random() < 0.7 else [[first, second]])
         rankings.append(opinions)
-    return Annotations.from_rankings(rankings, list(CONDITIONS), case_names=[f"<i>{i}</i>" for i in range(n_cases)])
+    return ds.Annotations.from_rankings(rankings, list(CONDITIONS), case_names=[f"<i>{i}</i>" for i in range(n_cases)])
 
 
 def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
@@ -55,14 +36,21 @@ def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int],
 
 
 @cache
-def usual() -> Evaluation:
+def usual() -> ds.Evaluation:
     """Evaluate three models under two aggregations, with categories, and what held-out annotators say."""
     aggregations = [
-        *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
-        ProbabilisticInverseRank(10),
+        *(ds.PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
+        ds.ProbabilisticInverseRank(10),
     ]
-    metrics = [TopKAccuracy(1), TopKAccuracy(3), AUROC(), CalibrationError(), NetBenefit(0.2), Sensitivity()]
-    trust = calibrate(study(), aggregations[:1], draws=40)
+    metrics = [
+        ds.TopKAccuracy(1),
+        ds.TopKAccuracy(3),
+        ds.AUROC(),
+        ds.CalibrationError(),
+        ds.NetBenefit(0.2),
+        ds.Sensitivity(),
+    ]
+    trust = ds.calibrate(study(), aggregations[:1], draws=40)
     return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, trust=trust)
 
 
@@ -75,43 +63,43 @@ def case_about(condition: str) -> str:
 
 
 def evaluated(
-    said: Annotations,
+    said: ds.Annotations,
     n_models: int,
-    aggregations: Sequence[Aggregation],
+    aggregations: Sequence[ds.Aggregation],
     *,
-    metrics: Sequence[Metric] | None = None,
-    categories: Categories | None = None,
+    metrics: Sequence[ds.Metric] | None = None,
+    categories: ds.Categories | None = None,
     draws: int = 40,
-    trust: Calibration | None = None,
-) -> Evaluation:
+    trust: ds.Calibration | None = None,
+) -> ds.Evaluation:
     models = scores(said.n_cases, n_models)
-    chosen = [TopKAccuracy(1)] if metrics is None else metrics
-    return evaluate(
+    chosen = [ds.TopKAccuracy(1)] if metrics is None else metrics
+    return ds.evaluate(
         said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories, reference=trust
     )
 
 
 @cache
-def edges() -> dict[str, Evaluation]:
+def edges() -> dict[str, ds.Evaluation]:
     """Evaluate what is only just enough."""
-    one = Annotations.from_rankings([[[[0], [1]]]], list(CONDITIONS))
-    alone = Annotations.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
-    luce: list[Aggregation] = [PlackettLuce(3, alpha=1.0, prior="observed")]
-    ratings = Ratings.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
+    one = ds.Annotations.from_rankings([[[[0], [1]]]], list(CONDITIONS))
+    alone = ds.Annotations.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
+    luce: list[ds.Aggregation] = [ds.PlackettLuce(3, alpha=1.0, prior="observed")]
+    ratings = ds.Ratings.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
     return {
         "one case": evaluated(one, 2, luce, categories=CATEGORIES),
         "one annotator": evaluated(alone, 2, luce, categories=CATEGORIES),
         "one model": evaluated(study(), 1, luce),
         "no models": evaluated(study(), 0, luce, categories=CATEGORIES),
         "no categories": evaluated(study(), 2, luce),
-        "no reliability": evaluated(study(), 2, [MajorityVote()], categories=CATEGORIES, draws=1),
+        "no reliability": evaluated(study(), 2, [ds.MajorityVote()], categories=CATEGORIES, draws=1),
         "one draw": evaluated(study(), 2, luce, categories=CATEGORIES, draws=1),
-        "two conditions": evaluate(
-            Annotations.from_counts([[2, 1], [0, 3]], ["x", "y"]),
+        "two conditions": ds.evaluate(
+            ds.Annotations.from_counts([[2, 1], [0, 3]], ["x", "y"]),
             {"A": np.eye(2), "B": np.ones((2, 2))},
             aggregations=luce,
-            metrics=[TopKAccuracy(1)],
+            metrics=[ds.TopKAccuracy(1)],
             draws=10,
         ),
-        "ratings": evaluate(ratings, {}, aggregations=[NormalInverseGamma(thresholds=(0.0,))], draws=20),
+        "ratings": ds.evaluate(ratings, {}, aggregations=[ds.NormalInverseGamma(thresholds=(0.0,))], draws=20),
     }

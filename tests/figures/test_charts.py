@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dissensus.core.errors import DissensusError
+import dissensus as ds
 from dissensus.figures import theme
 from dissensus.figures.case_charts import simplex
 from dissensus.figures.charts import Band, Line, Points, bands, joint_span
@@ -88,7 +88,7 @@ def test_the_triangle_has_each_condition_at_a_corner() -> None:
 
 @pytest.mark.parametrize(("shape", "labels"), [((2, 4), "abc"), ((3,), "abc"), ((2, 3), "ab")])
 def test_the_triangle_takes_three_conditions_only(shape: tuple[int, ...], labels: str) -> None:
-    with pytest.raises(DissensusError, match="exactly three conditions"):
+    with pytest.raises(ds.DissensusError, match="exactly three conditions"):
         simplex(np.ones(shape), list(labels))
 
 

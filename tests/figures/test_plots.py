@@ -11,11 +11,9 @@ import polars as pl
 import pytest
 from plotly.graph_objects import Figure
 
-from dissensus import Annotations, PlackettLuce
-from dissensus.core.errors import DissensusError
+import dissensus as ds
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
-from dissensus.evaluation.results import Evaluation
 from dissensus.figures import certainty_charts as certainty_figures
 from dissensus.figures import comparison_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
@@ -41,7 +39,7 @@ def of_run(frame: pl.DataFrame, **wanted: object) -> pl.DataFrame:
     return frame
 
 
-def case_of(evaluation: Evaluation, name: str) -> str | None:
+def case_of(evaluation: ds.Evaluation, name: str) -> str | None:
     return evaluation.case_names[0] if name == "case" else None
 
 
@@ -59,10 +57,6 @@ def test_every_figure_has_marks_titles_and_a_caption(name: str) -> None:
     assert figure.layout.meta["caption"] == chart.caption
     assert all(panel.x.title or panel.x.ticks for panel in chart.panels[-1:])
     assert drawn(chart).axes
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_has_a_method(name: str) -> None:
     arguments = [usual().case_names[0]] if name == "case" else []
     assert isinstance(getattr(plots(), name)(*arguments), Figure)
 
@@ -92,14 +86,14 @@ def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[
     always = {"confirmation", "roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion"}
     assert set(FIGURES) - set(found.names()) == absent | always
     for name in (*absent, *always):
-        with pytest.raises(DissensusError, match=f"no figure '{name}'") as refused:
+        with pytest.raises(ds.DissensusError, match=f"no figure '{name}'") as refused:
             found.chart(name)
         assert "an evaluation with" in str(refused.value)
 
 
 def test_figures_are_small_enough_for_a_page() -> None:
     many = study(3000)
-    found = Plots(evaluated(many, 2, [PlackettLuce(3, alpha=1.0, prior="observed")], draws=10))
+    found = Plots(evaluated(many, 2, [ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=10))
     for name in ("certainty", "certainty_by_top", "agreement"):
         figure = found.figure(name)
         assert max(len(trace.x) for trace in figure.data) <= 2000
@@ -224,7 +218,7 @@ def test_a_confusion_matrix_counts_every_case_and_colours_by_row() -> None:
 
 
 def test_curves_of_other_runs_are_refused() -> None:
-    with pytest.raises(DissensusError, match="no curves of the run"):
+    with pytest.raises(ds.DissensusError, match="no curves of the run"):
         plots().chart("roc", run="probabilistic-inverse-rank 10")
 
 
@@ -316,12 +310,12 @@ def test_runs_are_chosen_by_label_or_position() -> None:
     ],
 )
 def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(DissensusError, match=re.escape(told)):
+    with pytest.raises(ds.DissensusError, match=re.escape(told)):
         plots().chart(figure, **options)
 
 
 def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
-    runs = [PlackettLuce(gamma, alpha=alpha, prior="observed") for alpha in (1.0, 0.1) for gamma in (1, 3)]
+    runs = [ds.PlackettLuce(gamma, alpha=alpha, prior="observed") for alpha in (1.0, 0.1) for gamma in (1, 3)]
     found = Plots(evaluated(study(), 2, runs))
     chart = found.chart("certainty")
     assert [len(panel.marks) for panel in chart.panels] == [2, 2]
@@ -332,12 +326,12 @@ def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
     assert "alpha=0.1" in found.chart("certainty_histogram", run=3).title
 
 
-def three_priors() -> Evaluation:
+def three_priors() -> ds.Evaluation:
     """Evaluate under three runs of one aggregation and one reliability: only their priors differ."""
     runs = [
-        PlackettLuce(3, alpha=1.0, prior="observed"),
-        PlackettLuce(3, prior="symmetric"),
-        PlackettLuce(3, alpha=0.1, prior="observed"),
+        ds.PlackettLuce(3, alpha=1.0, prior="observed"),
+        ds.PlackettLuce(3, prior="symmetric"),
+        ds.PlackettLuce(3, alpha=0.1, prior="observed"),
     ]
     return evaluated(study(), 2, runs, categories=CATEGORIES)
 
@@ -418,17 +412,17 @@ def test_hostile_names_are_shown_as_they_are() -> None:
 
 def test_long_and_many_names() -> None:
     names = [f"condition with a long name number {i} of a long list of names" for i in range(40)]
-    said = Annotations.from_rankings([[[[i] for i in range(40)]]], names)
+    said = ds.Annotations.from_rankings([[[[i] for i in range(40)]]], names)
     found = Plots(evaluated_without_models(said))
     chart = found.chart("case", case="0")
     assert "25 less plausible conditions are not shown" in chart.caption
     assert all(len(tick) <= 34 for _, tick in chart.panels[0].y.ticks)
 
 
-def evaluated_without_models(said: Annotations) -> Evaluation:
+def evaluated_without_models(said: ds.Annotations) -> ds.Evaluation:
     from dissensus import evaluate
 
-    return evaluate(said, {}, aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")], draws=10)
+    return evaluate(said, {}, aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")], draws=10)
 
 
 def test_colours_fit_any_page_and_can_be_fixed() -> None:

@@ -11,33 +11,17 @@ import numpy as np
 import pytest
 
 import dissensus
-from dissensus import (
-    Aggregation,
-    AnnotatorBootstrap,
-    DawidSkene,
-    Dirichlet,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    OrderedProbit,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-    Study,
-)
+import dissensus as ds
 from dissensus import draws as flow
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
-from dissensus.draws import Plausibilities
-from dissensus.simulate.differential_study import simulate_study
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 
 DRAWS = 60
-KINDS = Aggregation.family.known()
+KINDS = ds.Aggregation.family.known()
 
 
-def _special_cases() -> Annotations:
+def _special_cases() -> ds.Annotations:
     """Rankings at the edges: everything tied, one condition, an abstention, nobody, all conditions, zero weight."""
-    return Annotations.from_rankings(
+    return ds.Annotations.from_rankings(
         [
             [[["a", "b", "c", "d", "e"]]],
             [[["b"]]],
@@ -53,47 +37,47 @@ def _special_cases() -> Annotations:
     )
 
 
-def _rankings() -> Annotations:
-    simulated = simulate_study(n_cases=12, n_conditions=15, seed=3).annotations
-    anonymous = Annotations.from_rankings(
+def _rankings() -> ds.Annotations:
+    simulated = ds.simulate_study(n_cases=12, n_conditions=15, seed=3).annotations
+    anonymous = ds.Annotations.from_rankings(
         simulated.to_rankings(), simulated.conditions, case_names=simulated.case_names
     )
     special = _special_cases()
-    renamed = Annotations(
+    renamed = ds.Annotations(
         anonymous.conditions, special.panel, special.block_offsets, special.code_offsets, special.codes
     )
-    return Annotations.concatenate([anonymous, renamed])
+    return ds.Annotations.concatenate([anonymous, renamed])
 
 
-def _ratings() -> Ratings:
+def _ratings() -> ds.Ratings:
     rng = np.random.default_rng(5)
     scores = [rng.normal(rng.normal(), 1, size=n).round(1).tolist() for n in (3, 1, 8, 0, 5, 12, 2)]
-    return Ratings.from_scores(scores, case_names=[f"r{i}" for i in range(7)])
+    return ds.Ratings.from_scores(scores, case_names=[f"r{i}" for i in range(7)])
 
 
 RANKINGS, RATINGS = _rankings(), _ratings()
 
 
-STUDIES: dict[str, Study] = {"rankings": RANKINGS, "ratings": RATINGS}
+STUDIES: dict[str, ds.Study] = {"rankings": RANKINGS, "ratings": RATINGS}
 
 
-def study_for(aggregation: Aggregation) -> Study:
-    return RANKINGS.asked("grades") if isinstance(aggregation, OrderedProbit) else STUDIES[aggregation.needs]
+def study_for(aggregation: ds.Aggregation) -> ds.Study:
+    return RANKINGS.asked("grades") if isinstance(aggregation, ds.OrderedProbit) else STUDIES[aggregation.needs]
 
 
-def every_aggregation() -> list[Aggregation]:
+def every_aggregation() -> list[ds.Aggregation]:
     plain = [kind() for kind in KINDS.values()]
-    races = PlackettLuce(2.5), PlackettLuce(2.5, alpha=0.5, prior="observed"), PlackettLuce(2.5, tempered=True)
-    learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
-    confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
-    graded = OrderedProbit(0.5, warmup=50)
-    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused, graded]
+    races = ds.PlackettLuce(2.5), ds.PlackettLuce(2.5, alpha=0.5, prior="observed"), ds.PlackettLuce(2.5, tempered=True)
+    learned = ds.Dirichlet(prior="frequency", alpha="fitted"), ds.ProbabilisticInverseRank(2.0, scale="annotator")
+    confused = ds.DawidSkene(0.5), ds.DawidSkene(target="votes", warmup=50)
+    graded = ds.OrderedProbit(0.5, warmup=50)
+    return [*plain, ds.AnnotatorBootstrap(ds.PlackettLuceML(), size=2), *races, *learned, *confused, graded]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
 
 
-def draws_of(plausibilities: Plausibilities) -> dict[str, bytes]:
+def draws_of(plausibilities: ds.Plausibilities) -> dict[str, bytes]:
     return {
         name: b"".join(one.of_case(position).tobytes() for one in (batch, replace(batch, values=batch.compared)))
         for batch in plausibilities
@@ -108,17 +92,17 @@ def test_every_aggregation_is_public_under_the_name_of_its_class() -> None:
 
 
 @cache
-def drawn_by(aggregation: Aggregation) -> Plausibilities:
+def drawn_by(aggregation: ds.Aggregation) -> ds.Plausibilities:
     return aggregation.sample(study_for(aggregation), draws=DRAWS, threads=1)
 
 
 @cache
-def reference_of(aggregation: Aggregation) -> dict[str, bytes]:
+def reference_of(aggregation: ds.Aggregation) -> dict[str, bytes]:
     return draws_of(drawn_by(aggregation))
 
 
 @EVERY
-def test_every_aggregation_says_what_it_is(aggregation: Aggregation) -> None:
+def test_every_aggregation_says_what_it_is(aggregation: ds.Aggregation) -> None:
     assert aggregation.id == type(aggregation).id
     assert aggregation.meaning.endswith(".")
     assert aggregation.methods
@@ -130,7 +114,7 @@ def test_every_aggregation_says_what_it_is(aggregation: Aggregation) -> None:
 
 
 @EVERY
-def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Aggregation) -> None:
+def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: ds.Aggregation) -> None:
     limit = aggregation.limit
     assert (drawn_by(aggregation).n_draws == 1) == (limit == aggregation)
     if limit is not None:
@@ -139,7 +123,7 @@ def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Ag
 
 
 @EVERY
-def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregation) -> None:
+def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: ds.Aggregation) -> None:
     result = drawn_by(aggregation)
     dense, case = result.dense(), 0
     assert dense.shape == (result.n_cases, result.n_draws, result.n_conditions)
@@ -158,7 +142,7 @@ def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregat
 
 
 @EVERY
-def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) -> None:
+def test_cases_without_opinion_are_excluded_and_named(aggregation: ds.Aggregation) -> None:
     result = drawn_by(aggregation)
     assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
     assert set(result.case_names).isdisjoint(result.excluded)
@@ -166,7 +150,7 @@ def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) 
 
 
 @EVERY
-def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: Aggregation) -> None:
+def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: ds.Aggregation) -> None:
     result = drawn_by(aggregation)
     dense, means = result.dense().mean(axis=1), result.mean()
     np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
@@ -180,7 +164,7 @@ def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggreg
 
 
 @EVERY
-def test_top_shares_agree_with_dense_draws(aggregation: Aggregation) -> None:
+def test_top_shares_agree_with_dense_draws(aggregation: ds.Aggregation) -> None:
     result = drawn_by(aggregation)
     dense = result.dense()
     best = dense == dense.max(axis=2, keepdims=True)
@@ -196,7 +180,7 @@ def test_top_shares_agree_with_dense_draws(aggregation: Aggregation) -> None:
 
 
 @EVERY
-def test_nothing_but_the_seed_changes_a_bit(aggregation: Aggregation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_the_seed_changes_a_bit(aggregation: ds.Aggregation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not threads, batches, pickling, what was selected, nor what somebody does to draws that were given away."""
     study, result, reference = study_for(aggregation), drawn_by(aggregation), reference_of(aggregation)
     before = pickle.dumps(study)
@@ -214,10 +198,10 @@ def test_nothing_but_the_seed_changes_a_bit(aggregation: Aggregation, monkeypatc
     assert pickle.dumps(study) == before
 
 
-def of_every_case_alone(aggregation: Aggregation) -> Aggregation:
+def of_every_case_alone(aggregation: ds.Aggregation) -> ds.Aggregation:
     """Fix what ratings of other cases tell."""
-    if isinstance(aggregation, NormalInverseGamma):
-        return NormalInverseGamma((0.0,), prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
+    if isinstance(aggregation, ds.NormalInverseGamma):
+        return ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
     return type(aggregation).from_parameters({"thresholds": (0.0,)}) if aggregation.needs == "ratings" else aggregation
 
 
@@ -225,25 +209,25 @@ ALONE = [
     one
     for one in every_aggregation()
     # other cases tell how frequent a condition is
-    if not (isinstance(one, PlackettLuce | Dirichlet) and one.prior == "frequency")
+    if not (isinstance(one, ds.PlackettLuce | ds.Dirichlet) and one.prior == "frequency")
 ]
 
 
 @pytest.mark.parametrize("aggregation", ALONE, ids=repr)
-def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation) -> None:
+def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: ds.Aggregation) -> None:
     study, aggregation = study_for(aggregation), of_every_case_alone(aggregation)
     reference = draws_of(aggregation.sample(study, draws=DRAWS))
     order = np.random.default_rng(0).permutation(study.n_cases)
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
     # annotators are known by what they say on other cases
-    is_joint = isinstance(aggregation, DawidSkene | OrderedProbit)
+    is_joint = isinstance(aggregation, ds.DawidSkene | ds.OrderedProbit)
     for part in () if is_joint else (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
 
 
 @EVERY
-def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: Aggregation) -> None:
+def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: ds.Aggregation) -> None:
     study = study_for(aggregation)
     if cannot_be_split(aggregation):
         with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
@@ -263,7 +247,7 @@ def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(agg
 
 
 RANKED = [one for one in every_aggregation() if one.needs == "rankings"]
-LONG = DawidSkene | OrderedProbit
+LONG = ds.DawidSkene | ds.OrderedProbit
 
 
 @pytest.mark.parametrize(
@@ -271,15 +255,15 @@ LONG = DawidSkene | OrderedProbit
     [pytest.param(one, marks=[pytest.mark.slow] if isinstance(one, LONG) else []) for one in RANKED],
     ids=repr,
 )
-def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation) -> None:
+def test_relabelling_conditions_relabels_plausibilities(aggregation: ds.Aggregation) -> None:
     study = study_for(aggregation)
     assert study.kind == "rankings"
     # grades can only be counted from the other end
     shuffled = tuple(np.random.default_rng(1).permutation(study.conditions))
-    shuffled = study.conditions[::-1] if isinstance(aggregation, OrderedProbit) else shuffled
+    shuffled = study.conditions[::-1] if isinstance(aggregation, ds.OrderedProbit) else shuffled
     column = [shuffled.index(name) for name in study.conditions]
     # chains over the whole study: some 30 draws of Dawid-Skene are worth an independent one, of sd 0.5 at the worst
-    draws, bound = (40_000, 0.06) if isinstance(aggregation, DawidSkene) else (8000, 0.035)
+    draws, bound = (40_000, 0.06) if isinstance(aggregation, ds.DawidSkene) else (8000, 0.035)
     plain = aggregation.sample(study, draws=draws)
     relabelled = aggregation.sample(study.with_conditions(shuffled), draws=draws)
     difference = np.abs(plain.mean() - relabelled.mean()[:, column])
@@ -288,14 +272,18 @@ def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation
     assert difference.max() < (1e-9 if plain.n_draws == 1 else bound)
 
 
-@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, AnnotatorBootstrap)], ids=repr)
-def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregation) -> None:
+@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, ds.AnnotatorBootstrap)], ids=repr)
+def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: ds.Aggregation) -> None:
     """But for the bootstrap, which resamples people: one of weight two is not two."""
     rankings = _special_cases().to_rankings()
     conditions = ["a", "b", "c", "d", "e"]
-    asked: Any = {"question": "grades"} if isinstance(aggregation, OrderedProbit) else {}
-    twice = Annotations.from_rankings([[r for r in case for _ in range(2)] for case in rankings], conditions, **asked)
-    heavy = Annotations.from_rankings(rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked)
+    asked: Any = {"question": "grades"} if isinstance(aggregation, ds.OrderedProbit) else {}
+    twice = ds.Annotations.from_rankings(
+        [[r for r in case for _ in range(2)] for case in rankings], conditions, **asked
+    )
+    heavy = ds.Annotations.from_rankings(
+        rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked
+    )
     np.testing.assert_allclose(
         aggregation.sample(twice, draws=DRAWS).mean(), aggregation.sample(heavy, draws=DRAWS).mean(), atol=1e-9
     )

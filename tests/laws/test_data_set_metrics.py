@@ -18,7 +18,6 @@ import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation import batches, data_set, parts
 from dissensus.metrics.data_set import DataSetMetric
-from dissensus.study.study import Study
 from metrics.data_set_studies import CHOSEN
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
@@ -52,7 +51,7 @@ class Example:
     One of the examples has it all: annotators who are a sample, a panel, both truths; the others cost less.
     """
 
-    study: Study
+    study: ds.Study
     scores: Mapping[str, FloatArray]
     names: tuple[str, ...] = ()
     truths: tuple[str, ...] = ("top", "soft")
@@ -86,7 +85,7 @@ class Example:
 SITES = ["rare" if number == 7 else f"site {number % 2}" for number in range(N_CASES)]
 
 
-def aggregations(study: Study) -> list[Any]:
+def aggregations(study: ds.Study) -> list[Any]:
     """Return what draws case by case and learns nothing from others."""
     if study.kind == "ratings":
         return [ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))]

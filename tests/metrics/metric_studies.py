@@ -9,62 +9,45 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dissensus import (
-    Aggregation,
-    AnnotatorBootstrap,
-    CategoryAccuracy,
-    Dirichlet,
-    InverseRank,
-    KendallTau,
-    LogScore,
-    MajorityVote,
-    Metric,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-    SpearmanFootrule,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
-from dissensus.draws import Batch, Plausibilities
-from dissensus.metrics.base import Drawn, Predicted, SetMetric
+from dissensus.metrics.base import SetMetric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.grades import GradeMetric
-from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
 from strategies import rankings
 
-AGGREGATIONS: tuple[Aggregation, ...] = (
-    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
-    PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
-    Dirichlet(alpha=0.5),
-    Dirichlet(reliability=0.3, alpha=2.0),
-    ProbabilisticInverseRank(reliability=5),
-    MajorityVote(),
-    InverseRank(),
-    InverseRank(ties="each"),
-    PlackettLuceML(),
-    AnnotatorBootstrap(PlackettLuceML()),
+AGGREGATIONS: tuple[ds.Aggregation, ...] = (
+    ds.PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
+    ds.PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
+    ds.Dirichlet(alpha=0.5),
+    ds.Dirichlet(reliability=0.3, alpha=2.0),
+    ds.ProbabilisticInverseRank(reliability=5),
+    ds.MajorityVote(),
+    ds.InverseRank(),
+    ds.InverseRank(ties="each"),
+    ds.PlackettLuceML(),
+    ds.AnnotatorBootstrap(ds.PlackettLuceML()),
 )
 
 KINDS = tuple(
     kind
-    for kind in Metric.family.known().values()
+    for kind in ds.Metric.family.known().values()
     if not issubclass(kind, DataSetMetric) and kind.accepts != ("numbers",)
 )
 """Metrics of conditions that have a value of every case and draw."""
 
 
-def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:
+def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[ds.Metric]:
     """Give every metric with some numbers of places, or with all that K conditions allow."""
     wanted = range(1, n_conditions + 1) if some is None else some
     found = [kind.from_parameters(chosen) for kind in KINDS for chosen in parameters_for(kind, n_conditions, wanted)]
-    return [*found, LogScore(floor=0.01)]
+    return [*found, ds.LogScore(floor=0.01)]
 
 
-def parameters_for(kind: type[Metric], n_conditions: int, wanted: Sequence[int]) -> list[dict[str, Any]]:
+def parameters_for(kind: type[ds.Metric], n_conditions: int, wanted: Sequence[int]) -> list[dict[str, Any]]:
     """Choose parameters of a kind of metric by their names."""
     names = [part.name for part in kind.parameter_fields()]
-    last = n_conditions if kind in (KendallTau, SpearmanFootrule) else n_conditions - 1
+    last = n_conditions if kind in (ds.KendallTau, ds.SpearmanFootrule) else n_conditions - 1
     within = [k for k in wanted if k <= last]
     if "truth" in names and issubclass(kind, GradeMetric):
         near = [{"distance": d} for d in (0, 1, 2)] if "distance" in names else [{}]
@@ -72,12 +55,12 @@ def parameters_for(kind: type[Metric], n_conditions: int, wanted: Sequence[int])
     if "j" in names:
         return [{"k": k, "j": j} for k in within for j in {1, 2, k - 1, k} if 1 <= j <= k]
     if "k" in names:
-        fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is CategoryAccuracy else {}
+        fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is ds.CategoryAccuracy else {}
         return [{**fixed, "k": k} for k in [*within, *([None] if issubclass(kind, SetMetric) else [])]]
     return [{"depth": depth} for depth in wanted] if "depth" in names else [{}]
 
 
-def fits(metric: Metric, predictions: Predictions) -> bool:
+def fits(metric: ds.Metric, predictions: ds.Predictions) -> bool:
     """Tell whether a metric is made for such predictions."""
     if isinstance(metric, SetMetric) and metric.k is None:
         return predictions.kind == "set"
@@ -86,21 +69,21 @@ def fits(metric: Metric, predictions: Predictions) -> bool:
     return predictions.kind in metric.accepts
 
 
-def measured(metric: Metric, batch: Batch, predictions: Predictions) -> FloatArray:
+def measured(metric: ds.Metric, batch: ds.Batch, predictions: ds.Predictions) -> FloatArray:
     metric.check(predictions)
-    return metric.values(Drawn(batch, metric.depth_for(predictions)), Predicted(predictions, batch))
+    return metric.values(ds.Drawn(batch, metric.depth_for(predictions)), ds.Predicted(predictions, batch))
 
 
-def all_values(metric: Metric, drawn: Plausibilities, predictions: Predictions) -> FloatArray:
+def all_values(metric: ds.Metric, drawn: ds.Plausibilities, predictions: ds.Predictions) -> FloatArray:
     return np.concatenate([measured(metric, batch, predictions) for batch in drawn])
 
 
-def one_batch(drawn: Plausibilities) -> Batch:
+def one_batch(drawn: ds.Plausibilities) -> ds.Batch:
     """Draw all cases at once."""
     return drawn.sampler(np.arange(drawn.n_cases))
 
 
-def dense_order(batch: Batch) -> FloatArray:
+def dense_order(batch: ds.Batch) -> FloatArray:
     """Return what the conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
     return replace(batch, values=batch.compared).dense()
 
@@ -110,37 +93,37 @@ def names_of(n: int) -> list[str]:
 
 
 @st.composite
-def small_studies(draw: st.DrawFn, *, most: int = 5) -> Annotations:
+def small_studies(draw: st.DrawFn, *, most: int = 5) -> ds.Annotations:
     """Draw a few cases over 2 to 5 conditions, each with at least one opinion."""
     n_conditions = draw(st.integers(2, most))
     opinion = rankings(n_conditions).filter(bool)
     nested = draw(st.lists(st.lists(opinion, min_size=1, max_size=3), min_size=1, max_size=2))
-    return Annotations.from_rankings(nested, names_of(n_conditions))
+    return ds.Annotations.from_rankings(nested, names_of(n_conditions))
 
 
 @st.composite
-def predictions_for(draw: st.DrawFn, study: Annotations) -> Predictions:
+def predictions_for(draw: st.DrawFn, study: ds.Annotations) -> ds.Predictions:
     """Draw what a model says: scores, short lists of scores, rankings or sets, with many ties."""
     conditions, cases = study.conditions, study.case_names
     kind = draw(st.sampled_from(("scores", "list", "ranking", "set")))
     if kind == "set":
         members = st.lists(st.sampled_from(conditions), unique=True)
-        return Predictions.from_sets([draw(members) for _ in cases], conditions, case_names=cases)
+        return ds.Predictions.from_sets([draw(members) for _ in cases], conditions, case_names=cases)
     if kind == "ranking":
         ranked: list[Sequence[Sequence[int]]] = [draw(rankings(len(conditions))) for _ in cases]
-        return Predictions.from_rankings(ranked, conditions, case_names=cases)
+        return ds.Predictions.from_rankings(ranked, conditions, case_names=cases)
     row = st.lists(st.integers(0, 3), min_size=len(conditions), max_size=len(conditions)).filter(any)
     scores = np.array([draw(row) for _ in cases], dtype=np.float64)
     if kind == "scores":
-        return Predictions.from_scores(scores, conditions, case_names=cases)
-    return short_lists(Predictions.from_scores(scores, conditions, case_names=cases))
+        return ds.Predictions.from_scores(scores, conditions, case_names=cases)
+    return short_lists(ds.Predictions.from_scores(scores, conditions, case_names=cases))
 
 
-def short_lists(complete: Predictions) -> Predictions:
+def short_lists(complete: ds.Predictions) -> ds.Predictions:
     """Leave out the scores of zero."""
     kept = complete.values > 0
     counts = np.bincount(complete.case_of_entry[kept], minlength=complete.n_cases)
-    return Predictions(
+    return ds.Predictions(
         complete.name,
         "scores",
         complete.conditions,

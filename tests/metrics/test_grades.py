@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import dissensus as ds
-from dissensus.metrics.base import Drawn, Metric, Predicted
 from metrics.metric_studies import one_batch
 
 GRADES = ["none", "mild", "moderate", "severe", "worst"]
@@ -21,10 +20,10 @@ def studied(n_cases: int = 40) -> tuple[ds.Plausibilities, ds.Predictions]:
     return drawn, ds.Predictions.from_scores(rng.dirichlet(np.ones(5), size=n_cases), GRADES)
 
 
-def measured(metric: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def measured(metric: ds.Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     drawn, model = studied()
     batch = one_batch(drawn)
-    values = metric.values(Drawn(batch, metric.depth), Predicted(model, batch))
+    values = metric.values(ds.Drawn(batch, metric.depth), ds.Predicted(model, batch))
     return values, batch.dense(), model.to_scores()
 
 
@@ -41,7 +40,7 @@ def test_the_wasserstein_distance_is_that_of_scipy() -> None:
 def test_the_distance_to_one_certain_grade_is_the_expected_error_of_a_grade_drawn_from_the_model() -> None:
     [batch] = ds.MajorityVote().sample(ds.Annotations.from_counts([[0, 4, 0, 0, 0]], GRADES, question="grades"))
     model = ds.Predictions.from_scores([[0.1, 0.2, 0.3, 0.3, 0.1]], GRADES)
-    found = ds.WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
+    found = ds.WassersteinDistance().values(ds.Drawn(batch, 0), ds.Predicted(model, batch))
     np.testing.assert_allclose(found, 0.1 * 1 + 0.3 * 1 + 0.3 * 2 + 0.1 * 3)
 
 
@@ -66,9 +65,9 @@ def test_within_no_grade_is_accuracy_and_within_all_of_them_is_certain() -> None
 def test_a_brier_score_of_two_grades_is_twice_the_ranked_probability_score() -> None:
     said = ds.Annotations.from_counts([[3, 1], [0, 2]], question="grades")
     batch = one_batch(ds.Dirichlet().sample(said, draws=30))
-    model = Predicted(ds.Predictions.from_scores([[0.7, 0.3], [0.2, 0.8]], ["0", "1"]), batch)
-    ranked = ds.RankedProbabilityScore("soft").values(Drawn(batch, 0), model)
-    np.testing.assert_allclose(2 * ranked, ds.BrierScore().values(Drawn(batch, 0), model), atol=1e-12)
+    model = ds.Predicted(ds.Predictions.from_scores([[0.7, 0.3], [0.2, 0.8]], ["0", "1"]), batch)
+    ranked = ds.RankedProbabilityScore("soft").values(ds.Drawn(batch, 0), model)
+    np.testing.assert_allclose(2 * ranked, ds.BrierScore().values(ds.Drawn(batch, 0), model), atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["ranked-probability-score", "wasserstein-distance"])

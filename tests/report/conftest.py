@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from dissensus.report.page import write_report
+import dissensus as ds
 from report.report_studies import Opened, demo_study, nasty_study
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -88,7 +88,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a study with everything: models, categories, strata, images, two aggregations."""
     directory = tmp_path_factory.mktemp("report")
     path = directory / "report.html"
-    write_report(demo_study(directory), path)
+    ds.write_report(demo_study(directory), path)
     return path
 
 
@@ -96,7 +96,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nasty_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a study whose names are markup, formulas and scripts."""
     path = tmp_path_factory.mktemp("nasty") / "report.html"
-    write_report(nasty_study(), path, title="<script>alert(1)</script>")
+    ds.write_report(nasty_study(), path, title="<script>alert(1)</script>")
     return path
 
 

@@ -9,18 +9,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, Route
 
-from dissensus import (
-    Annotations,
-    Evaluation,
-    PlackettLuce,
-    ProbabilisticInverseRank,
-    SetAccuracy,
-    TopKAccuracy,
-    evaluate,
-    simulate_study,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.categories import Categories
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SCRIPT = "<script>alert(1)</script>"
@@ -63,20 +53,20 @@ def simulated_models(theta: FloatArray, qualities: dict[str, float]) -> dict[str
     }
 
 
-def demo_study(directory: Path, *, n_cases: int = 60) -> Evaluation:
+def demo_study(directory: Path, *, n_cases: int = 60) -> ds.Evaluation:
     """Evaluate four models on a simulated study; four cases have an image, of which
     one does not exist and two are elsewhere.
     """
-    study = simulate_study(n_cases=n_cases, n_conditions=12, seed=3)
+    study = ds.simulate_study(n_cases=n_cases, n_conditions=12, seed=3)
     said = study.annotations
     (directory / "picture one.png").write_bytes(base64.b64decode(PIXEL))
-    return evaluate(
+    return ds.evaluate(
         said,
         simulated_models(study.theta, {"Aster": 2.0, "Birch": 1.9, "Cedar": 1.0, "Dogwood": 0.3}),
-        aggregations=[*map(PlackettLuce, (1, 3)), *map(ProbabilisticInverseRank, (10, 30))],
-        metrics=[TopKAccuracy(1), SetAccuracy(2)],
+        aggregations=[*map(ds.PlackettLuce, (1, 3)), *map(ds.ProbabilisticInverseRank, (10, 30))],
+        metrics=[ds.TopKAccuracy(1), ds.SetAccuracy(2)],
         draws=80,
-        categories=Categories.from_labels(["low", "medium", "high"] * 4, said.conditions),
+        categories=ds.Categories.from_labels(["low", "medium", "high"] * 4, said.conditions),
         strata={"site": [["Basel", "Bonn", "Turin"][i % 3] for i in range(n_cases)]},
         images=[
             "picture one.png",
@@ -88,23 +78,20 @@ def demo_study(directory: Path, *, n_cases: int = 60) -> Evaluation:
     )
 
 
-def nasty_study() -> Evaluation:
+def nasty_study() -> ds.Evaluation:
     """Evaluate models on a study whose names try to be something else."""
     conditions = (SCRIPT, "100 % {x} & \u2028 more", "plain")
     rankings = [[[[SCRIPT], ["plain"]], [["plain"]]], [[["plain", SCRIPT]]], [[[conditions[1]]]]]
-    said = Annotations.from_rankings(
-        rankings,
-        conditions,
-        case_names=[IMAGE, FORMULA, AWKWARD],
-        annotator_names=[[SCRIPT, BOLD], [IMAGE], [SCRIPT]],
+    said = ds.Annotations.from_rankings(
+        rankings, conditions, case_names=[IMAGE, FORMULA, AWKWARD], annotator_names=[[SCRIPT, BOLD], [IMAGE], [SCRIPT]]
     )
     generator = np.random.default_rng(1)
-    return evaluate(
+    return ds.evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
-        metrics=[TopKAccuracy(1)],
+        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=[ds.TopKAccuracy(1)],
         draws=40,
-        categories=Categories.from_labels([BOLD, SCRIPT, "low"], conditions),
+        categories=ds.Categories.from_labels([BOLD, SCRIPT, "low"], conditions),
         strata={IMAGE: [SCRIPT, "@x", "+1"]},
     )

@@ -6,7 +6,7 @@ import html
 
 import pytest
 
-from dissensus import Annotations, Evaluation, evaluate
+import dissensus as ds
 from dissensus.report.explorer import explored, is_local, picture_address
 from dissensus.report.page import content_policy, report_html
 from dissensus.report.section import ReportSubject
@@ -15,9 +15,9 @@ ADDRESS = "https://example.org/3.png"
 
 
 @pytest.fixture(scope="module")
-def pictured() -> Evaluation:
-    said = Annotations.from_counts([[3, 1], [0, 4], [1, 1]], ["a", "b"])
-    return evaluate(said, {}, aggregations=["dirichlet"], draws=20, images=["a.png", ADDRESS, ""])
+def pictured() -> ds.Evaluation:
+    said = ds.Annotations.from_counts([[3, 1], [0, 4], [1, 1]], ["a", "b"])
+    return ds.evaluate(said, {}, aggregations=["dirichlet"], draws=20, images=["a.png", ADDRESS, ""])
 
 
 @pytest.mark.parametrize("text", ["a.png", "pictures/a b.png", "/srv/a.png", "C:\\a.png", "data:image/png;base64,AAAA"])
@@ -61,7 +61,7 @@ def test_no_path_climbs_to_a_host(text: str) -> None:
     assert "//" not in address.replace("\\", "/")
 
 
-def test_nothing_is_loaded_from_a_network_by_default(pictured: Evaluation) -> None:
+def test_nothing_is_loaded_from_a_network_by_default(pictured: ds.Evaluation) -> None:
     data = explored(ReportSubject(pictured))
     assert data["images"] == ["a.png", "", ""]
     assert data["withheld"] == ["", ADDRESS, ""]
@@ -71,7 +71,7 @@ def test_nothing_is_loaded_from_a_network_by_default(pictured: Evaluation) -> No
     assert "loaded from the network when" not in page
 
 
-def test_images_elsewhere_are_loaded_when_asked_for(pictured: Evaluation) -> None:
+def test_images_elsewhere_are_loaded_when_asked_for(pictured: ds.Evaluation) -> None:
     data = explored(ReportSubject(pictured, remote_images=True))
     assert data["images"] == ["a.png", ADDRESS, ""]
     assert data["withheld"] == ["", "", ""]

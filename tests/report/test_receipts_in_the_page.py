@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import unescape
 from pathlib import Path
 
-from dissensus import evaluate, read_annotations, read_predictions
+import dissensus as ds
 from dissensus.report.page import report_html
 
 
@@ -16,9 +16,9 @@ def page(folder: Path) -> str:
         encoding="utf-8",
     )
     model.write_text("case,x,<b>y</b>\nc1,0.3,0.7\nc2,0.6,0.4\n", encoding="utf-8")
-    said = read_annotations(opinions)
-    models = {"A": read_predictions(model, conditions=said.conditions, cases=said.case_names)}
-    return report_html(evaluate(said, models, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=20))
+    said = ds.read_annotations(opinions)
+    models = {"A": ds.read_predictions(model, conditions=said.conditions, cases=said.case_names)}
+    return report_html(ds.evaluate(said, models, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=20))
 
 
 def test_receipts_are_in_the_section_about_the_data(tmp_path: Path) -> None:
@@ -48,5 +48,5 @@ def test_a_study_from_memory_has_no_receipt_to_show() -> None:
     from dissensus import Annotations
 
     said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
-    text = report_html(evaluate(said, {}, aggregations=["dirichlet"], draws=20))
+    text = report_html(ds.evaluate(said, {}, aggregations=["dirichlet"], draws=20))
     assert "How the files were understood" not in text

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dissensus import Annotations, Evaluation, PlackettLuce, TopKAccuracy, evaluate
-from dissensus.core.errors import DissensusWarning
+import dissensus as ds
 from dissensus.report.page import report_html
-from dissensus.report.section import ReportSection, sections
+from dissensus.report.section import sections
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
 PLUG_IN = """
@@ -35,11 +34,15 @@ class Funding(ReportSection):
 """
 
 
-def evaluated(*models: str) -> Evaluation:
-    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+def evaluated(*models: str) -> ds.Evaluation:
+    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
     scores = {name: [[0.9, 0.1], [0.4, 0.6]] for name in models}
-    return evaluate(
-        said, scores, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=40
+    return ds.evaluate(
+        said,
+        scores,
+        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=[ds.TopKAccuracy(1)],
+        draws=40,
     )
 
 
@@ -55,10 +58,10 @@ def installed(folder: Path, name: str, source: str) -> None:
 @pytest.fixture
 def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for packages, and a family that has not looked for any yet and forgets them afterwards."""
-    known = ReportSection.family.known()
+    known = ds.ReportSection.family.known()
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(ReportSection.family, "_declared", known)
-    monkeypatch.setattr(ReportSection.family, "_is_loaded", False)
+    monkeypatch.setattr(ds.ReportSection.family, "_declared", known)
+    monkeypatch.setattr(ds.ReportSection.family, "_is_loaded", False)
     return tmp_path
 
 
@@ -93,7 +96,7 @@ def test_a_section_that_has_nothing_to_say_is_left_out(plug_ins: Path) -> None:
 
 def test_a_section_that_cannot_be_loaded_does_not_stop_the_others(plug_ins: Path) -> None:
     installed(plug_ins, "broken_report", "raise RuntimeError('no')")
-    with pytest.warns(DissensusWarning, match="broken_report"):
+    with pytest.warns(ds.DissensusWarning, match="broken_report"):
         found = [section.id for section in sections()]
     assert found == [
         *("summary", "data", "certainty", "trust", "models", "prior", "whole-data-set"),

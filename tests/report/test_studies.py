@@ -12,87 +12,77 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from dissensus import (
-    Annotations,
-    BrierScore,
-    Evaluation,
-    LogScore,
-    NormalInverseGamma,
-    PlackettLuce,
-    ProbabilisticInverseRank,
-    evaluate,
-    simulate_study,
-)
-from dissensus.evaluation.categories import Categories
+import dissensus as ds
 from dissensus.evaluation.sentences import statements
-from dissensus.report.page import report_html, write_report
-from dissensus.study.ratings import Ratings
+from dissensus.report.page import report_html
 from report.report_studies import Opened, simulated_models
 
 MOST_BYTES = 8_000_000
 
 
 @cache
-def one_of_everything() -> Evaluation:
-    said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    return evaluate(
-        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
+def one_of_everything() -> ds.Evaluation:
+    said = ds.Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    return ds.evaluate(
+        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
     )
 
 
 @cache
-def without_models() -> Evaluation:
-    said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
-    return evaluate(
+def without_models() -> ds.Evaluation:
+    said = ds.simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    return ds.evaluate(
         said,
         {},
-        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed"), PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed"), ds.PlackettLuce(3, alpha=1.0, prior="observed")],
         draws=40,
     )
 
 
 @cache
-def categories_without_levels() -> Evaluation:
-    said = simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
-    groups = Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
-    return evaluate(said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups)
+def categories_without_levels() -> ds.Evaluation:
+    said = ds.simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    groups = ds.Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
+    return ds.evaluate(
+        said, {}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups
+    )
 
 
 @cache
-def ratings() -> Evaluation:
-    scores = Ratings.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
+def ratings() -> ds.Evaluation:
+    scores = ds.Ratings.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
     models = {"A": [[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]]}
-    return evaluate(scores, models, aggregations=[NormalInverseGamma(thresholds=(0.5,))], draws=40)
+    return ds.evaluate(scores, models, aggregations=[ds.NormalInverseGamma(thresholds=(0.5,))], draws=40)
 
 
 @cache
-def three_priors() -> Evaluation:
-    study = simulate_study(n_cases=12, n_conditions=6, seed=1)
+def three_priors() -> ds.Evaluation:
+    study = ds.simulate_study(n_cases=12, n_conditions=6, seed=1)
     generator = np.random.default_rng(1)
     models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
     runs = [
-        PlackettLuce(3, alpha=1.0, prior="observed"),
-        PlackettLuce(3, prior="symmetric"),
-        PlackettLuce(3, alpha=0.5, prior="observed"),
+        ds.PlackettLuce(3, alpha=1.0, prior="observed"),
+        ds.PlackettLuce(3, prior="symmetric"),
+        ds.PlackettLuce(3, alpha=0.5, prior="observed"),
     ]
-    return evaluate(study.annotations, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
+    return ds.evaluate(study.annotations, models, aggregations=runs, metrics=[ds.LogScore(), ds.BrierScore()], draws=40)
 
 
 @cache
-def panel_alone() -> Evaluation:
-    study = simulate_study(n_cases=110, n_conditions=6, seed=1)
+def panel_alone() -> ds.Evaluation:
+    study = ds.simulate_study(n_cases=110, n_conditions=6, seed=1)
     models = {"<i>A</i>": study.predictions["Aster"], "B": study.predictions["Birch"]}
     runs = ["plackett-luce:1:prior=informed"]
-    return evaluate(study.annotations, models, aggregations=runs, metrics=["top-k-accuracy:1"], draws=40)
+    return ds.evaluate(study.annotations, models, aggregations=runs, metrics=["top-k-accuracy:1"], draws=40)
 
 
 @cache
-def panel_beside_a_sweep() -> Evaluation:
-    study = simulate_study(n_cases=110, n_conditions=6, seed=1)
-    return evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1,3"], draws=40)
+def panel_beside_a_sweep() -> ds.Evaluation:
+    study = ds.simulate_study(n_cases=110, n_conditions=6, seed=1)
+    return ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1,3"], draws=40)
 
 
-EDGES: dict[Callable[[], Evaluation], tuple[str, set[str]]] = {
+EDGES: dict[Callable[[], ds.Evaluation], tuple[str, set[str]]] = {
     one_of_everything: ("1 model evaluated", {"comparison", "risk", "agreement"}),
     without_models: ("How certain the annotations are", {"models", "comparison", "risk"}),
     categories_without_levels: ("How certain the annotations are", {"models", "comparison", "risk"}),
@@ -108,13 +98,13 @@ EVERY = pytest.mark.parametrize("study", EDGES, ids=lambda study: study.__name__
 NO_WORDS = {"nan", "None", "undefined", "null"}
 
 
-def check_sections(study: Callable[[], Evaluation], sections: set[str]) -> None:
+def check_sections(study: Callable[[], ds.Evaluation], sections: set[str]) -> None:
     assert not sections & EDGES[study][1]
     assert {"summary", "data", "certainty", "cases", "methods", "glossary"} <= sections
 
 
 @EVERY
-def test_a_strange_study_gives_a_page_and_a_headline(study: Callable[[], Evaluation]) -> None:
+def test_a_strange_study_gives_a_page_and_a_headline(study: Callable[[], ds.Evaluation]) -> None:
     page = report_html(study())
     text = re.sub(r"<[^>]+>", " ", page[: page.index('id="page-data"')].partition("</style>")[2])
     assert EDGES[study][0] in text
@@ -128,9 +118,9 @@ def test_a_strange_study_gives_a_page_and_a_headline(study: Callable[[], Evaluat
 @pytest.mark.slow
 @EVERY
 def test_the_page_of_a_strange_study_works(
-    study: Callable[[], Evaluation], tmp_path: Path, open_page: Callable[..., Opened]
+    study: Callable[[], ds.Evaluation], tmp_path: Path, open_page: Callable[..., Opened]
 ) -> None:
-    write_report(study(), tmp_path / "report.html")
+    ds.write_report(study(), tmp_path / "report.html")
     opened = open_page(tmp_path / "report.html", drawn=True, viewport={"width": 375, "height": 800})
     page = opened.page
     expect(page.locator("h1")).to_contain_text(EDGES[study][0])
@@ -146,18 +136,21 @@ def test_the_page_of_a_strange_study_works(
 
 @pytest.mark.slow
 def test_two_thousand_cases_stay_below_eight_megabytes(tmp_path: Path) -> None:
-    study = simulate_study(n_cases=2000, n_conditions=100, seed=2)
+    study = ds.simulate_study(n_cases=2000, n_conditions=100, seed=2)
     said = study.annotations
-    evaluation = evaluate(
+    evaluation = ds.evaluate(
         said,
         simulated_models(study.theta, dict.fromkeys(("A", "B", "C", "D"), 1.0)),
-        aggregations=[*map(PlackettLuce, (1, 2, 3, 5, 10)), *map(ProbabilisticInverseRank, (10, 20, 30, 50, 100))],
+        aggregations=[
+            *map(ds.PlackettLuce, (1, 2, 3, 5, 10)),
+            *map(ds.ProbabilisticInverseRank, (10, 20, 30, 50, 100)),
+        ],
         draws=40,
-        categories=Categories.from_labels(["low", "medium", "high", "low"] * 25, said.conditions),
+        categories=ds.Categories.from_labels(["low", "medium", "high", "low"] * 25, said.conditions),
         strata={"site": [f"site {i % 7}" for i in range(2000)]},
         annotators="fixed",
     )
-    write_report(evaluation, tmp_path / "report.html")
+    ds.write_report(evaluation, tmp_path / "report.html")
     size = (tmp_path / "report.html").stat().st_size
     print(f"{size / 1e6:.2f} MB")
     assert size < MOST_BYTES
@@ -169,10 +162,12 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
 ) -> None:
     generator = np.random.default_rng(2)
     shares = generator.dirichlet(np.full(8, 0.3), 20_000)
-    said = Annotations.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
-    evaluation = evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=20)
+    said = ds.Annotations.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
+    evaluation = ds.evaluate(
+        said, {"A": shares}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=20
+    )
     path = tmp_path / "report.html"
-    write_report(evaluation, path)
+    ds.write_report(evaluation, path)
     assert path.stat().st_size < MOST_BYTES
     page = open_page(path).page
     expect(page.locator("#cases .note")).to_contain_text("20,000 cases")

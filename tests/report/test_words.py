@@ -17,17 +17,7 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
-from dissensus import (
-    Annotations,
-    Evaluation,
-    InverseRank,
-    Metric,
-    PlackettLuce,
-    TopKAccuracy,
-    UserMetric,
-    evaluate,
-    simulate_study,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import FormatError
 from dissensus.evaluation import sentences
@@ -37,7 +27,7 @@ from dissensus.figures.charts import Mark
 from dissensus.report import page as page_module
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
 from dissensus.report.explorer import explored, kept_cases, listed
-from dissensus.report.page import content_policy, report_html, write_report
+from dissensus.report.page import content_policy, report_html
 from dissensus.report.section import ReportSubject
 from dissensus.report.sections import methods
 from dissensus.report.sections.data import Data
@@ -47,12 +37,12 @@ TEMPLATES = Path(page_module.__file__).parent / "templates"
 
 
 @pytest.fixture(scope="module")
-def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluation:
     return demo_study(tmp_path_factory.mktemp("demo"), n_cases=30)
 
 
 @pytest.fixture(scope="module")
-def page(evaluation: Evaluation) -> str:
+def page(evaluation: ds.Evaluation) -> str:
     return report_html(evaluation)
 
 
@@ -60,16 +50,20 @@ def said_by(found: Sequence[sentences.Statement]) -> str:
     return " ".join(sentences.plain(one) for statement in found for one in statement.sentences)
 
 
-def two_models(certain: float, other: float) -> Evaluation:
+def two_models(certain: float, other: float) -> ds.Evaluation:
     """Evaluate a model that is right on all cases and one that is right on a share of them; all annotators agree."""
-    said = Annotations.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
+    said = ds.Annotations.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
     right, wrong = [1.0, 0.0], [0.0, 1.0]
     models = {
         name: [right if case < share * 40 else wrong for case in range(40)]
         for name, share in (("sure", certain), ("other", other))
     }
-    return evaluate(
-        said, models, aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=100
+    return ds.evaluate(
+        said,
+        models,
+        aggregations=[ds.PlackettLuce(10, alpha=1.0, prior="observed")],
+        metrics=[ds.TopKAccuracy(1)],
+        draws=100,
     )
 
 
@@ -157,7 +151,7 @@ def test_the_script_never_reads_markup() -> None:
 # The explorer's cases -----------------------------------------------------------------------------------
 
 
-def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: Evaluation) -> None:
+def test_the_explorer_holds_what_was_said_and_what_follows(evaluation: ds.Evaluation) -> None:
     data = explored(ReportSubject(evaluation, 100))
     names, said = data["conditions"], evaluation.study
     assert said.kind == "rankings"
@@ -185,7 +179,7 @@ def unfolded(flat: list[int], names: list[str]) -> list[list[str]]:
     return blocks
 
 
-def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation) -> None:
+def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: ds.Evaluation) -> None:
     kept = kept_cases(ReportSubject(evaluation, 7))
     assert list(kept) == sorted(kept)
     certainty = np.array(explored(ReportSubject(evaluation, 100))["runs"][0]["certainty"])
@@ -193,10 +187,12 @@ def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: Evaluation
 
 
 def test_as_many_conditions_of_a_model_are_listed_as_the_deepest_metric_compares() -> None:
-    said = Annotations.from_counts(np.ones((2, 14), dtype=int), [f"c{k}" for k in range(14)])
+    said = ds.Annotations.from_counts(np.ones((2, 14), dtype=int), [f"c{k}" for k in range(14)])
 
     def depth(*metrics: str) -> int:
-        return listed(evaluate(said, {"A": np.ones((2, 14))}, aggregations=[InverseRank()], metrics=metrics, draws=1))
+        return listed(
+            ds.evaluate(said, {"A": np.ones((2, 14))}, aggregations=[ds.InverseRank()], metrics=metrics, draws=1)
+        )
 
     assert depth("top-k-accuracy:1") == 3
     assert depth("top-k-accuracy:1", "top-k-accuracy:5") == 5
@@ -206,11 +202,11 @@ def test_as_many_conditions_of_a_model_are_listed_as_the_deepest_metric_compares
 # Words --------------------------------------------------------------------------------------------------
 
 
-def contest(evaluation: Evaluation) -> str:
+def contest(evaluation: ds.Evaluation) -> str:
     return said_by(sentences.contest(evaluation, evaluation.to_frame()))
 
 
-def practice(evaluation: Evaluation) -> str:
+def practice(evaluation: ds.Evaluation) -> str:
     return said_by(sentences.practice(evaluation, evaluation.to_frame()))
 
 
@@ -223,13 +219,13 @@ def test_the_leader_is_the_best_or_not_distinguishable() -> None:
 
 
 def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None:
-    said = Annotations.from_counts([[9, 0]] * 20, ["a", "b"])
+    said = ds.Annotations.from_counts([[9, 0]] * 20, ["a", "b"])
     models = {"wrong": [[0.0, 1.0]] * 20, "right": [[1.0, 0.0]] * 20}
     text = contest(
-        evaluate(
+        ds.evaluate(
             said,
             models,
-            aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")],
+            aggregations=[ds.PlackettLuce(10, alpha=1.0, prior="observed")],
             metrics=["brier-score"],
             draws=50,
         )
@@ -239,19 +235,23 @@ def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None
 
 
 def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
+    said = ds.Annotations.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
     models = {"first": [[0.6, 0.1, 0.3]] * 20, "sets": [[0.3, 0.6, 0.1]] * 20}
     metrics = ["top-k-accuracy:1", "overlap:2"]
-    result = evaluate(said, models, aggregations=["inverse-rank"], metrics=metrics, draws=20)
+    result = ds.evaluate(said, models, aggregations=["inverse-rank"], metrics=metrics, draws=20)
     depends = "Which model leads depends on the metric: first in top-1 accuracy and sets in top-2 overlap."
     assert depends in contest(result)
 
 
 def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> None:
-    said = Annotations.from_counts([[3, 2]] * 20, ["a", "b"])
+    said = ds.Annotations.from_counts([[3, 2]] * 20, ["a", "b"])
     models = {"majority": [[1.0, 0.0]] * 20, "minority": [[0.0, 1.0]] * 20}
-    result = evaluate(
-        said, models, aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")], metrics=[TopKAccuracy(1)], draws=200
+    result = ds.evaluate(
+        said,
+        models,
+        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
+        metrics=[ds.TopKAccuracy(1)],
+        draws=200,
     )
     gap = 100 * (1 - result.to_frame()["mean"][0])
     told = f"the majority vote minus adjusted goes from \N{MINUS SIGN}{gap:.1f} points to +{gap:.1f} points."
@@ -259,8 +259,8 @@ def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> 
 
 
 def test_a_case_that_is_rough_in_one_run_is_named() -> None:
-    said = Annotations.from_counts([[1, 1], [99, 0]], ["a", "b"], case_names=["open", "closed"])
-    result = evaluate(said, {}, aggregations=["dirichlet", "majority-vote"], draws=60)
+    said = ds.Annotations.from_counts([[1, 1], [99, 0]], ["a", "b"], case_names=["open", "closed"])
+    result = ds.evaluate(said, {}, aggregations=["dirichlet", "majority-vote"], draws=60)
     (warning,) = result.warnings
     assert warning.startswith(
         "under dirichlet 1, the certainty of the first condition of 1 case has a Monte Carlo error"
@@ -281,20 +281,20 @@ def test_certain_annotations_are_called_so() -> None:
     assert "In all 40 cases the draws of plackett-luce 10 agree" in said_by([found])
 
 
-def leaning(metric: Metric) -> Evaluation:
+def leaning(metric: ds.Metric) -> ds.Evaluation:
     """Evaluate a model that always names what three of five annotators say."""
-    said = Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
-    return evaluate(
+    said = ds.Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
+    return ds.evaluate(
         said,
         {"A": [[1.0, 0.0]] * 30},
-        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
+        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
         metrics=[metric],
         draws=300,
     )
 
 
 def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
-    result = leaning(TopKAccuracy(1))
+    result = leaning(ds.TopKAccuracy(1))
     mean = result.to_frame()["mean"][0]
     (found,) = sentences.practice(result, result.to_frame())
     assert found.figure == f"+{100 * (1 - mean):.1f}\xa0points"
@@ -305,7 +305,7 @@ def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
 
 
 def test_a_point_estimate_of_a_loss_reads_lower_where_it_is_lower() -> None:
-    loss = UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
+    loss = ds.UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
     result = leaning(loss)
     text = practice(result)
     assert f"reads {result.to_frame()['mean'][0]:.3f} lower than adjusted under plackett-luce 1" in text
@@ -317,8 +317,10 @@ def hits(scores: FloatArray, draws: FloatArray) -> FloatArray:
 
 
 def test_a_deterministic_run_reads_the_same_as_itself() -> None:
-    said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
-    result = evaluate(said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40)
+    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    result = ds.evaluate(
+        said, {"A": [[1.0, 0.0]] * 2}, aggregations=[ds.InverseRank()], metrics=[ds.TopKAccuracy(1)], draws=40
+    )
     text = practice(result)
     assert "Against inverse rank it reads the same (0.500)" in text
     assert "Against the majority vote, the top-1 accuracy of A is 0.500: it reads the same as adjusted under" in text
@@ -327,8 +329,8 @@ def test_a_deterministic_run_reads_the_same_as_itself() -> None:
 
 
 def test_a_study_without_models_says_so() -> None:
-    said = simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
-    result = evaluate(said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40)
+    said = ds.simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
+    result = ds.evaluate(said, {}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40)
     figures = [statement.figure for statement in sentences.statements(result)]
     assert len(figures) == 2
     assert figures[-1] == "0"
@@ -339,7 +341,7 @@ UNTRUE = ("overstat", "understat", "too high", "too optimistic", "optimism", "re
 
 
 def test_no_sentence_claims_to_know_the_truth(
-    evaluation: Evaluation, page: str, capsys: pytest.CaptureFixture[str]
+    evaluation: ds.Evaluation, page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dissensus.cli.evaluate import show_results
 
@@ -351,7 +353,7 @@ def test_no_sentence_claims_to_know_the_truth(
         assert [word for word in UNTRUE if word in text.lower()] == [], place
 
 
-def test_terminal_notebook_and_report_say_the_same(evaluation: Evaluation, page: str) -> None:
+def test_terminal_notebook_and_report_say_the_same(evaluation: ds.Evaluation, page: str) -> None:
     for statement in sentences.statements(evaluation):
         for sentence in statement.sentences:
             assert str(sentence) in page
@@ -365,7 +367,7 @@ def test_a_terminal_shows_names_as_they_are() -> None:
     assert "term-" not in text
 
 
-def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
+def test_the_methods_name_what_was_done(evaluation: ds.Evaluation) -> None:
     text = methods.methods_paragraph(evaluation)
     for part in (
         "30 cases",
@@ -383,7 +385,7 @@ def test_the_methods_name_what_was_done(evaluation: Evaluation) -> None:
     assert "<" not in text
 
 
-def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: Evaluation) -> None:
+def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: ds.Evaluation) -> None:
     items = {item.code: item for item in methods.guideline_items(evaluation)}
     assert {"14", "15", "16", "17", "18", "28", "29", "30"} <= set(items)
     for code in ("15", "16", "17"):
@@ -392,7 +394,7 @@ def test_guideline_items_are_honest_about_what_nobody_told_the_tool(evaluation: 
     assert "Agreement among annotators" in items["18"].answer
 
 
-def test_statistics_count_all_cases_and_each_category(evaluation: Evaluation) -> None:
+def test_statistics_count_all_cases_and_each_category(evaluation: ds.Evaluation) -> None:
     table = Data().words(ReportSubject(evaluation))
     assert table["columns"] == ["all cases", "low", "medium", "high"]
     counts = {re.sub(r"<[^>]*>", "", label): cells for label, cells in table["rows"]}
@@ -400,7 +402,7 @@ def test_statistics_count_all_cases_and_each_category(evaluation: Evaluation) ->
     assert int(counts["Rankings"][0]) == evaluation.study.panel.n_opinions
 
 
-def test_metrics_and_aggregations_explain_themselves(evaluation: Evaluation, page: str) -> None:
+def test_metrics_and_aggregations_explain_themselves(evaluation: ds.Evaluation, page: str) -> None:
     for metric in evaluation.metrics:
         assert f"<dt>{metric.name}</dt><dd>{escape(metric.meaning)}</dd>" in page
         assert metric.methods in methods.methods_paragraph(evaluation)
@@ -410,17 +412,17 @@ def test_metrics_and_aggregations_explain_themselves(evaluation: Evaluation, pag
 
 
 def test_a_metric_is_explained_by_its_own_words_whatever_its_name() -> None:
-    metric = UserMetric("balanced accuracy", hits, meaning="What the user says it is.")
+    metric = ds.UserMetric("balanced accuracy", hits, meaning="What the user says it is.")
     page = report_html(leaning(metric))
     assert "<dt>balanced accuracy</dt><dd>What the user says it is.</dd>" in page
-    assert TopKAccuracy.meaning not in page
+    assert ds.TopKAccuracy.meaning not in page
 
 
 def test_every_term_of_the_page_is_explained(page: str) -> None:
     assert set(re.findall('data-term="([^"]*)"', page)) <= set(GLOSSARY)
 
 
-def test_the_page_says_which_version_computed_the_results(evaluation: Evaluation) -> None:
+def test_the_page_says_which_version_computed_the_results(evaluation: ds.Evaluation) -> None:
     older = replace(evaluation, versions={"dissensus": "0.0.7", "numpy": "2.1.0"})
     text = report_html(older)
     assert "computed with Dissensus 0.0.7" in text
@@ -428,14 +430,14 @@ def test_the_page_says_which_version_computed_the_results(evaluation: Evaluation
     assert f"page written by Dissensus {version('dissensus')}" in text
 
 
-def test_provenance_and_warnings_are_on_the_page(evaluation: Evaluation, page: str) -> None:
+def test_provenance_and_warnings_are_on_the_page(evaluation: ds.Evaluation, page: str) -> None:
     for warning in evaluation.warnings:
         assert warning.replace("'", "&#39;") in page
     for name, number in evaluation.versions.items():
         assert f"{name} {number}" in page
 
 
-def test_the_title_is_text(evaluation: Evaluation) -> None:
+def test_the_title_is_text(evaluation: ds.Evaluation) -> None:
     page = report_html(evaluation, title="A & <i>B</i>")
     assert "<title>A &amp; &lt;i&gt;B&lt;/i&gt;</title>" in page
 
@@ -443,9 +445,9 @@ def test_the_title_is_text(evaluation: Evaluation) -> None:
 # Writing ------------------------------------------------------------------------------------------------
 
 
-def test_a_report_is_written_whole_or_not_at_all(evaluation: Evaluation, tmp_path: Path) -> None:
+def test_a_report_is_written_whole_or_not_at_all(evaluation: ds.Evaluation, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist"):
-        write_report(evaluation, tmp_path / "nowhere" / "report.html")
-    write_report(evaluation, tmp_path / "report.html", title="T")
+        ds.write_report(evaluation, tmp_path / "nowhere" / "report.html")
+    ds.write_report(evaluation, tmp_path / "report.html", title="T")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")

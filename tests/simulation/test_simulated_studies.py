@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dissensus import TopKAccuracy, evaluate
+import dissensus as ds
 from simulation.coverage import PAIRS, Found, intervals, simulated
 from simulation.grid import alone, crossed, grouped
 from simulation.populations import MODELS, Population, batches
@@ -85,11 +85,11 @@ def test_intervals_about_these_very_annotators_do_not_hold_for_others() -> None:
 def test_many_studies_at_once_are_what_evaluate_finds_in_each(population: Population) -> None:
     seed, studies = next(batches(population, 2, 3))
     for number in range(2):
-        result = evaluate(
+        result = ds.evaluate(
             studies.annotations(number),
             studies.predictions(number),
             aggregations=["dirichlet:1"],
-            metrics=[TopKAccuracy(1)],
+            metrics=[ds.TopKAccuracy(1)],
             draws=2000,
             seed=seed,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus import Annotations, Predictions
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
 from paper.trials.crowds import Crowd, Trial
 from paper.trials.safety import (
@@ -38,9 +38,9 @@ def crowd() -> Crowd:
     rng = np.random.default_rng(5)
     theta = rng.dirichlet(np.full(4, 0.6), size=N_CASES) * 0.97 + 0.0075
     names = [f"case {place}" for place in range(N_CASES)]
-    said = Annotations.from_counts(np.stack([rng.multinomial(100, row) for row in theta]), LABELS, case_names=names)
+    said = ds.Annotations.from_counts(np.stack([rng.multinomial(100, row) for row in theta]), LABELS, case_names=names)
     models = {
-        name: Predictions.from_scores(blurred(theta, noise, seed), LABELS, case_names=names, name=name)
+        name: ds.Predictions.from_scores(blurred(theta, noise, seed), LABELS, case_names=names, name=name)
         for seed, (name, noise) in enumerate({"good": 0.4, "fair": 0.8, "poor": 1.4}.items())
     }
     return Crowd.of(said, models)
@@ -57,7 +57,7 @@ def test_a_model_that_brings_nothing_moves_no_estimate_by_a_tenth_of_its_interva
 
 
 def test_a_model_that_brings_something_does_move_the_others(trial: Trial) -> None:
-    def without_the_best(one: Trial, _: int) -> dict[str, Predictions]:
+    def without_the_best(one: Trial, _: int) -> dict[str, ds.Predictions]:
         return {name: said for name, said in one.predictions.items() if name != "good"}
 
     assert largest_move(trial, without_the_best, draws=400, seed=1) > 0.1

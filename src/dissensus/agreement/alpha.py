@@ -153,17 +153,11 @@ def krippendorff_alpha(
             raise DissensusError(f"{distance} needs rankings", expected=listing(DISTANCES_OF_RATINGS), got="ratings")
         if distance == "ratio" and lowest < 0:
             raise DissensusError("ratios need ratings of zero or more", got=f"{lowest:g}")
-<<<<<<< HEAD
-    elif require_kind(annotations, "rankings", "agreement") and distance == "ratio":
-        advice = "give grades that are amounts as ratings"
-        raise DissensusError("ratios need ratings: conditions have no zero", got="rankings", advice=advice)
-=======
     else:
         require_kind(annotations, "rankings", "agreement")
         if distance == "ratio":
             advice = "give grades that are amounts as ratings"
             raise DissensusError("ratios need ratings: conditions have no zero", got="rankings", advice=advice)
->>>>>>> h-folds
     counted = annotations.counted
     said = counted.select((counted.votes_per_case > 1) & (counted.case_weights > 0))
     if distance == "overlap":

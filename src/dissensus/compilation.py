@@ -57,7 +57,6 @@ def split_rests() -> None:
         for batch in draws_of(spec):
             batch.dense()
             batch.plausibility_of(0, 5, np.arange(3))
-        ds.annotation_certainty(draws_of(spec))
 
 
 def estimate() -> None:
@@ -75,7 +74,7 @@ def rate() -> None:
 
 def ask_for_certainty() -> None:
     """Ask how certain draws without ties are, summarise and diagnose them."""
-    drawn = draws_of("dirichlet")
+    drawn = draws_of("dirichlet:prior=frequency:alpha=5")
     drawn.summary()
     ds.annotation_certainty(drawn, top=2)
     ds.sampling_diagnostics(drawn)
@@ -136,7 +135,7 @@ EXERCISES: dict[str, Callable[[], None]] = {
 def needed(names: Iterable[str] = tuple(EXERCISES)) -> list[str]:
     """Return the exercises, among those named, that were not done yet; none when ``NUMBA_DISABLE_JIT`` is set."""
     where = jit.folder()
-    if jit.numba.config.DISABLE_JIT:
+    if jit.settings.DISABLE_JIT:
         return []
     return [name for name in EXERCISES if name in set(names) and not (where and _note(where, name).exists())]
 

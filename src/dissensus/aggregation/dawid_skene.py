@@ -321,9 +321,9 @@ class Chains:
     def _run(self, record: Record, *, draws: int, chains: int, warmup: int, seed: int, power: float) -> Record:
         from dissensus.kernels.dawid_skene import run_chain
 
-        how = {"warmup": warmup, "alpha": FREQUENCY_SHAPE, "reliability": power}
+        how = {"alpha": FREQUENCY_SHAPE, "reliability": power}
         for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
-            run_chain(self.votes, self.priors, record, key=key, rows=rows, **how)
+            run_chain(self.votes, self.priors, record, key=key, warmup=warmup, rows=rows, **how)
         return record
 
 

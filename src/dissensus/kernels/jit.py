@@ -36,6 +36,9 @@ KERNELS = Path(__file__).parent
 RULES: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 """No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed."""
 
+settings: Any = numba.config
+"""Of Numba, which mypy does not know."""
+
 _declaring = threading.Lock()
 
 # Where kernels are kept -------------------------------------------------------------------------------------
@@ -58,8 +61,8 @@ def folder() -> Path | None:
 
 def places() -> Iterator[Path]:
     """List where kernels may be kept: where the user told Numba, in the package, or in the user's cache."""
-    if numba.config.CACHE_DIR:
-        yield Path(numba.config.CACHE_DIR).absolute()
+    if settings.CACHE_DIR:
+        yield Path(settings.CACHE_DIR).absolute()
     yield KERNELS / "__pycache__"
     user = Path(os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", ""))
     with suppress(RuntimeError):  # a user without a home
@@ -124,14 +127,14 @@ def kept_in(where: Path | None, function: Callable[..., object]) -> Any:
     """Declare a kernel that is kept in a folder, if there is any; what Numba was told about other code stays."""
     if where is not None:
         with _declaring:
-            before = numba.config.CACHE_DIR
+            before = settings.CACHE_DIR
             try:
-                numba.config.CACHE_DIR = str(where)
+                settings.CACHE_DIR = str(where)
                 return numba.njit(cache=True, **RULES)(function)
             except RuntimeError:  # what Numba raises when a folder cannot be used
                 pass
             finally:
-                numba.config.CACHE_DIR = before
+                settings.CACHE_DIR = before
     return numba.njit(**RULES)(function)
 
 
@@ -145,7 +148,7 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
     that it passes on, so inner loops pass on few.
     """
-    return function if numba.config.DISABLE_JIT else Kernel(function)
+    return function if settings.DISABLE_JIT else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -79,12 +79,12 @@ def test_printed_cases_stand_beside_what_the_paper_prints() -> None:
 def test_the_next_demo_replaces_the_last_one_but_nothing_that_lies_among_its_results(
     demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
+    monkeypatch.setattr(compilation, "needed", lambda _: ["evaluation"])
     place, words = tmp_path / "demo-results", ("demo", "--cases", "3", "--draws", "10")
     shutil.copytree(demo.place / "demo-results", place)
     assert was_written_by_demo(place)
     said = told(tmp_path, *words, columns=80)
-    assert "compiling the kernels for first use" in said.err
+    assert "compiling kernels for first use" in said.err
     rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]
     assert len(rules) > 40
     assert max(len(line) for line in rules) <= 80
@@ -138,9 +138,3 @@ def test_impossible_sizes_are_refused(tmp_path: Path, words: tuple[str, ...]) ->
 
 def test_later_runs_do_not_say_that_they_compile(demo: Demo) -> None:
     assert demo.outcome.err == ""
-
-
-def test_the_first_run_says_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "needed", lambda _: ["evaluation"])
-    said = told(tmp_path, "demo", "--cases", "3", "--draws", "10")
-    assert "compiling kernels for first use" in said.err

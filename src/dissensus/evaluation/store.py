@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -359,16 +359,14 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         n_excluded=described["n_excluded"],
         n_annotators=described["n_annotators"],
         moved={
-            key: AnnotatorSpread(
-                *(arrays["annotators", key, part] for part in ("effects", "noise")), one["scale"], one["n_annotators"]
-            )
+            key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
         prior=None if prior is None else PriorRecord(reason=prior["reason"], **lists),
         calibration=None if trust is None else restored_calibration(trust),
         remarks=tuple(described["remarks"]),
         lines=tuple(
-            Curve(**one, **{name: arrays["curve", i, name] for name in POINTS})
+            replace(Curve(**one), **{name: arrays["curve", i, name] for name in POINTS})
             for i, one in enumerate(described["curves"])
         ),
         disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,

@@ -19,8 +19,8 @@ from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.questions import IMAGES, joined_predictions
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run
-from dissensus.evaluation.sums import DATA_SET, JOINED, Array, Name, Sums
-from dissensus.evaluation.tally import profile_entries, table_entries
+from dissensus.evaluation.sums import DATA_SET, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.tally import is_of_places, profile_entries, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -60,6 +60,11 @@ def assembled(
     known
         Other fields of the evaluation.
     """
+    strata = {column: of_cases for column, of_cases in labels.items() if column != IMAGES}
+    if held is None:  # otherwise pieces have found what intervals are found from
+        names = sums["rows", "names"].tolist()
+        own_labels = {column: [of[name] for name in names] for column, of in strata.items()}
+        sums = places_again(sums, study.select(names), own_labels, plan.seed)
     everything = with_data_set(plan, sums, models, study, threads=threads)
     own = everything if held is None else _held(everything, held)
     names = _in_order_of(study, own)
@@ -74,12 +79,19 @@ def assembled(
         predictions={model: first_listed(said, names, most) for model, said in models.items()},
         sums=_kept(_ordered(own, names)),
         categories=plan.categories,
-        strata={column: tuple(of[name] for name in names) for column, of in labels.items() if column != IMAGES},
+        strata={column: tuple(of[name] for name in names) for column, of in strata.items()},
         images=tuple(images[name] for name in names) if images else (),
         seed=plan.seed,
         **known,
     )
     return _with_lines(result, plan, everything, threads)
+
+
+def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], seed: int) -> Sums:
+    """Find what intervals are found from; opinions and labels are of the cases of the sums, in their order."""
+    known = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
+    arrays = {column: np.array(labels, dtype=np.str_) for column, labels in strata.items()}
+    return with_places(known, CaseWeights.of(study.panel, seed), arrays)
 
 
 def with_data_set(
@@ -201,7 +213,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     names = np.array(study.case_names, dtype=np.str_)
     strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
     models = {name: joined_predictions([said, other.predictions[name]]) for name, said in one.predictions.items()}
-    both = Sums({**both.arrays, ("rows", "names"): names})
+    both = places_again(both.only(lambda name: not is_of_places(name)), study, strata, one.seed)
     plan = plan_again(one)
     if data_set_metrics(one.metrics) and one.models:
         of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}

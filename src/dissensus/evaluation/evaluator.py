@@ -218,7 +218,7 @@ def evaluate(
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
-    run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance}
+    run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
     left = None if design is None else LeftOut(pieces, models, design, asked.findings, threads)
     evaluated = set(sums["rows", "names"].tolist())

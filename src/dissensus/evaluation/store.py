@@ -167,7 +167,7 @@ def load_evaluation(directory: Path) -> Evaluation:
             )
     described = _verified(open_source(place / "run.json").content, place)
     try:
-        return _restored(described, read_arrays(place / ARRAYS), place)
+        return _fitting(_restored(described, read_arrays(place / ARRAYS), place))
     except DissensusError as error:
         raise error.at(str(place)) from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -382,6 +382,18 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         seed=described["seed"],
         versions=described["versions"],
     )
+
+
+def _fitting(found: Evaluation) -> Evaluation:
+    """Refuse runs, models and metrics of another number than the sums have."""
+    keys = {str(name[1]) for name in found.sums.names("draws")}
+    points = sum(key.startswith("point") for key in keys)
+    shape = found.tallies[0].sums.shape[:2] if found.models else (0, 0)
+    had = (len(found.sums.names("least", "draws")), points, *shape)
+    said = (len(found.runs), len(found.points), len(found.models), len(found.metrics) if found.models else 0)
+    if had != said:
+        raise ValueError(f"numbers of runs, points, models and metrics: {said}, and of their sums: {had}")
+    return found
 
 
 def _restored_study(described: Described, arrays: Arrays) -> Study:

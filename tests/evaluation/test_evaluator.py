@@ -38,7 +38,7 @@ from dissensus import (
 )
 from dissensus.aggregation.diagnostics import standard_errors_of_means
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation import plan, tally
+from dissensus.evaluation import plan, store, tally
 from dissensus.evaluation.evaluator import default_metrics
 from dissensus.evaluation.store import FILES
 
@@ -196,7 +196,7 @@ def test_a_failing_disk_leaves_the_old_results(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(store, "write_arrays", full)
     with pytest.raises(DissensusError, match="no space left on device"):
         result.save(target, overwrite=True)
     assert (target / "summary.json").read_bytes() == before
@@ -416,6 +416,7 @@ def test_batches_of_any_size_give_the_same_tables(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 0)
     monkeypatch.setattr(plan, "PIECE", 11)
+    monkeypatch.setattr(tally, "PIECE", 11)
     other = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
     tables = (Evaluation.to_frame, Evaluation.by_certainty, Evaluation.by_category, lambda each: each.by_group("site"))
     for table in tables:

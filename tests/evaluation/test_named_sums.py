@@ -80,6 +80,7 @@ def test_the_size_of_pieces_changes_nothing_but_the_last_digits(size: int, monke
     how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "strata": strata, "panel": False}
     whole = ds.evaluate(grouped, study.predictions, **how)
     monkeypatch.setattr(plan, "PIECE", size)
+    monkeypatch.setattr(tally, "PIECE", size)
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 0)
     pieces = ds.evaluate(grouped, study.predictions, **how)
@@ -91,6 +92,7 @@ def test_the_size_of_pieces_changes_nothing_but_the_last_digits(size: int, monke
 
 def test_the_order_of_rows_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "PIECE", 32)
+    monkeypatch.setattr(tally, "PIECE", 32)
     study = ds.simulate_study(n_cases=110, n_conditions=4, seed=5)
     order = RNG.permutation(110).tolist()
     how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "draws": 20, "metrics": ["brier-score", "auroc"]}

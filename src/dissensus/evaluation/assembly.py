@@ -13,16 +13,15 @@ from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
-from dissensus.core.ragged import join_offsets, offsets_from_lengths
-from dissensus.core.receipt import shared_receipt
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.spec import distinct_names
 from dissensus.evaluation.data_set import AllCases, data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.questions import IMAGES
+from dissensus.evaluation.questions import IMAGES, joined_predictions
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run
-from dissensus.evaluation.sums import DATA_SET, JOINED, Array, Name, Sums
-from dissensus.evaluation.tally import profile_entries, table_entries
+from dissensus.evaluation.sums import DATA_SET, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.tally import is_of_places, profile_entries, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -62,6 +61,11 @@ def assembled(
     known
         Other fields of the evaluation.
     """
+    strata = {column: of_cases for column, of_cases in labels.items() if column != IMAGES}
+    if held is None:  # otherwise pieces have found what intervals are found from
+        names = sums["rows", "names"].tolist()
+        own_labels = {column: [of[name] for name in names] for column, of in strata.items()}
+        sums = places_again(sums, study.select(names), own_labels, plan.seed)
     everything = with_data_set(plan, sums, models, study, threads=threads)
     own = everything if held is None else _held(everything, held)
     names = _in_order_of(study, own)
@@ -76,12 +80,19 @@ def assembled(
         predictions={model: first_listed(said, names, most) for model, said in models.items()},
         sums=_kept(_ordered(own, names)),
         categories=plan.categories,
-        strata={column: tuple(of[name] for name in names) for column, of in labels.items() if column != IMAGES},
+        strata={column: tuple(of[name] for name in names) for column, of in strata.items()},
         images=tuple(images[name] for name in names) if images else (),
         seed=plan.seed,
         **known,
     )
     return _with_lines(result, plan, everything, threads)
+
+
+def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], seed: int) -> Sums:
+    """Find what intervals are found from; opinions and labels are of the cases of the sums, in their order."""
+    known = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
+    arrays = {column: np.array(labels, dtype=np.str_) for column, labels in strata.items()}
+    return with_places(known, CaseWeights.of(study.panel, seed), arrays)
 
 
 def with_data_set(
@@ -203,8 +214,8 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     both = Sums.joined(part.sums.only(lambda name: name[-1] != DATA_SET) for part in (one, other))
     names = np.array(study.case_names, dtype=np.str_)
     strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
-    models = {name: _joined_lists(said, other.predictions[name]) for name, said in one.predictions.items()}
-    both = Sums({**both.arrays, ("rows", "names"): names})
+    models = {name: joined_predictions([said, other.predictions[name]]) for name, said in one.predictions.items()}
+    both = places_again(both.only(lambda name: not is_of_places(name)), study, strata, one.seed)
     plan = plan_again(one)
     if data_set_metrics(one.metrics) and one.models:
         of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}
@@ -273,14 +284,3 @@ def _check_alike(setting: str, one: object, other: object) -> None:
         raise DissensusError(
             f"evaluations with different {setting} cannot be merged", expected=f"{one!r:.200}", got=f"{other!r:.200}"
         )
-
-
-def _joined_lists(one: Predictions, other: Predictions) -> Predictions:
-    return replace(
-        one,
-        case_names=(*one.case_names, *other.case_names),
-        offsets=join_offsets([one.offsets, other.offsets]),
-        codes=np.concatenate([one.codes, other.codes]),
-        values=np.concatenate([one.values, other.values]),
-        complete=one.complete and other.complete,
-    ).with_receipt(shared_receipt([one, other]))

@@ -108,12 +108,8 @@ def default_metrics(
         wanted += [TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
     if categories is not None:
         wanted.append(CategoryAccuracy(categories.labels))
-    suits = [all(_suits(metric, model) for model in models.values()) for metric in wanted]
-    return tuple(m for m, is_fine in zip(wanted, suits, strict=True) if m.depth < len(conditions) and is_fine)
-
-
-def _suits(metric: Metric, model: Predictions) -> bool:
-    return model.kind in metric.accepts
+    kinds = {model.kind for model in models.values()}
+    return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
 
 
 @checked
@@ -221,7 +217,7 @@ def evaluate(
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
-    run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance}
+    run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
     left = None if design is None else LeftOut(pieces, models, design, asked.findings, threads)
     evaluated = set(sums["rows", "names"].tolist())

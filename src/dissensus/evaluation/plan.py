@@ -25,8 +25,8 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.executors import in_order, sent
 from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
-from dissensus.evaluation.sums import Name, Sums
-from dissensus.evaluation.tally import PIECE, Tallier
+from dissensus.evaluation.sums import CaseWeights, Name, Sums
+from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -129,14 +129,33 @@ class Plan:
         threads: int | None = None,
         executor: object | None = None,
         advance: Callable[[int], None] | None = None,
+        places: bool = True,
     ) -> Sums:
         """Evaluate the cases of a study that have opinions: what their sums are, and what is known of each.
 
-        Cases are taken in the order of their keys, a piece at a time; an executor changes the speed only.
+        Cases are taken in the order of their keys, a piece at a time; an executor changes the speed only. Without
+        ``places``, what intervals are found from is left out: :func:`with_places` finds it.
         """
         study = study.select(in_order_of_keys(study.case_names))
-        if executor is not None:
-            return self._sent(study, models, strata, executor, threads, advance)
+        if executor is None:
+            sums = self._tallied(study, models, strata, threads, advance)
+        else:
+            sums = self._sent(study, models, strata, executor, threads, advance)
+        if not places:
+            return sums
+        names = sums["rows", "names"].tolist()
+        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
+        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
+        return with_places(sums, weights, labels)
+
+    def _tallied(
+        self,
+        study: Study,
+        models: Mapping[str, Predictions],
+        strata: Strata,
+        threads: int | None,
+        advance: Callable[[int], None] | None,
+    ) -> Sums:
         sampled = self.sampled(study)
         tallier = Tallier(self, study, models, strata)
         first = sampled["run 0"]
@@ -260,7 +279,7 @@ def tally_piece(settings: bytes, payload: bytes) -> bytes:
         names = study.opinions.case_names
         own = prior.repeated(names, names)
         plan = replace(plan, aggregations=tuple(informed_by(spec, own) for spec in plan.aggregations))
-    return pickle.dumps(plan.tally(study, models, strata, threads=threads))
+    return pickle.dumps(plan.tally(study, models, strata, threads=threads, places=False))
 
 
 def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:

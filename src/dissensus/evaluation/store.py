@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -30,11 +30,13 @@ from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
+from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.calibration import restored_calibration
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.results import Evaluation, PriorRecord, Run
 from dissensus.evaluation.sums import Name, Sums
+from dissensus.evaluation.tally import is_of_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
@@ -165,7 +167,7 @@ def load_evaluation(directory: Path) -> Evaluation:
             )
     described = _verified(open_source(place / "run.json").content, place)
     try:
-        return _restored(described, read_arrays(place / ARRAYS), place)
+        return _fitting(_restored(described, read_arrays(place / ARRAYS), place))
     except DissensusError as error:
         raise error.at(str(place)) from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -311,7 +313,8 @@ def _described_receipt(receipt: Receipt | None) -> Described | None:
 
 def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
     """Name all arrays of an evaluation; the first word of a name says what it belongs to."""
-    found: dict[Name, npt.NDArray[Any]] = {("sums", *name): array for name, array in evaluation.sums.arrays.items()}
+    kept = evaluation.sums if evaluation.is_sample else evaluation.sums.only(lambda name: not is_of_places(name))
+    found: dict[Name, npt.NDArray[Any]] = {("sums", *name): array for name, array in kept.arrays.items()}
     for key, one in evaluation.moved.items():
         found |= {("annotators", key, "effects"): one.effects, ("annotators", key, "noise"): one.noise}
     for number, line in enumerate(evaluation.lines):
@@ -331,6 +334,11 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
     conditions, grouping = tuple(described["conditions"]), described["categories"]
     prior, trust = described["prior"], described["calibration"]
+    study = _restored_study(described, arrays)
+    sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
+    if not described["sample"]:  # what follows from the values of cases is not written
+        sums = places_again(sums, study, described["strata"], described["seed"])
+        sums = sums.only(lambda name: name != ("rows", "names"))
     lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
     return Evaluation(
         runs=tuple(
@@ -345,10 +353,10 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),
         metrics=tuple(restored_metric(metric) for metric in described["metrics"]),
-        study=_restored_study(described, arrays),
+        study=study,
         conditions=conditions,
         predictions={one["name"]: _restored_lists(described, arrays, i) for i, one in enumerate(described["models"])},
-        sums=Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"}),
+        sums=sums,
         categories=None
         if grouping is None
         else Categories(conditions, tuple(grouping["names"]), arrays["categories",], tuple(grouping["levels"])),
@@ -359,16 +367,14 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         n_excluded=described["n_excluded"],
         n_annotators=described["n_annotators"],
         moved={
-            key: AnnotatorSpread(
-                *(arrays["annotators", key, part] for part in ("effects", "noise")), one["scale"], one["n_annotators"]
-            )
+            key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
         prior=None if prior is None else PriorRecord(reason=prior["reason"], **lists),
         calibration=None if trust is None else restored_calibration(trust),
         remarks=tuple(described["remarks"]),
         lines=tuple(
-            Curve(**one, **{name: arrays["curve", i, name] for name in POINTS})
+            replace(Curve(**one), **{name: arrays["curve", i, name] for name in POINTS})
             for i, one in enumerate(described["curves"])
         ),
         disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,
@@ -376,6 +382,18 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         seed=described["seed"],
         versions=described["versions"],
     )
+
+
+def _fitting(found: Evaluation) -> Evaluation:
+    """Refuse runs, models and metrics of another number than the sums have."""
+    keys = {str(name[1]) for name in found.sums.names("draws")}
+    points = sum(key.startswith("point") for key in keys)
+    shape = found.tallies[0].sums.shape[:2] if found.models else (0, 0)
+    had = (len(found.sums.names("least", "draws")), points, *shape)
+    said = (len(found.runs), len(found.points), len(found.models), len(found.metrics) if found.models else 0)
+    if had != said:
+        raise ValueError(f"numbers of runs, points, models and metrics: {said}, and of their sums: {had}")
+    return found
 
 
 def _restored_study(described: Described, arrays: Arrays) -> Study:
@@ -389,7 +407,7 @@ def _restored_study(described: Described, arrays: Arrays) -> Study:
 
 
 def _restored_receipt(described: Described) -> Receipt | None:
-    given = described["receipt"]
+    given = described.get("receipt")
     return None if given is None else Receipt.from_dict(given)
 
 

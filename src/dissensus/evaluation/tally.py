@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import order_chances
@@ -245,8 +246,6 @@ class Tallier:
         """Tally some cases against all references; ``sampled`` are the draws of all cases, by reference."""
         names = sampled[self.plan.references[0].key].case_names[rows.start : rows.stop]
         cases = self.study.panel.positions(list(names))
-        weights = self.weights.take(cases)
-        bootstrap = self.weights.bootstrap(cases, RESAMPLES) if self.models else np.empty((len(cases), 0))
         found: dict[Name, Array] = {
             ("n",): np.array(float(len(cases))),
             ("votes",): np.array(float(self.study.panel.votes_per_case[cases].sum())),
@@ -261,47 +260,9 @@ class Tallier:
                 drawn = sampled[reference.key]
                 done = (Sums(self._batch(reference, drawn, batch, memo)) for batch in batches(drawn, rows))
                 found |= Sums.joined(done).arrays
-            if reference.detail != "point" and self.models:
-                found |= self._places(reference, names, found, weights, bootstrap)
         if self.truths and self.models:
             found |= table_entries(self.study.select(list(names)), self.models, self.strata, names)
         return Sums(found)
-
-    def _places(
-        self,
-        reference: Reference,
-        names: Sequence[str],
-        known: Mapping[Name, Array],
-        weights: CaseWeights,
-        bootstrap: FloatArray,
-    ) -> dict[Name, Array]:
-        """Sum over the cases of every place what intervals are found from, and count them."""
-        key = reference.key
-        means, shares = known["cases", "means", key, EACH], known["cases", "shares", key, EACH]
-        found = place_sums(means, shares, weights, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
-        if reference.detail != "run":
-            return found
-        for place, rows in self._groups(key, names, known).items():
-            few = np.ascontiguousarray(bootstrap[rows, :GROUP_RESAMPLES])
-            own = means[..., rows], shares[..., rows], weights.take(rows), few
-            found |= {("n", key, *place): np.array(float(len(rows)))}
-            found |= place_sums(*own, where=(key, *place), block=EACH)
-        return found
-
-    def _groups(self, key: str, names: Sequence[str], known: Mapping[Name, Array]) -> dict[Place, IntArray]:
-        """Find the cases of every stratum and of every bin of certainty, by place."""
-        columns: dict[Place, npt.NDArray[Any]] = {
-            ("stratum", column): np.array([of_cases[name] for name in names], dtype=np.str_)
-            for column, of_cases in self.strata.items()
-        }
-        certainties = known.get(("profile", key, "certainties"))
-        if certainties is not None and len(certainties):
-            columns["bin",] = bin_of(certainties[0])
-        return {
-            (*column, label): np.flatnonzero(labels == label)
-            for column, labels in columns.items()
-            for label in np.unique(labels).tolist()
-        }
 
     # One reference ---------------------------------------------------------------------------------------
 
@@ -343,9 +304,11 @@ class Tallier:
             found["certainty", key] = certainty_counts(known)
         if not self.models:
             return found
-        for place, rows in self._groups(key, drawn.batch.case_names, found).items():
+        names = drawn.batch.case_names
+        labels = {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
+        for place, rows in cases_of_places(labels, found.get(("profile", key, "certainties"))).items():
             found |= draw_entries((key, *place), *values.by_draw(weights, n_draws, step=step, rows=rows))
-        cases = self.study.panel.positions(list(drawn.batch.case_names))
+        cases = self.study.panel.positions(list(names))
         few = self.weights.bootstrap(cases, GROUP_RESAMPLES) if chances else np.empty((0, 0))
         for name, chance in zip(plan.category_names, chances, strict=True):
             where = (key, "category", name)
@@ -431,6 +394,60 @@ class Tallier:
             votes = vote_labels(own, names)
             found |= label_entries(key, dict.fromkeys(self.truths, votes))
         return found
+
+
+def cases_of_places(strata: Mapping[str, npt.NDArray[Any]], certainties: FloatArray | None) -> dict[Place, IntArray]:
+    """Find the cases of every stratum and, by their certainties (n_tops, n_cases), of every bin, by place."""
+    columns: dict[Place, npt.NDArray[Any]] = {("stratum", column): labels for column, labels in strata.items()}
+    if certainties is not None and len(certainties):
+        columns["bin",] = bin_of(certainties[0])
+    return {
+        (*column, label): np.flatnonzero(labels == label)
+        for column, labels in columns.items()
+        for label in np.unique(labels).tolist()
+    }
+
+
+def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArray[Any]]) -> Sums:
+    """Add what intervals of metrics of single cases are found from: sums over all cases, and over those of a place.
+
+    Parameters
+    ----------
+    sums
+        With what is known of every case.
+    weights, strata
+        Of these cases, in their order: how much they count, and for every column the label of each.
+    """
+    known = [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]
+    order, parts = in_order_of_keys(sums["rows", "names"].tolist()), []
+    for start in range(0, len(order) if known else 0, PIECE):
+        rows = order[start : start + PIECE]
+        own, bootstrap = weights.take(rows), weights.bootstrap(rows, RESAMPLES)
+        few = np.ascontiguousarray(bootstrap[:, :GROUP_RESAMPLES])
+        labels = {column: of_cases[rows] for column, of_cases in strata.items()}
+        for key in known:
+            means, shares = (sums["cases", what, key, EACH][..., rows] for what in ("means", "shares"))
+            found = place_sums(means, shares, own, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
+            if key.startswith("run"):
+                certainties = sums.arrays.get(("profile", key, "certainties"))
+                certain = None if certainties is None else certainties[:, rows]
+                for place, some in cases_of_places(labels, certain).items():
+                    inside = means[..., some], shares[..., some], own.take(some), few[some]
+                    found["n", key, *place] = np.array(float(len(some)))
+                    found |= place_sums(*inside, where=(key, *place), block=EACH)
+            parts.append(Sums(found))
+    return Sums({**sums.arrays, **Sums.joined(parts).arrays})
+
+
+def is_of_places(name: Name) -> bool:
+    """Tell whether :func:`with_places` finds an array with this name."""
+    if name[0] == "n":
+        return len(name) > 1
+    own = name[0] in ("resampled", "squares", "moments", "least", "greatest") or name[1:2] in (
+        ("group keys",),
+        ("group sums",),
+    )
+    return own and name[-1] == EACH and "category" not in name
 
 
 def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:

@@ -19,7 +19,7 @@ from dissensus.evaluation import batches, data_set, parts
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.study.study import Study
 from metrics.data_set_studies import CHOSEN
-from shards.random_files import Files, differences
+from pieces.random_files import Files, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -248,11 +248,11 @@ def test_weights_that_are_all_doubled_change_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["binary", "conditions"])
 @pytest.mark.parametrize("size", [25, 1000])
-def test_studies_in_shards_say_what_they_say_in_memory(name: str, size: int, tmp_path: Path) -> None:
+def test_studies_in_pieces_say_what_they_say_in_memory(name: str, size: int, tmp_path: Path) -> None:
     files = _files(name)
     asked = example(name).asked
     memory = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(memory, files.in_shards(tmp_path / "shards", shard_size=size, **asked)))
+    assert not list(differences(memory, files.in_pieces(tmp_path / "shards", shard_size=size, **asked)))
 
 
 def _files(name: str) -> Files:

@@ -10,7 +10,7 @@ from mutants.__main__ import ROOT, Mutant, broken, mutants
 
 EVERYWHERE = {
     *("aggregation", "cli", "core", "draws.py", "evaluation", "kernels", "metrics", "predictions", "report"),
-    *("reproduction", "shards", "study", "trials", "workers"),
+    *("pieces", "reproduction", "study", "trials", "workers.py"),
 }
 
 

@@ -199,9 +199,8 @@ def test_results_that_fail_leave_the_earlier_ones_and_the_mark_comes_last(
         seen.append((target.name, (run / "run.json").exists()))
         return replaced(place, target)
 
-    with RunDirectory.resumed(run, MANIFEST) as found:
-        with pytest.raises(RuntimeError, match="no more"):
-            found.publish(half, [])
+    with RunDirectory.resumed(run, MANIFEST) as found, pytest.raises(RuntimeError, match="no more"):
+        found.publish(half, [])
     assert content_of(run) == before
     monkeypatch.setattr(Path, "replace", watched)
     go_on(run)

@@ -121,7 +121,9 @@ def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_surveys_add_up_in_any_order_to_the_same() -> None:
     def shuffled(number: int) -> Survey:
         study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[[f"A{number % 3}", "B"], []])
-        model = Predictions.from_scores([[0.5, number], [2, 1]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"])
+        model = Predictions.from_scores(
+            [[0.5, number], [2, 1]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
+        )
         return survey_of(study, A=model)
 
     parts = [shuffled(number) for number in range(8)]

@@ -27,7 +27,7 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
 from dissensus.core.names import in_order_of_keys
 from dissensus.evaluation.refits import Refits
-from dissensus.evaluation.tally import CaseWeights
+from dissensus.evaluation.sums import CaseWeights
 from dissensus.study.opinions import kept_opinions
 
 CLASSES = (PriorRecipe, Request, ScoreRange)

@@ -127,7 +127,7 @@ def test_certainty_names_conditions_that_nobody_mentioned(spec: ds.Aggregation) 
 
 def test_findings_add_up_however_many_conditions_are_told_apart() -> None:
     result = ds.evaluate(SAID, STUDY.predictions, aggregations=FREQUENT, metrics=["top-k-accuracy:3"], draws=100)
-    for spec, found in zip(FREQUENT, result.findings, strict=True):
+    for spec, found in zip(FREQUENT, result.profiles, strict=True):
         dense = spec.sample(SAID, draws=100).dense()
         assert np.add.reduceat(found.means, found.columns[:-1]) == pytest.approx(1.0)
         assert np.add.reduceat(found.tops, found.columns[:-1]) == pytest.approx(1.0)

@@ -269,7 +269,7 @@ def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
         run(monkeypatch, "evaluate", tmp_path / "two.csv", *asked, *words, "--draws", 20, "--no-report", "--out", out)
         == 0
     )
-    assert [model.kind for model in load_evaluation(out).material.predictions.values()] == [kind]
+    assert [model.kind for model in load_evaluation(out).predictions.values()] == [kind]
 
 
 @pytest.mark.parametrize(

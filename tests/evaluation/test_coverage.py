@@ -27,6 +27,8 @@ from dissensus import (
     evaluate,
 )
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.evaluation.intervals import RESAMPLES
+from dissensus.evaluation.sums import EACH, CaseWeights, Sums, place_sums
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5
@@ -138,15 +140,17 @@ def coverage(name: str) -> Coverage:
 def _study(result: Evaluation, number: int) -> Evaluation:
     """Take the evaluation of one study out of that of all."""
     cases = np.arange(number * N_CASES, (number + 1) * N_CASES)
-    return replace(
-        result,
-        tallies=result.stratum_tallies["study", LABELS[number]],
-        material=replace(result.material, study=result.study.select(cases)),
-        case_means=result.case_means[..., cases],
-        case_deviations=result.case_deviations[..., cases],
-        case_shares=result.case_shares[..., cases],
-        shared=None,
-    )
+    weights = CaseWeights.of(result.study.panel, result.seed).take(cases)
+    bootstrap, key = weights.bootstrap(np.arange(N_CASES), RESAMPLES), ("run 0", "all")
+    means, shares = result.case_means[0][..., cases], result.case_shares[0][..., cases]
+    sums = {
+        ("n",): np.array(float(N_CASES)),
+        ("least", "same"): result.sums["least", "same"],
+        ("draws", *key, EACH): result.sums["draws", "run 0", "stratum", "study", LABELS[number], EACH],
+        ("cases", "means", "run 0", EACH): means,
+        **place_sums(means, shares, weights, bootstrap, where=key, block=EACH, pairs=True),
+    }
+    return replace(result, study=result.study.select(cases), sums=Sums(sums))
 
 
 def _held(study: Evaluation, truth: FloatArray, here: FloatArray) -> tuple[FloatArray, ...]:

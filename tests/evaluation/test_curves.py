@@ -52,8 +52,7 @@ def sure(codes: IntArray, scores: FloatArray) -> ds.Evaluation:
 
 def labels_of_draws(result: ds.Evaluation) -> FloatArray:
     """Return whether each case is positive, shape (n_draws, n_cases)."""
-    assert result.kept is not None
-    labels = result.kept.runs[0]["top"]
+    labels = result.label_masses(0)["top"]
     return np.asarray(labels.block(range(labels.n_draws))[:, 1])
 
 
@@ -224,9 +223,7 @@ def test_permuted_cases_give_the_same_curves() -> None:
     mixed = said.select([said.case_names[i] for i in order])
     again = {name: one[order] for name, one in models.items()}
     found = ds.evaluate(mixed, again, aggregations=["dirichlet:1"], metrics=METRICS, draws=60, panel=False)
-    assert found.kept is not None
-    assert uncertain().kept is not None
-    assert found.kept.curves == uncertain().kept.curves  # type: ignore[union-attr]
+    assert found.lines == uncertain().lines
 
 
 def test_curves_are_stored(tmp_path: Path) -> None:
@@ -264,7 +261,7 @@ def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch:
 def test_curves_are_those_of_the_metrics(metrics: Sequence[str], kinds: set[str]) -> None:
     said, models = draws_of(20)
     result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=list(metrics), draws=10)
-    found = set() if result.kept is None else {one.kind for one in result.kept.curves}
+    found = {one.kind for one in result.lines}
     assert found == kinds
 
 

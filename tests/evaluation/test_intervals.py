@@ -16,9 +16,10 @@ from dissensus import (
     TopKAccuracy,
     evaluate,
 )
-from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.basis import design_effects
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
+from dissensus.evaluation.sums import CaseWeights, Sums, place_sums
+from dissensus.evaluation.sums import design_effects as effects_of
 
 
 def answered(n_cases: int, *right: int, seed: int = 0, groups: list[str] | None = None) -> Evaluation:
@@ -136,6 +137,13 @@ def naive_design(values: list[float], masses: list[float], groups: list[int]) ->
     if apart == 0:
         return most
     return min(max(sum(g**2 for g in of_group) * n_groups / (n_groups - 1) / apart, 1.0), most)
+
+
+def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> FloatArray:
+    weights = CaseWeights(0, np.ones(len(groups)), tuple(map(str, groups)), is_grouped=True)
+    bootstrap = weights.bootstrap(np.arange(len(groups)), 1)
+    sums = Sums(place_sums(values, masses, weights, bootstrap, where=("run 0", "all"), block="each case"))
+    return effects_of(sums, ("run 0", "all", "each case"), len(groups))[0]
 
 
 @pytest.mark.parametrize("seed", range(20))

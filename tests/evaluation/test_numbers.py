@@ -67,7 +67,7 @@ def test_numbers_come_back_from_disk(result: Evaluation, tmp_path: Path) -> None
     result.save(tmp_path / "results")
     again = load_evaluation(tmp_path / "results")
     assert_frame_equal(again.to_frame(), result.to_frame(), rel_tol=1e-12)
-    assert again.material.predictions["A"].numbers.tolist() == STUDY.predictions["A"].numbers.tolist()
+    assert again.predictions["A"].numbers.tolist() == STUDY.predictions["A"].numbers.tolist()
 
 
 def test_scores_of_intervals_are_evaluated_as_before() -> None:

@@ -10,8 +10,8 @@ import pytest
 import dissensus as ds
 from dissensus.core.errors import DissensusError
 from dissensus.evaluation.evaluator import why_no_panel
-from dissensus.evaluation.refits import FitSums, Refits, draw_weights, reweighted_means
-from dissensus.evaluation.tally import CaseWeights
+from dissensus.evaluation.refits import FitSpread, Refits, draw_weights, reweighted_means
+from dissensus.evaluation.sums import CaseWeights
 
 STUDY = ds.simulate_study(n_cases=120, n_conditions=20, seed=5)
 TOP = [ds.TopKAccuracy(1)]
@@ -66,11 +66,11 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
     )
     prior = ds.informed_prior(STUDY.annotations, STUDY.predictions)
     weights = CaseWeights.of(result.study.panel, 0).bootstrap(np.arange(120), 40)
-    fit = result.fits[1]
+    fit = result.estimates[1].fit
     assert fit is not None
     means = result.case_means[1][:, 0]
-    assert fit.weights[:, 0, 0] == pytest.approx(weights.sum(axis=0))
-    assert fit.still[:, :, 0] == pytest.approx(weights.T @ means.T)
+    assert fit.sums[2, :, 0, 0] == pytest.approx(weights.sum(axis=0))
+    assert fit.sums[0, :, :, 0] == pytest.approx(weights.T @ means.T)
     refits = Refits(prior, STUDY.annotations.opinions, prior.refitted(weights.T))
     moved = np.zeros((40, len(STUDY.predictions)))
     for batch in ds.PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
@@ -80,8 +80,8 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
         for number, model in enumerate(STUDY.predictions.values()):
             first = model.codes[model.offsets[place]]
             moved[:, number] += weights[place] * (own @ (leading == first))
-    assert fit.moved[:, :, 0] == pytest.approx(moved, abs=1.0)  # rare ties of unmentioned conditions differ
-    assert result.fits[0] is None
+    assert fit.sums[1][:, :, 0] == pytest.approx(moved, abs=1.0)  # rare ties of unmentioned conditions differ
+    assert result.estimates[0].fit is None
 
 
 def test_the_fit_widens_the_interval_of_the_panel_and_of_no_other() -> None:
@@ -96,13 +96,13 @@ def test_the_fit_widens_the_interval_of_the_panel_and_of_no_other() -> None:
 def test_variance_of_the_fit_is_what_refits_add() -> None:
     rng = np.random.default_rng(0)
     still, moved = rng.normal(size=(2, 40, 2, 1)) * np.array([1.0, 2.0])[:, None, None, None]
-    sums = FitSums(still, moved, np.ones_like(still))
+    sums = FitSpread(np.stack([still, moved, np.ones_like(still)]))
     expected = np.var(moved[:, 0, 0], ddof=1) - np.var(still[:, 0, 0], ddof=1)
     assert sums.of_models().variance[0, 0] == pytest.approx(expected)
     gap = [part[:, 0, 0] - part[:, 1, 0] for part in (still, moved)]
     expected = np.var(gap[1], ddof=1) - np.var(gap[0], ddof=1)
     assert sums.of_difference(0, 1).variance[0] == pytest.approx(expected)
-    assert FitSums(moved, still, np.ones_like(still)).of_models().variance.max() == 0.0
+    assert FitSpread(np.stack([moved, still, np.ones_like(still)])).of_models().variance.max() == 0.0
 
 
 def test_the_panel_is_the_same_whatever_the_threads() -> None:

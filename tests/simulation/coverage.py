@@ -15,10 +15,9 @@ import numpy as np
 from dissensus import Annotations, Dirichlet, TopKAccuracy, evaluate
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
-from dissensus.evaluation.basis import design_effects
 from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
-from dissensus.evaluation.tally import CaseWeights, Tally
+from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
 from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
 
 LEVEL = 0.9
@@ -124,10 +123,14 @@ def limits(values: FloatArray, population: Population, seed: int, *, low: float,
     names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
     weights = CaseWeights(seed, np.ones(len(groups)), names)
     ones = np.ones((1, 1, len(groups)))
-    (resamples,) = weights.resamples(values, ones, n_resamples=RESAMPLES)
-    tally = Tally(values.sum(axis=-1, keepdims=True), np.full((1, 1, 1), float(len(groups))))
+    bootstrap = weights.bootstrap(np.arange(len(groups)), RESAMPLES)
+    grouped = CaseWeights(seed, np.ones(len(groups)), names, is_grouped=True)
+    sums = Sums(place_sums(values, ones, grouped, bootstrap, where=("all",), block="each case"))
+    designs = design_effects(sums, ("all", "each case"), len(groups))[0]
+    tally = Tally(values.sum(axis=-1, keepdims=True), np.full((*shape, 1), float(len(groups))))
+    both, squares = (sums[what, "all", "each case"] for what in ("resampled", "squares"))
     found = spread(
-        resamples.rounded().resampled(tally, design_effects(values, ones, groups)),
+        resampled_means(both, squares, tally, designs),
         np.full(shape, low),
         np.ones(shape),
         ends=end_weights(seed, RESAMPLES),

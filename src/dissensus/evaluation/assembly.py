@@ -13,13 +13,12 @@ from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
-from dissensus.core.ragged import join_offsets, offsets_from_lengths
-from dissensus.core.receipt import shared_receipt
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.spec import distinct_names
 from dissensus.evaluation.data_set import AllCases, data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.questions import IMAGES
+from dissensus.evaluation.questions import IMAGES, joined_predictions
 from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run
 from dissensus.evaluation.sums import DATA_SET, JOINED, Array, Name, Sums
 from dissensus.evaluation.tally import profile_entries, table_entries
@@ -94,9 +93,7 @@ def with_data_set(
     return Sums(ChainMap(found, cast("Any", sums.arrays)))  # those of all pieces are read when they are asked for
 
 
-def all_cases(
-    plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None
-) -> AllCases:
+def all_cases(plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None) -> AllCases:
     """Return what computes metrics of a whole data set."""
     is_binary = getattr(study, "question", "") == "binary"
     return AllCases(plan, sums, len(models), is_binary, threads or available_threads())
@@ -205,7 +202,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     both = Sums.joined(part.sums.only(lambda name: name[-1] != DATA_SET) for part in (one, other))
     names = np.array(study.case_names, dtype=np.str_)
     strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
-    models = {name: _joined_lists(said, other.predictions[name]) for name, said in one.predictions.items()}
+    models = {name: joined_predictions([said, other.predictions[name]]) for name, said in one.predictions.items()}
     both = Sums({**both.arrays, ("rows", "names"): names})
     plan = plan_again(one)
     if data_set_metrics(one.metrics) and one.models:
@@ -275,14 +272,3 @@ def _check_alike(setting: str, one: object, other: object) -> None:
         raise DissensusError(
             f"evaluations with different {setting} cannot be merged", expected=f"{one!r:.200}", got=f"{other!r:.200}"
         )
-
-
-def _joined_lists(one: Predictions, other: Predictions) -> Predictions:
-    return replace(
-        one,
-        case_names=(*one.case_names, *other.case_names),
-        offsets=join_offsets([one.offsets, other.offsets]),
-        codes=np.concatenate([one.codes, other.codes]),
-        values=np.concatenate([one.values, other.values]),
-        complete=one.complete and other.complete,
-    ).with_receipt(shared_receipt([one, other]))

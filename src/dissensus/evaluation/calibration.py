@@ -19,8 +19,8 @@ from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.value import Value
-from dissensus.evaluation.candidates import candidates, of_ratings, refine
 from dissensus.evaluation.assembly import run_names
+from dissensus.evaluation.candidates import candidates, of_ratings, refine
 from dissensus.evaluation.evaluator import (
     chosen_aggregations,
     common_cases,

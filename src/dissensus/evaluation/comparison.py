@@ -25,6 +25,9 @@ COLUMNS = (
 )
 """What the table of differences holds, before the verdict."""
 
+ROUNDING = 1e-12
+"""Values that differ by less than this part of them are equal."""
+
 PARTIAL = (AGREEMENT, TRUTH)
 """Estimands that some metrics do not have."""
 
@@ -394,8 +397,11 @@ def rank_probabilities(goodness: FloatArray) -> FloatArray:
     n_models = len(goodness)
     if np.isnan(goodness).any():
         return np.full((n_models, n_models), np.nan)
-    above = (goodness[None] > goodness[:, None]).sum(axis=1)
-    tied = (goodness[None] == goodness[:, None]).sum(axis=1)
+    with np.errstate(invalid="ignore"):  # of infinities
+        gaps = np.where(goodness[None] == goodness[:, None], 0.0, goodness[None] - goodness[:, None])
+    near = ROUNDING * np.abs(goodness)[:, None]  # what rounding tells apart is tied
+    above = (gaps > near).sum(axis=1)
+    tied = (np.abs(gaps) <= near).sum(axis=1)
     ranks = np.arange(n_models)[:, None, None]
     inside = (ranks >= above) & (ranks < above + tied)
     return np.asarray((inside / tied).mean(axis=2).T)

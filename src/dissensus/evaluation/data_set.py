@@ -279,7 +279,6 @@ class Valued:
         return np.nan_to_num(sums)
 
 
-
 # All cases ------------------------------------------------------------------------------------------------
 
 
@@ -326,7 +325,9 @@ class AllCases:
     def weights(self) -> CaseWeights:
         """How much each case counts, in the order of keys."""
         kept = self.sums["rows", "table", "weights"]
-        groups = tuple(self.sums["rows", "table", "groups"].tolist()) if ("rows", "table", "groups") in self.sums else ()
+        groups = (
+            tuple(self.sums["rows", "table", "groups"].tolist()) if ("rows", "table", "groups") in self.sums else ()
+        )
         return CaseWeights.named(self.plan.seed, kept, self.names, groups).take(self.order)
 
     @cached_property
@@ -442,7 +443,9 @@ class AllCases:
         """Say what makes a metric of a model meaningless; what is true of several is said once."""
         return self.data(key).remarks(self.metrics, models)
 
-    def curves(self, key: str, models: tuple[str, ...], conditions: tuple[str, ...], run: str, level: float) -> tuple[Curve, ...]:
+    def curves(
+        self, key: str, models: tuple[str, ...], conditions: tuple[str, ...], run: str, level: float
+    ) -> tuple[Curve, ...]:
         """Draw the curves of the metrics that were asked for, under one run."""
         data = self.data(key)
         if any(one.form == "numbers" for one in data.labels.values()):

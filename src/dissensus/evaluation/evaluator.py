@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -109,12 +109,8 @@ def default_metrics(
         wanted += [TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
     if categories is not None:
         wanted.append(CategoryAccuracy(categories.labels))
-    suits = [all(_suits(metric, model) for model in models.values()) for metric in wanted]
-    return tuple(m for m, is_fine in zip(wanted, suits, strict=True) if m.depth < len(conditions) and is_fine)
-
-
-def _suits(metric: Metric, model: Predictions) -> bool:
-    return model.kind in metric.accepts
+    kinds = {model.kind for model in models.values()}
+    return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
 
 
 @checked
@@ -265,24 +261,27 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     """
     if isinstance(given, Study):
         return given
-    unknown = [name for name in study.case_names if name not in given]
-    if unknown:
+    counts = study.counted.panel.votes_per_case
+    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in given]
+    if lacking:
         raise DissensusError(
-            "the truth of some cases is missing", got=f"{len(unknown)}: {listing(unknown)}", advice="leave them out"
+            "the truth of some cases is not given",
+            got=f"{len(lacking)} without: {listing(lacking)}",
+            advice="leave these cases out, or leave truth out",
         )
-    names: Any = list(study.case_names)
+    names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
-    kind: Any = type(study)
+    build: Any = type(study)
     if study.kind == "ratings":
-        return kind.from_scores([[float(value)] for value in found], case_names=names)  # type: ignore[no-any-return]
+        return cast(Study, build.from_scores([[float(value)] for value in found], case_names=names))
     if study.kind == "checklists":
-        return kind.from_sets([[set(values)] for values in found], study.findings, case_names=names)  # type: ignore
+        own: Any = study
+        return cast(Study, build.from_sets([[set(values)] for values in found], own.findings, case_names=names))
+    for value in found:
+        known_name("condition", str(value), study.conditions)
     question = getattr(study, "question", "conditions")
-    for name, value in zip(names, found, strict=True):
-        known_name(f"condition of the case {name!r}", str(value), study.conditions)
-    return kind.from_rankings(  # type: ignore[no-any-return]
-        [[[[str(value)]]] for value in found], list(study.conditions), case_names=names, question=question
-    )
+    said = [[[[str(value)]]] for value in found]
+    return cast(Study, build.from_rankings(said, study.conditions, case_names=names, question=question))
 
 
 def learned_from(

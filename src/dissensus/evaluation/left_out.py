@@ -82,7 +82,11 @@ class LeftOut:
         """Say how far every run and the agreement with single annotators move; nothing for draws from elsewhere."""
         runs = {one.key: one.spec for one in self.plan.references if one.detail == "run"}
         keys = [key for key, spec in runs.items() if not isinstance(spec, GivenDraws)]
-        whole = {key: self._valued(labels) for key, (_, labels) in self._runs(self.design.study, self._names, keys).items()} if self._metrics else {}
+        whole = (
+            {key: self._valued(labels) for key, (_, labels) in self._runs(self.design.study, self._names, keys).items()}
+            if self._metrics
+            else {}
+        )
         found: dict[str, list[FloatArray]] = {}
         for group in np.unique(self.design.group):
             study, names = self.design.without(int(group)), self.design.cases_of(int(group))
@@ -152,7 +156,7 @@ class LeftOut:
     def _arranged(
         self, means: FloatArray, whole: Valued | None, labels: LabelsByTruth, names: Sequence[str]
     ) -> FloatArray:
-        """Put the pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
+        """Put pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
         if whole is None:
             return means
         places = places_of(self.plan.metrics)

@@ -183,7 +183,11 @@ class Plan:
         prior = None if reference.spec is None else known_prior([reference.spec])
         if prior is None or self.refits is None:
             return None
-        return RatingRefits(prior, self.refits) if isinstance(prior, RatingPrior) else Refits(prior, study.opinions, self.refits)
+        return (
+            RatingRefits(prior, self.refits)
+            if isinstance(prior, RatingPrior)
+            else Refits(prior, study.opinions, self.refits)
+        )
 
 
 def _drawings(sampled: Mapping[str, Plausibilities]) -> dict[Name, npt.NDArray[Any]]:

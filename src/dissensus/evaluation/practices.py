@@ -178,7 +178,11 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
         panel=False,
     )
     key = f"point {len(evaluation.points)}"
-    own = {("draws", key, *name[2:]): array for name, array in found.sums.arrays.items() if name[:3] == ("draws", "run 0", *ALL)}
+    own = {
+        ("draws", key, *name[2:]): array
+        for name, array in found.sums.arrays.items()
+        if name[:3] == ("draws", "run 0", *ALL)
+    }
     sums = Sums({**evaluation.sums.arrays, **own})
     return replace(evaluation, points=(*evaluation.points, given), sums=sums)
 

@@ -97,7 +97,9 @@ class Profiles(Value):
         members, columns = take_rows(self.support_offsets, cases)[1], take_rows(self.columns, cases)[1]
         chosen = {"support": members, "is_member": members, "means": columns, "tops": columns, "sketch": columns}
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Profiles(**{name: part[..., chosen.get(name, cases)] if part.shape[-1] else part for name, part in parts.items()})
+        return Profiles(
+            **{name: part[..., chosen.get(name, cases)] if part.shape[-1] else part for name, part in parts.items()}
+        )
 
     @property
     def support_offsets(self) -> IntArray:

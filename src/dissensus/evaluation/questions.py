@@ -8,8 +8,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Questions:
             return Questions(study, models, given, {"": study.case_names})
         alone = study.by_finding()
         said = {
-            name: _joined([predictions_of_finding(model, finding, study.case_names) for finding in alone])
+            name: joined_predictions([predictions_of_finding(model, finding, study.case_names) for finding in alone])
             for name, model in models.items()
         }
         parts = {finding: own.case_names for finding, own in alone.items()}
@@ -129,17 +128,13 @@ def _labels_of_rows(
     return {**own, **{column: {row: of[case] for row, case, _ in rows} for column, of in labels.items()}}
 
 
-def _joined(parts: list[Predictions]) -> Predictions:
+def joined_predictions(parts: list[Predictions]) -> Predictions:
     """Put the predictions of one model about different rows one after the other."""
-    first = parts[0]
-    how: dict[str, Any] = {"complete": all(part.complete for part in parts)}
-    return Predictions(
-        first.name,
-        first.kind,
-        first.conditions,
-        tuple(name for part in parts for name in part.case_names),
-        join_offsets([part.offsets for part in parts]),
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        **how,
+    return replace(
+        parts[0],
+        case_names=tuple(name for part in parts for name in part.case_names),
+        offsets=join_offsets([part.offsets for part in parts]),
+        codes=np.concatenate([part.codes for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+        complete=all(part.complete for part in parts),
     ).with_receipt(shared_receipt(parts))

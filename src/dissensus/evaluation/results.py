@@ -398,15 +398,19 @@ class Evaluation(Value):
     @property
     def n_groups(self) -> int:
         """Number of groups of cases, 0 if cases stand alone."""
-        if not self.study.groups:
-            return 0
-        return (self._designs(self._key(0), ALL)[1] if self.is_sample and self.models else 0) or len(set(self.study.groups))
+        if self.study.groups and self.is_sample and self.models:
+            return self._designs(self._key(0), ALL)[1] or 0
+        return len(set(self.study.groups))
 
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
         """For every run, in how many cases the annotations leave the answer open; none without certainties."""
-        kept = [self.sums[name] for name in self._run_names("certainty")]
-        return tuple(Certainties(*map(int, counts[:4]), mean=float(counts[4] / counts[0])) for counts in kept)
+        found = []
+        for run in range(len(self.runs)):
+            if ("certainty", self._key(run)) in self.sums:
+                n, is_open, categories, rough, total = self.sums["certainty", self._key(run)].tolist()
+                found.append(Certainties(int(n), int(is_open), int(categories), int(rough), total / n))
+        return tuple(found)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -464,10 +468,6 @@ class Evaluation(Value):
 
     def _key(self, place: int) -> str:
         return f"run {place}"
-
-    def _run_names(self, *first: str) -> list[tuple[str | int, ...]]:
-        names = ((*first, self._key(run)) for run in range(len(self.runs)))
-        return [name for name in names if name in self.sums]
 
     def _stacked(self, *name: str | int, axis: int = 1) -> FloatArray:
         """Put what is known of metrics of single cases and of those of a whole data set into the order of metrics."""
@@ -635,7 +635,9 @@ class Evaluation(Value):
         one = self.estimates[place]
         own = self._resampled(one.key, ALL, one.tally)
         designs, n_groups = self._designs(one.key, ALL)
-        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index((min(first, second), max(first, second)))
+        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index(
+            (min(first, second), max(first, second))
+        )
         low, high = self._limits(one.key)
         widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
         return spread(

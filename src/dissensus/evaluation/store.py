@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -272,7 +272,10 @@ def _described(evaluation: Evaluation) -> Described:
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "remarks": list(evaluation.remarks),
-        "curves": [{part.name: getattr(one, part.name) for part in fields(one) if part.name not in POINTS} for one in evaluation.lines],
+        "curves": [
+            {part.name: getattr(one, part.name) for part in fields(one) if part.name not in POINTS}
+            for one in evaluation.lines
+        ],
         "inputs": dict(evaluation.inputs),
         "study": {
             "kind": study.kind,
@@ -331,7 +334,13 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
     return Evaluation(
         runs=tuple(
-            Run(restored_aggregation(run["spec"]), run["aggregation"], run["n_draws"], run["n_chains"], run.get("fitted", {}))
+            Run(
+                restored_aggregation(run["spec"]),
+                run["aggregation"],
+                run["n_draws"],
+                run["n_chains"],
+                run.get("fitted", {}),
+            )
             for run in described["runs"]
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),
@@ -350,16 +359,14 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         n_excluded=described["n_excluded"],
         n_annotators=described["n_annotators"],
         moved={
-            key: AnnotatorSpread(
-                *(arrays["annotators", key, part] for part in ("effects", "noise")), one["scale"], one["n_annotators"]
-            )
+            key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
         prior=None if prior is None else PriorRecord(reason=prior["reason"], **lists),
         calibration=None if trust is None else restored_calibration(trust),
         remarks=tuple(described["remarks"]),
         lines=tuple(
-            Curve(**one, **{name: arrays["curve", i, name] for name in POINTS})
+            replace(Curve(**one), **{name: arrays["curve", i, name] for name in POINTS})
             for i, one in enumerate(described["curves"])
         ),
         disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,

@@ -251,7 +251,7 @@ def _group_sums(
     difference is the smaller one of both models.
     """
     both = list(combinations(range(len(values)), 2)) if pairs else []
-    v = np.stack([*values, *(values[a] - values[b] for a, b in both)])
+    v = np.stack([*values, *(_gaps(values[a], values[b]) for a, b in both)])
     m = np.stack([*masses, *(np.minimum(masses[a], masses[b]) for a, b in both)])
     known, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
@@ -262,6 +262,12 @@ def _group_sums(
         ("rows", "group keys", *name): known,
         ("rows", "group sums", *name): np.add.reduceat(terms, starts, axis=0) if len(starts) else terms,
     }
+
+
+def _gaps(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Subtract; what only rounding leaves is nothing."""
+    gaps = one - other
+    return np.where(np.abs(gaps) > NO_SPREAD * np.maximum(np.abs(one), np.abs(other)), gaps, 0.0)
 
 
 def design_effects(sums: Sums, name: tuple[str | int, ...], n_cases: int) -> tuple[FloatArray, int]:

@@ -17,7 +17,7 @@ from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.study.rankings import Annotations
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.profiles import Findings
+    from dissensus.evaluation.profiles import Profiles
     from dissensus.evaluation.results import Evaluation
 
 RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}

@@ -7,7 +7,7 @@ from dissensus.kernels.jit import compiled
 
 
 @compiled
-def add_orders(of_draw: IntArray, worth: IntArray, groups: IntArray, sums: IntArray) -> None:
+def add_orders(of_draw: IntArray, worth: FloatArray, groups: IntArray, sums: FloatArray) -> None:
     """Sum over cases what the orders of draws are worth.
 
     Parameters
@@ -15,7 +15,7 @@ def add_orders(of_draw: IntArray, worth: IntArray, groups: IntArray, sums: IntAr
     of_draw : (n_cases, n_draws)
         The order of every draw; cases have orders of their own.
     worth : (n_orders, n_columns)
-        What each order is worth, in whole units.
+        What each order is worth.
     groups : (n_cases,)
         The group of each case.
     sums : (n_groups, n_draws, n_columns)

@@ -78,6 +78,9 @@ class Metric(Spec, ABC):
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
     """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
 
+    takes_probabilities: ClassVar[bool] = False
+    """Whether scores must be probabilities, but for their sum."""
+
     sees: ClassVar[Literal["case", "data set"]] = "case"
     """Whether it has a value of every case, or sees all cases at once."""
 
@@ -145,6 +148,8 @@ class Metric(Spec, ABC):
                 where=f"model {predictions.name!r}",
                 advice=f"{self._way}, or choose among {_accepting(predictions.kind)}",
             )
+        if self.takes_probabilities:
+            check_probabilities(self, predictions)
 
     @property
     def _way(self) -> str:
@@ -195,7 +200,9 @@ class RecordedMetric(Metric):
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(dict(record), *words, (low, high), record.get("scale", "plain"), record.get("sees", "case"))
+        return RecordedMetric(
+            dict(record), *words, (low, high), record.get("scale", "plain"), record.get("sees", "case")
+        )
 
     @property
     def methods(self) -> str:
@@ -701,3 +708,24 @@ def check_depth(metric: Metric, depth: int, most: int, predictions: Predictions)
 def check_fewer(metric: Metric, k: int, predictions: Predictions) -> None:
     """Refuse to look at as many conditions as there are, which says nothing."""
     check_depth(metric, k, predictions.n_conditions - 1, predictions)
+
+
+def check_probabilities(metric: Metric, predictions: Predictions) -> None:
+    """Refuse scores that cannot be probabilities."""
+    place, case = f"model {predictions.name!r}", predictions.case_of_entry
+    negative = np.flatnonzero(predictions.values < 0)
+    if len(negative):
+        raise DissensusError(
+            f"{metric.name} needs probabilities",
+            expected="scores of 0 and more",
+            got=f"{predictions.values[negative[0]]:g}",
+            where=f"{place}, case {predictions.case_names[case[negative[0]]]!r}",
+            advice="turn logits into probabilities with a softmax",
+        )
+    empty = np.flatnonzero(weighted_counts(case, predictions.values, predictions.n_cases) == 0)
+    if len(empty):
+        raise DissensusError(
+            f"{metric.name} needs probabilities",
+            expected="at least one score above 0 for every case",
+            where=f"{place}, case {predictions.case_names[empty[0]]!r}",
+        )

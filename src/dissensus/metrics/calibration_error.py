@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
 from dissensus.metrics.decisions import STEP, probabilities_of
-from dissensus.metrics.probabilities import check_probabilities
-from dissensus.metrics.ranking import check_words, told
-from dissensus.predictions.lists import Predictions
 
 MOST_BINS = 1000
 """More would hold hardly a case each."""
@@ -65,6 +62,7 @@ class BinnedMetric(BinaryMetric):
     """Judge probabilities by a formula of sums over bins."""
 
     accepts = ("scores",)
+    takes_probabilities = True
     curves = ("reliability",)
     bins: int
 
@@ -77,26 +75,19 @@ class BinnedMetric(BinaryMetric):
     def formula(self, sums: BinSums) -> Any:
         """Return the metric of sums (..., bins); plain arithmetic, since it is called with complex numbers as well."""
 
-    @property
-    @abstractmethod
-    def short_name(self) -> str:
-        """What it is called, whatever the average and the truth are."""
+    plain_name: ClassVar[str]
+    """What it is called, whatever the bins, the average and the truth are."""
 
     @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told(self.short_name if self.bins == 10 else f"{self.short_name}, {self.bins} bins", self)
+    def short_name(self) -> str:  # type: ignore[override]
+        """What it is called, whatever the average and the truth are."""
+        return self.plain_name if self.bins == 10 else f"{self.plain_name}, {self.bins} bins"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_count(bins=self.bins)
         if self.bins > MOST_BINS:
             raise DissensusError("there are too many bins", expected=f"at most {MOST_BINS}", got=str(self.bins))
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return the probabilities of the condition that is asked about."""
@@ -126,6 +117,23 @@ class BinnedMetric(BinaryMetric):
     def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:  # noqa: ARG002
         """Count all cases."""
         return float(positive.sum() + negative.sum())
+
+
+@dataclass(frozen=True)
+class PartOfBrier(BinnedMetric):
+    """One of the parts that the Brier score of binned probabilities is made of.
+
+    Parameters
+    ----------
+    bins
+        Number of bins of equal width.
+    average, truth
+        As of :class:`AUROC`.
+    """
+
+    bins: int = 10
+    average: Average = "macro"
+    truth: Truth = "top"
 
 
 def _known(mass: Any) -> Any:
@@ -170,7 +178,7 @@ class CalibrationError(BinnedMetric):
     truth: Truth = "top"
 
     @property
-    def short_name(self) -> str:
+    def plain_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the bins, the average and the truth are."""
         return "debiased calibration error" if self.debiased else "calibration error"
 
@@ -197,7 +205,7 @@ def _mean_size(mean: Any, variance: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class BrierReliability(BinnedMetric):
+class BrierReliability(PartOfBrier):
     """Squared distance between the probability of a bin of cases and how much of it is positive.
 
     The first part of the Brier score of binned probabilities (Murphy, 1973), which is reliability less resolution plus
@@ -220,15 +228,7 @@ class BrierReliability(BinnedMetric):
     id = "brier-reliability"
     meaning = "The part of the Brier score that is due to probabilities which are not what they say; 0 is perfect."
     higher_is_better = False
-
-    bins: int = 10
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the bins, the average and the truth are."""
-        return "Brier reliability"
+    plain_name = "Brier reliability"
 
     def formula(self, sums: BinSums) -> Any:
         """Weigh the squared gaps of all bins by their mass."""
@@ -236,7 +236,7 @@ class BrierReliability(BinnedMetric):
 
 
 @dataclass(frozen=True)
-class BrierResolution(BinnedMetric):
+class BrierResolution(PartOfBrier):
     """Squared distance between how much of a bin is positive and how much of all cases is; the more the better.
 
     The second part of the Brier score of binned probabilities; see :class:`BrierReliability`.
@@ -257,15 +257,7 @@ class BrierResolution(BinnedMetric):
 
     id = "brier-resolution"
     meaning = "The part of the Brier score by which telling cases apart improves it; 0 if all cases look the same."
-
-    bins: int = 10
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the bins, the average and the truth are."""
-        return "Brier resolution"
+    plain_name = "Brier resolution"
 
     def formula(self, sums: BinSums) -> Any:
         """Compare the share of each bin with that of all."""
@@ -274,7 +266,7 @@ class BrierResolution(BinnedMetric):
 
 
 @dataclass(frozen=True)
-class BrierUncertainty(BinnedMetric):
+class BrierUncertainty(PartOfBrier):
     """Variance of the label: what the Brier score is if every case is given the share of positive ones.
 
     The third part of the Brier score; see :class:`BrierReliability`. It is the same for all models.
@@ -296,15 +288,7 @@ class BrierUncertainty(BinnedMetric):
     id = "brier-uncertainty"
     meaning = "The part of the Brier score that is due to the cases, whatever the model: the variance of the label."
     higher_is_better = False
-
-    bins: int = 10
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the bins, the average and the truth are."""
-        return "Brier uncertainty"
+    plain_name = "Brier uncertainty"
 
     def formula(self, sums: BinSums) -> Any:
         """Multiply the shares of positive and negative cases."""

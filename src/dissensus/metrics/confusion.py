@@ -12,9 +12,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth, averaged
-from dissensus.metrics.decisions import at_threshold, check_decisions
-from dissensus.metrics.ranking import check_words, told
+from dissensus.metrics.data_set import DataSetMetric, Said, Truth, at_threshold, averaged
 from dissensus.metrics.small_numbers import few
 from dissensus.predictions.lists import Predictions
 
@@ -55,11 +53,6 @@ class ConfusionMetric(DataSetMetric):
     curves = ("confusion",)
     threshold: float | None
 
-    @property
-    @abstractmethod
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold and the truth are."""
-
     @abstractmethod
     def formula(self, matrix: FloatArray) -> FloatArray:
         """Return the metric of matrices (n_draws, K, K); nan where it is undefined."""
@@ -72,18 +65,9 @@ class ConfusionMetric(DataSetMetric):
         """Return on how many cases the metric rests; the matrix is (K, K)."""
         return float(matrix.sum())
 
-    def __post_init__(self) -> None:
-        check_words(self)
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told(at_threshold(self.short_name, self.threshold), self)
-
     def check(self, predictions: Predictions) -> None:
         """Refuse a threshold where there are no scores, or more than two conditions."""
         super().check(predictions)
-        check_decisions(self, self.threshold, predictions)
         if self.threshold is not None and predictions.n_conditions != 2:
             raise DissensusError(
                 f"{self.name} needs two conditions",
@@ -164,11 +148,11 @@ class CohenKappa(ConfusionMetric):
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_choice("weights", self.weights, get_args(KappaWeights))
 
     @property
-    def short_name(self) -> str:
+    def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the threshold and the truth are."""
         return "Cohen's kappa" if self.weights == "none" else f"{self.weights} kappa"
 
@@ -222,13 +206,10 @@ class BalancedAccuracy(ConfusionMetric):
     range = (0.0, 1.0)
     scale = "logit"
 
+    short_name = "balanced accuracy"
+
     threshold: float | None = None
     truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold and the truth are."""
-        return "balanced accuracy"
 
     def formula(self, matrix: FloatArray) -> FloatArray:
         """Average the diagonal over its rows."""
@@ -273,13 +254,10 @@ class Matthews(ConfusionMetric):
     id = "matthews"
     meaning = "The correlation between what cases are and what they are called: 0 is chance, 1 is perfect."
 
+    short_name = "Matthews correlation"
+
     threshold: float | None = None
     truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold and the truth are."""
-        return "Matthews correlation"
 
     def formula(self, matrix: FloatArray) -> FloatArray:
         """Divide the covariance by both spreads."""

@@ -13,13 +13,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import Drawn, Metric, Predicted
+from dissensus.metrics.base import KINDS, Drawn, Metric, Predicted
+from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,15 +154,63 @@ def first_shares(scores: FloatArray) -> FloatArray:
     return np.asarray(best / np.maximum(best.sum(axis=1, keepdims=True), 1))
 
 
+def at_threshold(name: str, threshold: float | None) -> str:
+    """Add a threshold to a name.
+
+    >>> at_threshold("sensitivity", 0.5), at_threshold("sensitivity", None)
+    ('sensitivity at threshold 0.5', 'sensitivity')
+    """
+    return name if threshold is None else f"{name} at threshold {threshold:g}"
+
+
+def check_share(name: str, value: object, *, up_to: str = "below 1") -> None:
+    """Refuse what is not a number between 0 and 1; 0 never counts, and 1 counts where it is said."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 < float(value) <= 1 or (up_to == "below 1" and value == 1):  # type: ignore[arg-type]
+        raise DissensusError(f"{name} must be above 0 and {up_to}", got=repr(value))
+
+
 class DataSetMetric(Metric):
     """Compare all cases of a draw at once.
 
-    A new one is a frozen dataclass like any metric, with a parameter ``truth`` and three functions of masses in the
-    place of :meth:`values`.
+    A new one is a frozen dataclass like any metric, with a ``short_name``, a parameter ``truth`` and three functions of
+    masses in the place of :meth:`values`. Parameters ``average`` and ``threshold`` mean the same in all of them.
     """
 
     sees = "data set"
+    short_name: ClassVar[str] = ""
+    """What it is called, whatever the threshold, the average and the truth are."""
+
     truth: Truth
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_choice("truth", self.truth, get_args(Truth))
+        if hasattr(self, "average"):
+            check_choice("average", self.average, get_args(Average))
+
+    @property
+    def threshold_of_decisions(self) -> float | None:
+        """Cases whose score is at least this are called positive; without one, what the model puts first is."""
+        return getattr(self, "threshold", None)
+
+    @property
+    def name(self) -> str:
+        """What the metric is called: how questions are averaged and what the truth is, where that is not the usual."""
+        words = [word for word in (getattr(self, "average", "macro"), self.truth) if word not in ("macro", "top")]
+        called = at_threshold(self.short_name, self.threshold_of_decisions)
+        return f"{called} ({', '.join(words)})" if words else called
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse predictions of another kind, and a threshold where there are no scores."""
+        super().check(predictions)
+        if self.threshold_of_decisions is not None and predictions.kind != "scores":
+            raise DissensusError(
+                f"{self.name} needs scores",
+                got=KINDS[predictions.kind],
+                where=f"model {predictions.name!r}",
+                advice="leave the threshold out, so that what the model puts first is its decision",
+            )
 
     @abstractmethod
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:

@@ -15,39 +15,16 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import KINDS, CurveKind, Metric, Scale
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
-from dissensus.metrics.probabilities import check_probabilities
-from dissensus.metrics.ranking import check_share, check_words, told
+from dissensus.metrics.base import CurveKind, Scale
+from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, at_threshold, check_share
 from dissensus.metrics.small_numbers import few, question_masses
-from dissensus.predictions.lists import PredictionKind, Predictions
+from dissensus.predictions.lists import PredictionKind
 
 STEP = 1e-30
 """So far into the imaginary numbers a formula is followed to find its derivative, which is exact."""
 
 
-def at_threshold(name: str, threshold: float | None) -> str:
-    """Add a threshold to a name.
-
-    >>> at_threshold("sensitivity", 0.5), at_threshold("sensitivity", None)
-    ('sensitivity at threshold 0.5', 'sensitivity')
-    """
-    return name if threshold is None else f"{name} at threshold {threshold:g}"
-
-
-def check_decisions(metric: Metric, threshold: float | None, predictions: Predictions) -> None:
-    """Refuse a threshold where there are no scores."""
-    if threshold is not None and predictions.kind != "scores":
-        raise DissensusError(
-            f"{metric.name} needs scores",
-            got=KINDS[predictions.kind],
-            where=f"model {predictions.name!r}",
-            advice="leave the threshold out, so that what the model puts first is its decision",
-        )
-
-
-class DecisionMetric(BinaryMetric):
+class CountedDecisions(BinaryMetric):
     """Judge decisions by a formula of four numbers."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
@@ -56,33 +33,14 @@ class DecisionMetric(BinaryMetric):
     about: ClassVar[tuple[str, ...]] = ("positive", "negative")
     """Of which cases there must be some."""
 
-    threshold: float | None
+    rests_on: ClassVar[tuple[str, ...]] = ("tp fp fn tn",)
+    """The counts of the cases that it rests on; of several sums of counts, on the smallest."""
 
-    @property
-    @abstractmethod
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
+    threshold: float | None
 
     @abstractmethod
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return the metric; plain arithmetic, since it is called with complex numbers as well."""
-
-    @abstractmethod
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:
-        """Return on how many cases the metric rests."""
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told(at_threshold(self.short_name, self.threshold), self)
-
-    def __post_init__(self) -> None:
-        check_words(self)
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse a threshold where there are no scores."""
-        super().check(predictions)
-        check_decisions(self, self.threshold, predictions)
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return which cases are called positive; tied conditions share."""
@@ -105,8 +63,8 @@ class DecisionMetric(BinaryMetric):
 
     def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:
         """Count the cases that the formula looks at."""
-        tp, fp, fn, tn = _counts(stated, positive[None], negative[None])[:, 0]
-        return float(self.size(tp, fp, fn, tn))
+        counts = dict(zip(("tp", "fp", "fn", "tn"), _counts(stated, positive[None], negative[None])[:, 0], strict=True))
+        return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on))
 
     def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
         """Say that nearly all cases are called the same, or are the same."""
@@ -130,8 +88,8 @@ def _counts(stated: FloatArray, positive: FloatArray, negative: FloatArray) -> F
 
 
 @dataclass(frozen=True)
-class Sensitivity(DecisionMetric):
-    """Share of positive cases that are called positive; also called recall.
+class DecisionMetric(CountedDecisions):
+    """Judge decisions by a formula of four numbers.
 
     Parameters
     ----------
@@ -139,6 +97,16 @@ class Sensitivity(DecisionMetric):
         A case is positive if its score is at least this; None: if the model puts the condition first.
     average, truth
         As of :class:`AUROC`.
+    """
+
+    threshold: float | None = None
+    average: Average = "macro"
+    truth: Truth = "top"
+
+
+@dataclass(frozen=True)
+class Sensitivity(DecisionMetric):
+    """Share of positive cases that are called positive; also called recall.
 
     Examples
     --------
@@ -150,35 +118,17 @@ class Sensitivity(DecisionMetric):
     id = "sensitivity"
     meaning = "The share of positive cases that the model calls positive."
     about = ("positive",)
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "sensitivity"
+    short_name = "sensitivity"
+    rests_on = ("tp fn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the share."""
         return tp / (tp + fn)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count positive cases."""
-        return tp + fn
-
 
 @dataclass(frozen=True)
 class Specificity(DecisionMetric):
     """Share of negative cases that are called negative.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -190,35 +140,17 @@ class Specificity(DecisionMetric):
     id = "specificity"
     meaning = "The share of negative cases that the model calls negative."
     about = ("negative",)
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "specificity"
+    short_name = "specificity"
+    rests_on = ("fp tn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the share."""
         return tn / (fp + tn)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count negative cases."""
-        return fp + tn
-
 
 @dataclass(frozen=True)
 class PositivePredictiveValue(DecisionMetric):
     """Share of positive cases among those that are called positive; also called precision.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -229,35 +161,17 @@ class PositivePredictiveValue(DecisionMetric):
 
     id = "ppv"
     meaning = "The share of positive cases among those that the model calls positive."
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "positive predictive value"
+    short_name = "positive predictive value"
+    rests_on = ("tp fp",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the share."""
         return tp / (tp + fp)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count cases that are called positive."""
-        return tp + fp
-
 
 @dataclass(frozen=True)
 class NegativePredictiveValue(DecisionMetric):
     """Share of negative cases among those that are called negative.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -268,35 +182,17 @@ class NegativePredictiveValue(DecisionMetric):
 
     id = "npv"
     meaning = "The share of negative cases among those that the model calls negative."
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "negative predictive value"
+    short_name = "negative predictive value"
+    rests_on = ("fn tn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the share."""
         return tn / (fn + tn)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count cases that are called negative."""
-        return fn + tn
-
 
 @dataclass(frozen=True)
 class PositiveLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called positive than negative ones; undefined if no negative one is.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -312,35 +208,17 @@ class PositiveLikelihoodRatio(DecisionMetric):
     )
     range = (0.0, np.inf)
     scale = "log"
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "positive likelihood ratio"
+    short_name = "positive likelihood ratio"
+    rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return sensitivity over what is left of specificity."""
         return tp / (tp + fn) * ((fp + tn) / fp)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:
-        """Count positive or negative cases, whichever are fewer."""
-        return min(tp + fn, fp + tn)
-
 
 @dataclass(frozen=True)
 class NegativeLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called negative than negative ones; undefined if no negative one is.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -357,27 +235,16 @@ class NegativeLikelihoodRatio(DecisionMetric):
     range = (0.0, np.inf)
     higher_is_better = False
     scale = "log"
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "negative likelihood ratio"
+    short_name = "negative likelihood ratio"
+    rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return what is left of sensitivity over specificity."""
         return fn / (tp + fn) * ((fp + tn) / tn)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:
-        """Count positive or negative cases, whichever are fewer."""
-        return min(tp + fn, fp + tn)
-
 
 @dataclass(frozen=True)
-class FBeta(DecisionMetric):
+class FBeta(CountedDecisions):
     """Weighted harmonic mean of positive predictive value and sensitivity.
 
     Parameters
@@ -402,6 +269,7 @@ class FBeta(DecisionMetric):
         "positive that are; beta says how many times more the first counts."
     )
     about = ("positive",)
+    rests_on = ("tp fp fn",)
 
     beta: float = 1.0
     threshold: float | None = None
@@ -409,11 +277,11 @@ class FBeta(DecisionMetric):
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_positive(beta=self.beta)
 
     @property
-    def short_name(self) -> str:
+    def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the threshold, the average and the truth are."""
         return f"F{self.beta:g}"
 
@@ -426,21 +294,10 @@ class FBeta(DecisionMetric):
         """Return the harmonic mean."""
         return (1 + self.beta**2) * tp / ((1 + self.beta**2) * tp + self.beta**2 * fn + fp)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count cases that are positive or called so."""
-        return tp + fp + fn
-
 
 @dataclass(frozen=True)
 class Jaccard(DecisionMetric):
     """Share of cases that are positive and called so among those that are one or the other.
-
-    Parameters
-    ----------
-    threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
-    average, truth
-        As of :class:`AUROC`.
 
     Examples
     --------
@@ -452,27 +309,16 @@ class Jaccard(DecisionMetric):
     id = "jaccard"
     meaning = "The share of cases that are positive and called positive among those that are one or the other."
     about = ("positive",)
-
-    threshold: float | None = None
-    average: Average = "macro"
-    truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "Jaccard index"
+    short_name = "Jaccard index"
+    rests_on = ("tp fp fn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the share."""
         return tp / (tp + fp + fn)
 
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:  # noqa: ARG002
-        """Count cases that are positive or called so."""
-        return tp + fp + fn
-
 
 @dataclass(frozen=True)
-class NetBenefit(DecisionMetric):
+class NetBenefit(CountedDecisions):
     """Positive cases that are found less false alarms, weighted by the odds of a threshold probability.
 
     A point of a decision curve (Vickers and Elkin, 2006): a case is called positive if its probability is at least the
@@ -498,27 +344,19 @@ class NetBenefit(DecisionMetric):
         "threshold probability says."
     )
     accepts = ("scores",)
+    takes_probabilities = True
     range = (-np.inf, 1.0)
     scale = "plain"
     curves = ("decision",)
+    short_name = "net benefit"
 
     threshold: float
     average: Average = "macro"
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_share("threshold", self.threshold)
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return "net benefit"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return which cases have at least the threshold probability."""
@@ -527,10 +365,6 @@ class NetBenefit(DecisionMetric):
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return what is gained less what is lost."""
         return (tp - fp * (self.threshold / (1 - self.threshold))) / (tp + fp + fn + tn)
-
-    def size(self, tp: float, fp: float, fn: float, tn: float) -> float:
-        """Count all cases."""
-        return tp + fp + fn + tn
 
 
 def probabilities_of(said: Said, question: Question) -> FloatArray:

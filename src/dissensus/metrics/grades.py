@@ -19,8 +19,8 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted, expected_worth
 from dissensus.metrics.data_set import Truth
-from dissensus.metrics.probabilities import check_probabilities, score_sums
-from dissensus.predictions.lists import PredictionKind, Predictions
+from dissensus.metrics.probabilities import score_sums
+from dissensus.predictions.lists import PredictionKind
 
 
 class GradeMetric(Metric):
@@ -181,6 +181,7 @@ class RankedProbabilityScore(GradeMetric):
         "0 at best and 1 at worst."
     )
     accepts = ("scores",)
+    takes_probabilities = True
     higher_is_better = False
 
     truth: Truth = "top"
@@ -189,11 +190,6 @@ class RankedProbabilityScore(GradeMetric):
     def name(self) -> str:
         """What the metric is called."""
         return self._called("ranked probability score")
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the score under every true grade."""
@@ -228,18 +224,11 @@ class WassersteinDistance(Metric):
         "average; 0 at best."
     )
     accepts = ("scores",)
+    takes_probabilities = True
     range = (0.0, np.inf)
     higher_is_better = False
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "Wasserstein distance"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
+    name = "Wasserstein distance"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the distance of every case and draw."""

@@ -7,9 +7,9 @@ taken at random from their normal distribution (``truth="soft"``), of which metr
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -121,11 +121,19 @@ class TruthMetric(NumberMetric):
         "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
     """
 
+    short_name: ClassVar[str]
+    """What it is called, whatever the truth is."""
+
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_choice("truth", self.truth, get_args(Truth))
+
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self.short_name if self.truth == "top" else f"{self.short_name} ({self.truth})"
 
     def of_numbers(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
@@ -148,11 +156,7 @@ class MeanAbsoluteError(TruthMetric):
 
     id = "mean-absolute-error"
     meaning = "Distance between the model's number and what a large panel would say on average."
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("mean absolute error", self)
+    short_name = "mean absolute error"
 
     def of_truth(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the expected distance."""
@@ -175,11 +179,7 @@ class CRPS(TruthMetric):
     meaning = (
         "Distance between the model's distribution and the truth: a model that knows how sure it is has less of it."
     )
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("CRPS", self)
+    short_name = "CRPS"
 
     def of_truth(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the expected score: E|X - Y| - E|X - X'| / 2."""
@@ -200,10 +200,7 @@ class WassersteinNumbers(NumberMetric):
     id = "wasserstein-numbers"
     meaning = "How far probability must be moved to turn the model's distribution into that of a large panel's ratings."
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "Wasserstein distance"
+    name = "Wasserstein distance"
 
     def of_numbers(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the expected distance of equal quantiles."""
@@ -300,10 +297,6 @@ class TruthMoments(MomentMetric):
 
     truth: Truth = "top"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("truth", self.truth, get_args(Truth))
-
 
 @dataclass(frozen=True)
 class RMSE(TruthMoments):
@@ -323,11 +316,7 @@ class RMSE(TruthMoments):
     higher_is_better = False
     range = (0.0, np.inf)
     scale = "log"
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("RMSE", self)
+    short_name = "RMSE"
 
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the root of squared mean and variance of differences."""
@@ -356,11 +345,7 @@ class Correlation(TruthMoments):
     id = "correlation"
     meaning = "Correlation between the model's numbers and what a large panel would say on average."
     range = (-1.0, 1.0)
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("correlation", self)
+    short_name = "correlation"
 
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the covariance over the root of both variances."""
@@ -389,11 +374,7 @@ class ConcordanceCorrelation(TruthMoments):
         "Correlation with what a large panel would say on average, less where the model's numbers lie apart from it."
     )
     range = (-1.0, 1.0)
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("concordance correlation", self)
+    short_name = "concordance correlation"
 
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return twice the covariance over the sum of variances and the squared difference of means."""
@@ -441,14 +422,13 @@ class BlandAltman(MomentMetric):
         return -np.abs(values)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_choice("limit", self.limit, get_args(Limit))
-        check_choice("truth", self.truth, get_args(Truth))
 
     @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told("mean difference" if self.limit == "mean" else f"{self.limit} limit of agreement", self)
+    def short_name(self) -> str:  # type: ignore[override]
+        """What it is called, whatever the truth is."""
+        return "mean difference" if self.limit == "mean" else f"{self.limit} limit of agreement"
 
     @property
     def _step(self) -> float:
@@ -468,13 +448,3 @@ class BlandAltman(MomentMetric):
 
 def _varies(variance: FloatArray, mean: FloatArray) -> Any:
     return variance > LEAST_SPREAD * mean**2
-
-
-def told(words: str, metric: Any) -> str:
-    """Name a metric by its truth, unless that is the usual one.
-
-    >>> told("RMSE", RMSE("soft"))
-    'RMSE (soft)'
-    """
-    usual = next(part.default for part in fields(metric) if part.name == "truth")
-    return words if metric.truth == usual else f"{words} ({metric.truth})"

@@ -11,7 +11,6 @@ from dissensus.core.arguments import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.predictions.lists import Predictions
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ class LogScore(Metric):
         "average; 0 at best."
     )
     accepts = ("scores",)
+    takes_probabilities = True
     range = (-np.inf, 0.0)
 
     floor: float = 0.0
@@ -55,11 +55,6 @@ class LogScore(Metric):
     def name(self) -> str:
         """What the metric is called."""
         return f"log score, floor {self.floor:g}" if self.floor else "log score"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected log probability under each draw."""
@@ -105,20 +100,13 @@ class BrierScore(Metric):
         "plausibilities, on average; 0 at best and 2 at worst."
     )
     accepts = ("scores",)
+    takes_probabilities = True
     range = (0.0, 2.0)
     curves = ("reliability",)
 
     higher_is_better = False
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "Brier score"
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse anything but probabilities."""
-        super().check(predictions)
-        check_probabilities(self, predictions)
+    name = "Brier score"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected squared distance under each draw."""
@@ -151,24 +139,3 @@ def finite_and_zero(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return logarithms of positive numbers, 0 elsewhere, and a 1 for each logarithm of zero."""
     is_finite = np.isfinite(logs)
     return np.where(is_finite, logs, 0.0), (~is_finite).astype(np.float64)
-
-
-def check_probabilities(metric: Metric, predictions: Predictions) -> None:
-    """Refuse scores that cannot be probabilities."""
-    place, case = f"model {predictions.name!r}", predictions.case_of_entry
-    negative = np.flatnonzero(predictions.values < 0)
-    if len(negative):
-        raise DissensusError(
-            f"{metric.name} needs probabilities",
-            expected="scores of 0 and more",
-            got=f"{predictions.values[negative[0]]:g}",
-            where=f"{place}, case {predictions.case_names[case[negative[0]]]!r}",
-            advice="turn logits into probabilities with a softmax",
-        )
-    empty = np.flatnonzero(weighted_counts(case, predictions.values, predictions.n_cases) == 0)
-    if len(empty):
-        raise DissensusError(
-            f"{metric.name} needs probabilities",
-            expected="at least one score above 0 for every case",
-            where=f"{place}, case {predictions.case_names[empty[0]]!r}",
-        )

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
-from dissensus.metrics.data_set import Average, BinaryMetric, DataSetMetric, Question, Said, Truth
+from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, check_share
 from dissensus.metrics.small_numbers import few, question_masses
-
-
-def check_share(name: str, value: object, *, up_to: str = "below 1") -> None:
-    """Refuse what is not a number between 0 and 1; 0 never counts, and 1 counts where it is said."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0 < float(value) <= 1 or (up_to == "below 1" and value == 1):  # type: ignore[arg-type]
-        raise DissensusError(f"{name} must be above 0 and {up_to}", got=repr(value))
-
-
-def check_words(metric: DataSetMetric) -> None:
-    """Refuse parameters of wrong kinds, and averages and truths that there are not."""
-    check_fields(metric)
-    check_choice("truth", metric.truth, get_args(Truth))
-    if isinstance(metric, BinaryMetric):
-        check_choice("average", metric.average, get_args(Average))
-
-
-def told(name: str, metric: DataSetMetric) -> str:
-    """Add to a name how questions are averaged and what the truth is, where that is not the usual.
-
-    >>> told("AUROC", AUROC(truth="soft"))
-    'AUROC (soft)'
-    """
-    average = metric.average if isinstance(metric, BinaryMetric) else "macro"
-    words = [word for word in (average, metric.truth) if word not in ("macro", "top")]
-    return f"{name} ({', '.join(words)})" if words else name
 
 
 class RankingMetric(BinaryMetric):
@@ -49,19 +18,6 @@ class RankingMetric(BinaryMetric):
     accepts = ("scores",)
     scale = "logit"
     curves = ("roc", "precision-recall")
-
-    @property
-    @abstractmethod
-    def short_name(self) -> str:
-        """What it is called, whatever the average and the truth are."""
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told(self.short_name, self)
-
-    def __post_init__(self) -> None:
-        check_words(self)
 
     @property
     def is_share(self) -> bool:
@@ -142,13 +98,10 @@ class AUROC(RankingMetric):
         "is perfect."
     )
 
+    short_name = "AUROC"
+
     average: Average = "macro"
     truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the average and the truth are."""
-        return "AUROC"
 
     def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Return the share of pairs in the right order."""
@@ -194,13 +147,10 @@ class AveragePrecision(RankingMetric):
         "cases. Chance is the share of positive cases among all, 1 is perfect."
     )
 
+    short_name = "average precision"
+
     average: Average = "macro"
     truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:
-        """What it is called, whatever the average and the truth are."""
-        return "average precision"
 
     def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Return the mean precision."""
@@ -252,11 +202,11 @@ class PartialAUROC(RankingMetric):
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_share("up_to", self.up_to, up_to="at most 1")
 
     @property
-    def short_name(self) -> str:
+    def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the average and the truth are."""
         return f"AUROC up to a false positive rate of {self.up_to:g}"
 
@@ -346,11 +296,11 @@ class SensitivityAtSpecificity(_PointOfCurve):
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_share("specificity", self.specificity)
 
     @property
-    def short_name(self) -> str:
+    def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the average and the truth are."""
         return f"sensitivity at specificity {self.specificity:g}"
 
@@ -389,11 +339,11 @@ class SpecificityAtSensitivity(_PointOfCurve):
     truth: Truth = "top"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_share("sensitivity", self.sensitivity)
 
     @property
-    def short_name(self) -> str:
+    def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the average and the truth are."""
         return f"specificity at sensitivity {self.sensitivity:g}"
 

@@ -74,10 +74,7 @@ class Coverage(OrderMetric):
     meaning = "The share of draws whose most plausible condition is in the set that the model names."
     accepts = ("set",)
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "coverage"
+    name = "coverage"
 
     @property
     def depth(self) -> int:
@@ -107,10 +104,7 @@ class ExpectedCoverage(Metric):
     meaning = "How much of the plausibility the draws give to the set that the model names."
     accepts = ("set",)
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "expected coverage"
+    name = "expected coverage"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the set in each draw."""
@@ -141,10 +135,7 @@ class SetSize(Metric):
 
     higher_is_better = False
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "set size"
+    name = "set size"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the size of the set, once per draw."""

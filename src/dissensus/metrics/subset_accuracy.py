@@ -10,9 +10,6 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.metrics.confusion import decisions
 from dissensus.metrics.data_set import DataSetMetric, Said, Truth
-from dissensus.metrics.decisions import at_threshold, check_decisions
-from dissensus.metrics.ranking import check_words, told
-from dissensus.predictions.lists import Predictions
 
 
 @dataclass(frozen=True)
@@ -40,22 +37,10 @@ class SubsetAccuracy(DataSetMetric):
     meaning = "The share of cases of which the model calls every finding right."
     accepts = ("scores", "ranking")
     scale = "logit"
+    short_name = "subset accuracy"
 
     threshold: float | None = None
     truth: Truth = "top"
-
-    def __post_init__(self) -> None:
-        check_words(self)
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return told(at_threshold("subset accuracy", self.threshold), self)
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse a threshold where there are no scores."""
-        super().check(predictions)
-        check_decisions(self, self.threshold, predictions)
 
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the share of cases that are right, weighted."""

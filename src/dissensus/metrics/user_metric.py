@@ -14,7 +14,6 @@ from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES, Batch
 from dissensus.metrics.base import Drawn, Metric, Predicted
 from dissensus.metrics.data_set import DataSetMetric, Said, Truth
-from dissensus.metrics.ranking import check_words
 
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """From scores (n, K) and plausibilities (n, draws, K) to values (n, draws)."""
@@ -198,7 +197,7 @@ class UserDataSetMetric(DataSetMetric):
         return "user-data-set-metric"
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         check_own(self, "function(scores (n, K), labels (draws, n), weights (n,)) -> (draws,)")
 
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:

@@ -35,8 +35,8 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.batches import Adder, Values, bin_of
 from dissensus.evaluation.certainty import certainty_profile
+from dissensus.evaluation.tally import Values, bin_of
 from dissensus.metrics.base import Drawn, Predicted
 
 RNG = np.random.default_rng(4)
@@ -80,7 +80,7 @@ def hits(dense: FloatArray) -> FloatArray:
 def test_metrics_by_category_use_the_category_of_each_draw(result: Evaluation, dense: FloatArray) -> None:
     is_high = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("high")
     per_draw = (hits(dense) * is_high).sum(axis=0) / is_high.sum(axis=0)
-    tally = result.category_tallies["high"][0]
+    tally = result.tally("run 0", ("category", "high"))
     np.testing.assert_allclose(tally.means[0, 0], per_draw, atol=1e-12)
     row = result.by_category().filter(category="high", model="first", metric="top-2 accuracy").row(0, named=True)
     assert row["mean"] == pytest.approx(per_draw.mean())
@@ -94,7 +94,7 @@ def test_metrics_that_need_all_draws_have_categories_too(result: Evaluation, den
     shares = SCORES["second"] / SCORES["second"].sum(axis=1, keepdims=True)
     brier = dense @ np.ones(5) - 2 * np.einsum("ijk,ik->ij", dense, shares) + (shares**2).sum(axis=1)[:, None]
     per_draw = (brier * is_low).sum(axis=0) / is_low.sum(axis=0)
-    np.testing.assert_allclose(result.category_tallies["low"][0].means[1, 1], per_draw, atol=1e-12)
+    np.testing.assert_allclose(result.tally("run 0", ("category", "low")).means[1, 1], per_draw, atol=1e-12)
 
 
 def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: Evaluation, dense: FloatArray) -> None:
@@ -180,7 +180,7 @@ def test_merging_keeps_everything(result: Evaluation, pieces: int) -> None:
         for cases in np.array_split(np.arange(150), pieces)
     ]
     whole = reduce(Evaluation.merge, parts)
-    assert whole.material == result.material
+    assert (whole.study, whole.predictions, whole.strata) == (result.study, result.predictions, result.strata)
     assert whole.certainties().equals(result.certainties())
     for name in ("by_category", "by_certainty", "to_frame"):
         one, other = (getattr(each, name)() for each in (whole, result))
@@ -267,17 +267,15 @@ def test_tallies_of_orders_are_tallies_of_draws(n_groups: int, step: int) -> Non
     rng = np.random.default_rng(n_groups)
     weights, groups = rng.random(40), rng.integers(n_groups, size=40)
     shares = rng.random((values.of_orders.shape[-1],))
-    found = Adder(values, weights, 60, step).tallies(shares, groups=groups, n_groups=n_groups)
     of_draw = values.drawn.orders.of_draw
     every = values.arranged(values.of_orders[..., of_draw], values.of_draws)[..., ::step]
     for group in range(n_groups):
         mask = groups == group
         counted = (weights[:, None] * shares[of_draw])[mask][:, ::step]
-        tally = found[group].rounded()
-        np.testing.assert_allclose(tally.sums, (counted * every[:, :, mask]).sum(axis=2), rtol=1e-12)
-        np.testing.assert_allclose(
-            np.broadcast_to(tally.weights, tally.sums.shape)[0, 0], counted.sum(axis=0), rtol=1e-12
-        )
+        (sums, masses), total = values.by_draw(weights, 60, step=step, chance=shares, rows=np.flatnonzero(mask))
+        np.testing.assert_allclose(sums, (counted * every[:, :, mask]).sum(axis=2), rtol=1e-12)
+        np.testing.assert_allclose(masses, np.broadcast_to(counted.sum(axis=0), masses.shape), rtol=1e-12)
+        np.testing.assert_allclose(total, counted.sum(axis=0), rtol=1e-12)
 
 
 def test_means_of_cases_over_the_draws_that_count_are_weighted_means() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.datasets.findings import SimulatedChecklists
-from dissensus.evaluation.completion import findings_of
-from dissensus.evaluation.data_set import DataSet, places_of, whole_metrics
+from dissensus.evaluation.data_set import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
@@ -34,7 +33,7 @@ def data_set(n: int = 300, seed: int = 0) -> DataSet:
 @pytest.mark.parametrize("metric", [ds.AUROC(), ds.Sensitivity(), ds.FBeta(), ds.CohenKappa(), ds.Matthews()], ids=repr)
 def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: ds.Metric) -> None:
     data, rng = data_set(), np.random.default_rng(1)
-    [whole] = whole_metrics([metric])
+    [whole] = data_set_metrics([metric])
     found = data.valued([whole])
     pseudo = found.pseudo_values()[0, 0]
     weights = data.weights
@@ -83,7 +82,6 @@ def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
 
 def test_findings_and_cases_of_rows_are_numbered() -> None:
     findings, items = findings_of(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"])
-    assert findings is not None
     assert items is not None
     assert findings.tolist() == [0, 0, 1]
     assert items.tolist() == [0, 1, 0]
@@ -118,7 +116,7 @@ def test_macro_values_are_means_over_findings(simulated: SimulatedChecklists) ->
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:1])
     result = ds.evaluate(said, models, metrics=["auroc"], draws=40, aggregations=["dirichlet:1"], panel=False)
     by_draw = result.tallies[0].means[0, 0]
-    of_findings = [result.stratum_tallies["finding", finding][0].means[0, 0] for finding in said.findings]
+    of_findings = [result.tally("run 0", ("stratum", "finding", finding)).means[0, 0] for finding in said.findings]
     np.testing.assert_allclose(np.mean(of_findings, axis=0), by_draw, atol=1e-12)
 
 

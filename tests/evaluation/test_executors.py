@@ -11,7 +11,7 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.datasets.simulation import SimulatedStudy
-from dissensus.evaluation import parts
+from dissensus.evaluation import plan
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "dirichlet:1", "ann
 def test_parts_that_an_executor_evaluates_are_the_whole(
     processes: bool, study: SimulatedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "LEAST_CASES", 20)
+    monkeypatch.setattr(plan, "PIECE", 20)
     strata = {"site": ["rare" if place == 3 else "often" for place in range(130)]}
     models = dict(list(study.predictions.items())[:2])
     once = ds.evaluate(study.annotations, models, strata=strata, **ASKED)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dissensus.workers.cluster import local_cluster
+from dissensus.workers import local_cluster
 from scale.constants import Constants
 from scale.processes import baseline
 from scale.runs import PLAIN, THREADS, WORKERS, Bench, Run

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dissensus.shards.buckets import Buckets
-from dissensus.shards.directory import Manifest
 from measuring import seconds
 from scale.processes import Watched, watched
 from scale.study import NAMES
@@ -25,12 +23,12 @@ WORKERS = ("--workers", "2", "--threads", "1")
 AT_ONCE = 2
 """Shards that are under way at the same time, on two threads or two workers."""
 
-JOURNALS, EXAMINED = "shards/[0-9]*-[0-9]*.json", "shards/examined-*.json"
+JOURNALS, EXAMINED = "pieces/*.sums", "pieces/*.survey"
 """Files for every shard that is finished, and for every one that was looked at."""
 
 CONTENTS = {
     "split input": ("input/**/*",),
-    "sums": ("shards/*.bundle", "shards/*.json"),
+    "sums": ("pieces/*.sums", "pieces/*.survey", "pieces/*.bundle"),
     "per-case tables": ("per_case/*.parquet", "certainty/*.parquet"),
 }
 """What stands where below the directory of a run; its split input is kept apart."""
@@ -66,7 +64,7 @@ class Stages:
     @staticmethod
     def of(place: Path, seen: Watched) -> Stages:
         """Look at the files."""
-        split = max(times_of(place, "input/*/index.json"))
+        split = max(times_of(place, "input/index.json"))
         looked, looking = span_of(times_of(place, EXAMINED))
         done, doing = span_of(times_of(place, JOURNALS))
         began, ended = seen.began, seen.began + seen.seconds
@@ -139,8 +137,7 @@ class Run:
     @staticmethod
     def of(place: Path, n_cases: int, seen: Watched) -> Run:
         """Look at the directory of a run."""
-        manifest = Manifest.from_json((place / "manifest.json").read_bytes(), "manifest.json")
-        shards = Buckets(place / "input", manifest.n_buckets).shards()
+        shards = [file for file in sorted((place / "input").glob("*")) if file.name != "index.json"]
         return Run(
             n_cases,
             len(shards),
@@ -148,8 +145,8 @@ class Run:
             Stages.of(place, seen),
             {name: size_of(place, patterns) for name, patterns in CONTENTS.items()},
             sum(file.is_file() and place / "input" not in file.parents for file in place.rglob("*")),
-            len(shards[0].payload()),
-            min(seconds(shards[0].payload) for _ in range(5)),
+            shards[0].stat().st_size,
+            min(seconds(shards[0].read_bytes) for _ in range(5)),
             (place / "summary.json").read_bytes(),
         )
 
@@ -167,7 +164,8 @@ class Run:
 def keep_input(place: Path, kept: Path) -> bool:
     """Keep the split input of a run, which removes it at its end, once all of it is there; the run may go on."""
     if not kept.exists() and any(place.glob(EXAMINED)):
-        shutil.copytree(place / "shards" / "input", kept, copy_function=os.link)
+        (split,) = (place / "pieces").glob("input-*")
+        shutil.copytree(split, kept, copy_function=os.link)
     return False
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from dissensus.workers.work import Task, workers_of
+from dissensus.workers import worked
 
 SMALL_TASKS, LARGE_TASKS = 2000, 60
 
@@ -28,10 +28,9 @@ def bytes_per_second(cluster: Callable[[], AbstractContextManager[Any]], payload
 
 
 def _seconds(cluster: Callable[[], AbstractContextManager[Any]], count: int, payload: bytes) -> float:
-    tasks = [Task(str(number), lambda: payload) for number in range(count)]
+    payloads = {str(number): lambda: payload for number in range(count)}
     with cluster() as client:
-        workers = workers_of(client)
-        list(workers.results(nothing, b"", tasks[:10]))
+        list(worked(client, nothing, b"", dict(list(payloads.items())[:10])))
         began = time.perf_counter()
-        list(workers.results(nothing, b"", tasks))
+        list(worked(client, nothing, b"", payloads))
         return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Imports whatever an evaluation of shards needs, so that processes that are forked from here begin at once."""
+"""Imports whatever an evaluation of pieces needs, so that processes that are forked from here begin at once."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ import dissensus.cli.options
 import dissensus.cli.progress
 import dissensus.compilation
 import dissensus.evaluation.store
-import dissensus.shards.evaluation  # noqa: F401 - importing is all it is for
+import dissensus.pieces.evaluation  # noqa: F401 - importing is all it is for

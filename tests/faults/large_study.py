@@ -1,4 +1,4 @@
-"""A study in Parquet files that is evaluated shard by shard, and the command line as processes that can be killed."""
+"""A study in Parquet files that is evaluated piece by piece, and the command line as processes that can be killed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 LEARNS, LEARNS_NOTHING = "plackett-luce:3", "dirichlet:1"
 """Plackett-Luce learns from all cases how frequent conditions are, the other one learns nothing."""
 
-SHARDS = 12
+PIECES = 12
 PATIENCE = 120
 
 
 def words_of(*more: str, aggregation: str = LEARNS, out: str = "run") -> tuple[str, ...]:
-    """Return the command that evaluates the study in some twelve shards."""
+    """Return the command that evaluates the study in some twelve pieces."""
     return (
         *("evaluate", "study", "--predictions", "A=A", "--out", out, "--shard-size", "5", "--draws", "30"),
         *("--aggregation", aggregation, "--metric", "top-k-accuracy:1", "--no-report", *more),
@@ -75,7 +75,7 @@ def _write(place: Path, rows: Sequence[tuple[object, ...]], columns: list[str]) 
 
 def put_large_study(folder: Path) -> None:
     """Write the study of the tests."""
-    put_cases(folder, range(5 * SHARDS))
+    put_cases(folder, range(5 * PIECES))
 
 
 def copied(source: Path, target: Path) -> Path:
@@ -91,9 +91,14 @@ def content_of(run: Path) -> dict[str, bytes]:
 
 
 def results_of(run: Path) -> dict[str, bytes]:
-    """Return what users read: everything but what is below ``shards``, and the manifest."""
+    """Return what users read: everything but what is below ``pieces``, and the manifest."""
     found = content_of(run)
-    return {name: data for name, data in found.items() if not name.startswith(("shards/", "manifest"))}
+    return {name: data for name, data in found.items() if not name.startswith(("pieces/", "manifest"))}
+
+
+def sums_of(run: Path) -> dict[str, int]:
+    """Return when the sums of every finished piece were written, by the name of the file."""
+    return {place.name: place.stat().st_mtime_ns for place in (run / "pieces").glob("*.sums")}
 
 
 @dataclass(frozen=True)

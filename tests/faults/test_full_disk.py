@@ -82,6 +82,7 @@ def run(study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     return monkeypatch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_full_disk_is_told_and_nothing_is_left(
     run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
@@ -95,7 +96,9 @@ def test_a_full_disk_is_told_and_nothing_is_left(
         assert entries(disk) == ["ballast"]
 
 
-@pytest.mark.parametrize("free_pages", range(1, 7))
+@pytest.mark.parametrize(
+    "free_pages", [pytest.param(number, marks=[pytest.mark.slow][: number != 3]) for number in range(1, 7)]
+)
 def test_results_for_which_there_is_not_enough_space_leave_the_old_ones(
     run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str], free_pages: int
 ) -> None:
@@ -142,6 +145,7 @@ def locked(study: Path) -> Iterator[Path]:
         (top / "locked").chmod(0o755)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_directory_that_may_not_be_written_is_told(
     run: pytest.MonkeyPatch,

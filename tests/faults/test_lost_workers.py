@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.large_study import EVALUATE, RESUME, content_of, put_large_study, until
+from faults.large_study import EVALUATE, RESUME, content_of, put_large_study, sums_of, until
 from faults.small_study import PROCESS, entries
 from workers.pieces_of_work import SCHEDULER
 
@@ -20,7 +20,7 @@ if not Path("/proc/self/stat").exists():
     pytest.skip("processes are found in /proc", allow_module_level=True)
 pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 @contextmanager
@@ -55,8 +55,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return content_of(folder / "run")
 
 
-def has_shards(run: Path, count: int) -> bool:
-    return len(list((run / "shards").glob("[0-9]-*.json"))) >= count
+def has_pieces(run: Path, count: int) -> bool:
+    return len(sums_of(run)) >= count
 
 
 def workers(process: int) -> list[int]:
@@ -80,7 +80,7 @@ def _is_worker(process: int) -> bool:
 def test_a_worker_that_is_killed_changes_no_byte(whole: dict[str, bytes], tmp_path: Path) -> None:
     put_large_study(tmp_path)
     with started(tmp_path, *EVALUATE, "--workers", "2") as process:
-        until(lambda: has_shards(tmp_path / "run", 1), "no shard is finished")
+        until(lambda: has_pieces(tmp_path / "run", 1), "no piece is finished")
         found = workers(process.pid)
         assert found, "there is no worker"
         os.kill(found[0], signal.SIGKILL)
@@ -104,10 +104,10 @@ def test_a_lost_scheduler_is_one_error_and_the_run_goes_on_without_it(whole: dic
             assert scheduler.stdout is not None
             address = scheduler.stdout.readline().strip()
             with started(tmp_path, *EVALUATE, "--dask", address) as process:
-                until(lambda: has_shards(tmp_path / "run", 1), "no shard is finished")
-                # so that the last shard is not finished by then, however fast it is
+                until(lambda: has_pieces(tmp_path / "run", 1), "no piece is finished")
+                # so that the last piece is not finished by then, however fast it is
                 os.kill(process.pid, signal.SIGSTOP)
-                is_over = has_shards(tmp_path / "run", 12)
+                is_over = has_pieces(tmp_path / "run", len([name for name in whole if name.endswith(".sums")]))
                 scheduler.kill()
                 scheduler.wait()
                 os.kill(process.pid, signal.SIGCONT)

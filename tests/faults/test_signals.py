@@ -134,6 +134,7 @@ COURSES = pytest.mark.parametrize(
 BEFORE = pytest.mark.parametrize("with_old", [True, False], ids=["old results", "no results"])
 
 
+@pytest.mark.slow
 @BEFORE
 @COURSES
 def test_a_killed_process_leaves_old_or_new_and_the_next_one_clears_up(
@@ -153,6 +154,7 @@ def test_a_killed_process_leaves_old_or_new_and_the_next_one_clears_up(
     assert -signal.SIGKILL in seen
 
 
+@pytest.mark.slow
 @BEFORE
 @COURSES
 def test_an_interrupted_process_says_in_one_line_what_was_written(
@@ -218,6 +220,7 @@ def until(happened: object, what: str) -> None:
     raise AssertionError(what)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_compilation_ends_with_the_command_that_started_it(tmp_path: Path, number: signal.Signals) -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from shards.random_files import Files, differences
+from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation import batches, data_set, parts
+from dissensus.evaluation import data_set, plan, tally
 from dissensus.metrics.data_set import DataSetMetric
 from metrics.data_set_studies import CHOSEN
+from pieces.random_files import Files, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -184,17 +185,16 @@ def test_most_metrics_have_values() -> None:
 
 @EVERY
 def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH_CASES", 7)
-    monkeypatch.setattr(batches, "BATCH_DRAWS", 150)
-    monkeypatch.setattr(batches, "MOST_CASES", 40)
-    monkeypatch.setattr(data_set, "AT_ONCE", 1500)
+    monkeypatch.setattr(tally, "BATCH_CASES", 7)
+    monkeypatch.setattr(tally, "BATCH_DRAWS", 150)
     order = np.random.default_rng(0).permutation(N_CASES).tolist()
     assert not list(differences(once(name), example(name).evaluated(order, threads=3)))
 
 
 @SPLIT
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LEAST_CASES", 20)
+    for module in (plan, tally, data_set):
+        monkeypatch.setattr(module, "PIECE", 20)
     with ThreadPoolExecutor(2) as executor:
         assert not list(differences(once(name), example(name).evaluated(executor=executor)))
 
@@ -220,10 +220,9 @@ def test_halves_that_are_merged_are_the_whole(name: str) -> None:
     whole = example(name).evaluated(**alike) if name == "binary" else once(name)
     found = one.merge(other)
     for table in ("to_frame", "per_draw", "point_estimates"):
-        assert getattr(found, table)().equals(getattr(whole, table)(), null_equal=True)
-    assert found.compare().to_frame().equals(whole.compare().to_frame(), null_equal=True)
-    sites = [each.by_group("site").select("stratum", "run", "model", "metric", "mean") for each in (found, whole)]
-    assert sites[0].equals(sites[1], null_equal=True)
+        assert_frame_equal(getattr(found, table)(), getattr(whole, table)(), rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(found.compare().to_frame(), whole.compare().to_frame(), rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(found.by_group("site"), whole.by_group("site"), rel_tol=1e-9, abs_tol=1e-12)
 
 
 @EVERY
@@ -242,7 +241,7 @@ def test_studies_in_shards_say_what_they_say_in_memory(name: str, tmp_path: Path
     asked = example(name).asked
     memory = files.at_once(tmp_path / "once", **asked)
     for size in (25, 1000):
-        assert not list(differences(memory, files.in_shards(tmp_path / f"by {size}", shard_size=size, **asked)))
+        assert not list(differences(memory, files.in_pieces(tmp_path / f"by {size}", shard_size=size, **asked)))
 
 
 def _files(name: str) -> Files:

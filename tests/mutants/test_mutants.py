@@ -21,7 +21,7 @@ EVERYWHERE = {
         "predictions",
         "report",
     ),
-    *("paper", "shards", "study", "workers"),
+    *("paper", "pieces", "study", "workers.py"),
 }
 
 

@@ -71,12 +71,12 @@ def test_readings_survive_in_json_and_pickle_and_surveys_as_bytes() -> None:
 def test_errors_name_what_the_user_gave_and_the_case_but_no_row_of_the_piece() -> None:
     frame = pl.DataFrame({"case": ["x", "y"], "annotator": ["A", "A"], "label": ["a", "b"], "rank": [1, -1]})
     reading = Reading("s3://store/opinions/", models={"A": "s3://store/scores/*.parquet"}, conditions=("a", "b"))
-    assert refused("", reading.study, frame).where == "s3://store/opinions/, case 'y', annotator 'A'"
-    assert refused("", Reading("s3://o").study, pl.DataFrame({"x": [1.5]})).where == "s3://o"
+    assert refused(".", reading.study, frame).where == "s3://store/opinions/, case 'y', annotator 'A'"
+    assert refused(".", Reading("s3://o").study, pl.DataFrame({"x": [1.5]})).where == "s3://o"
     study = study_of(("x", "a b"))
     unknown = pl.DataFrame({"case": ["x"], "label": ["c"], "score": [1.0]})
-    assert refused("", reading.model, "A", unknown, study).where.startswith("s3://store/scores/*.parquet, ")
-    twice = refused("", reading.model, "A", pl.DataFrame({"case": ["x", "x"], "a": [0.5] * 2, "b": [0.5] * 2}), study)
+    assert refused(".", reading.model, "A", unknown, study).where.startswith("s3://store/scores/*.parquet, ")
+    twice = refused(".", reading.model, "A", pl.DataFrame({"case": ["x", "x"], "a": [0.5] * 2, "b": [0.5] * 2}), study)
     assert "rows 1" not in str(twice)
     refused("too many columns", Reading("o", limits={"columns": 2}).study, pl.DataFrame(LONG))
     frames = {"study": pl.DataFrame(LONG), "strata": pl.DataFrame({"case": ["y"], "site": ["s"]})}
@@ -112,7 +112,7 @@ def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
     pl.DataFrame({"a": [0.5], "b": [0.5]}).write_parquet(tmp_path / "1.parquet")
     reading = Reading("opinions", models={"A": "scores"}, strata_place="sites", columns={"case": "image"})
     for name, place in {"study": "opinions", "model 0": "scores", "strata": "sites"}.items():
-        assert refused("", reading.case_column, name, Input.of(tmp_path)).where == place
+        assert refused(".", reading.case_column, name, Input.of(tmp_path)).where == place
 
 
 # Surveys ------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_surveys_add_up_in_any_order_to_the_same() -> None:
     def shuffled(number: int) -> Survey:
-        study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[f"A{number % 3}", "B"])
+        study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[[f"A{number % 3}", "B"], []])
         model = Predictions.from_scores(
             [[0.5, number], [2, 1]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
         )

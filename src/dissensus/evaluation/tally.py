@@ -274,7 +274,7 @@ class Tallier:
         plain, batch = batch, batch.identified(plan.depth)
         drawn, cases = Drawn(batch, plan.depth), self.study.panel.positions(list(batch.case_names))
         weights, refits = self.weights.weights[cases], self._refitted(reference, plain)
-        values = Values.of(drawn, self.metrics, self._predicted(batch, memo))
+        values = Values.of(drawn, self.metrics, self._predicted(batch, {}))
         n_draws = plan.draws if reference.detail == "run" and drawn_from.n_draws == 1 else drawn_from.n_draws
         found: dict[Name, Array] = {}
         labels = self._labels(drawn, plain, refits)

@@ -35,7 +35,6 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
-from dissensus.core.names import in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
@@ -714,8 +713,7 @@ class FileEvaluation:
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
             study, models = rows.of_part(own)
-            study = study.select(in_order_of_keys(study.case_names))
-            plan = settings.informed(finding, study, models)
+            plan, study = settings.informed(finding, study, models)
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
@@ -731,7 +729,7 @@ class FileEvaluation:
         names, findings = least(*(sums[name] for name in DISPUTED))[0].tolist(), self.survey.findings
         asked = self._cases_of(cases_of_rows(names, findings)).questions
         asked = asked.select(names) if findings else asked
-        return settings.of_cases.assembled(asked, settings.tally(asked))
+        return settings.assembled(asked, settings.tally(asked))
 
     def _described(self, found: Evaluation, sample: Piece) -> Evaluation:
         """Say of the cases that are shown which files all cases came from, and what was understood of them.

@@ -20,6 +20,7 @@ from dissensus.core.names import in_order_of_keys
 from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.pieces.piece import Piece, Reading
@@ -78,17 +79,22 @@ class Settings:
     threads: int | None = None
     reference: int = 0
 
-    def informed(self, finding: str, study: Study, models: Mapping[str, Predictions]) -> Plan:
-        """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases."""
-        taught = self.taught[finding]
+    def informed(self, finding: str, study: Study, models: Mapping[str, Predictions]) -> tuple[Plan, Study]:
+        """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases.
+
+        The cases come back in the order of their keys, in which a plan and its prior take them.
+        """
+        taught, names = self.taught[finding], [study.case_names[i] for i in in_order_of_keys(study.case_names)]
+        study = study.select(names)
         if taught.recipe is None:
-            return replace(self.plan, aggregations=taught.aggregations)
+            return replace(self.plan, aggregations=taught.aggregations), study
+        said = {name: model.select(names) for name, model in models.items()}
         if isinstance(taught.recipe, PriorRecipe):
-            prior = prior_of(taught.recipe, study.opinions, models)
+            prior: InformedPrior = prior_of(taught.recipe, study.opinions, said)
         else:
-            prior = taught.recipe.about(study, models)
+            prior = taught.recipe.about(study, said)
         informed = tuple(informed_by(spec, prior) for spec in taught.aggregations)
-        return replace(self.plan, aggregations=informed, refits=taught.refits)
+        return replace(self.plan, aggregations=informed, refits=taught.refits), study
 
     def tally(self, asked: Questions) -> Sums:
         """Sum over the rows of every part on which somebody said anything."""
@@ -96,8 +102,7 @@ class Settings:
         for finding, rows in asked.parts.items():
             study, models = asked.of_part(rows)
             if study.counted.panel.votes_per_case.any():
-                study = study.select(in_order_of_keys(study.case_names))  # as a plan takes them, and its prior
-                plan = self.informed(finding, study, models)
+                plan, study = self.informed(finding, study, models)
                 found.append(plan.tally(study, models, asked.strata, threads=self.threads))
         return Sums.joined(found)
 
@@ -126,13 +131,10 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
             metric.check(model)
     sums = how.tally(asked)
     result = how.of_cases.assembled(asked, sums)
-    return bundled(
-        {
-            "per_case": parquet(result.per_case()),
-            "certainty": parquet(result.certainties()),
-            "sums": written(sums_of_piece(plan, sums, asked.study, how.reference)),
-        }
-    )
+    tables = {"certainty": parquet(result.certainties())}
+    if result.metrics or not asked.models:
+        tables["per_case"] = parquet(result.per_case())
+    return bundled({**tables, "sums": written(sums_of_piece(plan, sums, asked.study, how.reference))})
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -154,7 +154,7 @@ def test_wrong_words_and_ratings_are_refused() -> None:
         annotator_agreement(said, within="anything")  # type: ignore[arg-type]
     ratings = Ratings.from_long(pl.DataFrame({"case": ["x"], "annotator": ["Ada"], "score": [1.0]}))
     with pytest.raises(DissensusError, match="agreement needs rankings"):
-        annotator_agreement(ratings)  # type: ignore[arg-type]
+        annotator_agreement(ratings)
 
 
 @given(studies(), st.integers(1, 2))

@@ -566,7 +566,7 @@ def numbers_cut_at_thresholds() -> Tables:
 @case
 def numbers_as_counts() -> Tables:
     counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
-    study = ds.Ratings.from_counts(counts, [1.0, 2.0, 3.0, 4.0], groups=[f"P{n // 2}" for n in range(30)])
+    study = ds.Ratings.from_counts(counts, levels=[1.0, 2.0, 3.0, 4.0], groups=[f"P{n // 2}" for n in range(30)])
     models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
     return tables_of(ds.evaluate(study, models, metrics=["mean-absolute-error", "rmse"], draws=DRAWS))
 

@@ -344,7 +344,7 @@ def _two(said: Annotations, annotators: tuple[str, str]) -> tuple[int, int]:
     return one, other
 
 
-def _labelled(study: object) -> Labelled:
+def _labelled(study: Study) -> Labelled:
     return study if study.kind == "ratings" else require_kind(study, "rankings", "agreement")
 
 

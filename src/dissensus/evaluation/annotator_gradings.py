@@ -69,7 +69,7 @@ def annotator_gradings(
 
 
 def _named(annotations: Annotations) -> Opinions:
-    opinions = require_kind(annotations, "rankings", "the shift of annotators").opinions
+    opinions: Opinions = require_kind(annotations, "rankings", "the shift of annotators").opinions
     check_grades(opinions)
     if not (opinions.annotators != ANONYMOUS).any():
         raise DissensusError(

@@ -387,7 +387,7 @@ def judged_specs(
 class Judge:
     """Score aggregations one after the other, and remember them."""
 
-    pairs: HeldOut[Any]
+    pairs: HeldOut
     split: PanelSplit | None
     models: Mapping[str, Predictions]
     how: dict[str, Any]

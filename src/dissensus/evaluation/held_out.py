@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from dissensus.kernels.predictive import LeftOut
 
-AnyStudy = TypeVar("AnyStudy", bound=Study)
 
 MOST_PER_CASE = 6
 """How many opinions of a case are left out, one after the other; of more, these are taken at random."""
@@ -47,7 +46,7 @@ def as_it_is(spec: Aggregation, study: Study) -> Aggregation:  # noqa: ARG001
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut(Generic[AnyStudy]):
+class HeldOut:
     """Say which opinions are left out, and in which round.
 
     Attributes
@@ -69,13 +68,13 @@ class HeldOut(Generic[AnyStudy]):
     (array([0, 1]), array([2., 1.]))
     """
 
-    study: AnyStudy
+    study: Study
     opinions: IntArray
     weights: FloatArray
     rounds: IntArray
 
     @staticmethod
-    def of(study: AnyStudy, *, max_pairs: int, seed: int) -> HeldOut[AnyStudy]:
+    def of(study: Study, *, max_pairs: int, seed: int) -> HeldOut:
         """Choose the opinions: all, or those of cases taken at random until there are enough."""
         said = study.counted
         check_some_remain(said)
@@ -113,7 +112,7 @@ class HeldOut(Generic[AnyStudy]):
         return clusters_of(self.study, self.cases)
 
     @cached_property
-    def studies(self) -> tuple[AnyStudy, ...]:
+    def studies(self) -> tuple[Study, ...]:
         """The study of every round."""
         return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(self.n_rounds))
 
@@ -260,7 +259,7 @@ def standing_for(study: Study, opinions: IntArray) -> FloatArray:
     return np.asarray(votes[opinions] * (share * study.case_weights)[case[opinions]])
 
 
-def without(study: AnyStudy, opinions: IntArray) -> AnyStudy:
+def without(study: Study, opinions: IntArray) -> Study:
     """Leave one annotator of some cases out: one vote of a nameless opinion, all that one with a name said."""
     votes = study.votes.copy()
     votes[opinions] -= 1
@@ -270,7 +269,7 @@ def without(study: AnyStudy, opinions: IntArray) -> AnyStudy:
     return with_votes(study, votes)
 
 
-def with_votes(study: AnyStudy, votes: IntArray) -> AnyStudy:
+def with_votes(study: Study, votes: IntArray) -> Study:
     """Give every opinion another number of votes; those with none are left out."""
     kept = np.flatnonzero(votes > 0)
     panel = replace(study.panel.keep(kept), votes=votes[kept])

@@ -98,7 +98,7 @@ def held_out_scores(said: Annotations, settings: Settings) -> dict[Run, Average]
     return {run: clustered(values, pairs.weights, pairs.clusters) for run, values in found.items()}
 
 
-def _scores(pairs: HeldOut[Annotations], run: Run, settings: Settings) -> tuple[FloatArray, FloatArray]:
+def _scores(pairs: HeldOut, run: Run, settings: Settings) -> tuple[FloatArray, FloatArray]:
     """Score every pair under the plausibilities, and under their powers; twice (n_pairs,)."""
     plain, powered = np.empty(pairs.n_pairs), np.empty(pairs.n_pairs)
     for number, study in enumerate(pairs.studies):

@@ -164,7 +164,7 @@ def sum_shard(settings: bytes, payload: bytes) -> bytes:
 
 def part_of(request: Request, study: Study, models: Mapping[str, Predictions], seed: int) -> Exact:
     """Sum over cases; where refits are sought, each case counts as in the first resamples."""
-    opinions = kept_opinions(study.counted)  # type: ignore[arg-type]  # priors are of rankings
+    opinions = kept_opinions(study.counted)  # priors are of rankings
     if request.sought != "refits":
         return request.of_part(opinions, models)
     weights = CaseWeights.of(study.panel, seed)

@@ -476,7 +476,7 @@ def numbers_cut_at_thresholds() -> Tables:
 @case
 def numbers_as_counts() -> Tables:
     counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
-    study = ds.Ratings.from_counts(counts, [1.0, 2.0, 3.0, 4.0], groups=patients(30))
+    study = ds.Ratings.from_counts(counts, levels=[1.0, 2.0, 3.0, 4.0], groups=patients(30))
     models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
     return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
 

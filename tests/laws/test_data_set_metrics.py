@@ -229,7 +229,7 @@ def test_halves_that_are_merged_are_the_whole(name: str) -> None:
 def test_weights_that_are_all_doubled_change_nothing(name: str) -> None:
     study = example(name).study
     panel = replace(study.panel, case_weights=2 * study.case_weights)
-    heavy = example(name).evaluated(study=replace(study, panel=panel))  # type: ignore[type-var]
+    heavy = example(name).evaluated(study=replace(study, panel=panel))
     for column in ("mean", "low", "high", "point_estimate"):
         found, wanted = (each.to_frame()[column].cast(pl.Float64).to_numpy() for each in (heavy, once(name)))
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)

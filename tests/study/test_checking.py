@@ -77,7 +77,7 @@ def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
 def test_counts_and_names_are_told_for_people() -> None:
     assert (plural(0, "case"), plural(1, "case"), plural(2, "case")) == ("0 cases", "1 case", "2 cases")
     assert (percent(1, 3), percent(0, 0)) == ("33.3 %", "-")
-    counts = ([], [2, 2], [3, 1])
+    counts: list[list[int]] = [[], [2, 2], [3, 1]]
     assert [span(np.array(some, dtype=np.int64)) for some in counts] == ["none", "2", "1 to 3"]
     assert [str(Spread.of(np.array(some))) for some in ([1, 2, 6], [4, 4])] == ["1 to 6, median 2, mean 3.00", "4"]
     names = ["Atopic dermatitis", "atopic  Dermatitis", "Atopic-dermatitis", "Atopy", "?", "!", "é", "e"]

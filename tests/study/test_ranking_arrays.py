@@ -76,59 +76,50 @@ def test_numbers_of_any_size_are_read() -> None:
 
 # What is refused ------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    "groups", [[1, 2, 3], [0, 2, 2], [0, 1, 0], [0, -1, 1], [-1, 0, 1], [0, -2, -2], [-2, -2, -2]], ids=str
-)
-def test_groups_that_are_no_groups_are_refused_with_their_place(groups: list[int]) -> None:
-    row, good = [0, 1, 2], [0, 1, -1]
-    with pytest.raises(DissensusError, match="the groups of a ranking are no groups") as caught:
-        Annotations.from_ranking_arrays([[row], [row, row]], [[good], [good, groups]], case_names=["x", "y"])
-    assert caught.value.where == "case 'y', annotator 2"
-    assert caught.value.got == ", ".join(map(str, groups))
-
-
-@pytest.mark.parametrize("row", [[0, 1, 1], [1, 2, 3], [0, 1, -1]])
-def test_orders_that_lack_a_condition_are_refused_with_their_place(row: list[int]) -> None:
-    with pytest.raises(DissensusError, match=r"a ranking is no order of all conditions\n.*0 to 2 once") as caught:
-        Annotations.from_ranking_arrays([[[0, 1, 2], row]], [[[0, 1, 2]] * 2], case_names=["x"])
-    assert caught.value.where == "case 'x', annotator 2"
+ROW, GOOD = [0, 1, 2], [0, 1, -1]
 
 
 @pytest.mark.parametrize(
-    ("orders", "groups", "message"),
+    ("orders", "groups", "options", "message"),
     [
-        ([[[0, 1]]], [[[0, 1]], [[0, 1]]], "rankings and groups have different shapes"),
-        ([[[0, 1]], [[0, 1]]], [[[0, 1], [0, 1]]], "rankings and groups have different shapes"),
-        ([[[0, 1]]], [[[0, 1, 2]]], "rankings and groups have different shapes"),
-        ([[[0.0, 1.0]]], [[[0, 1]]], "rankings must be whole numbers"),
-        ([[[0, 1]]], [[[True, False]]], "groups must be whole numbers"),
-        ([[[0, 1]]], [[["0", "1"]]], "groups must be whole numbers"),
-        ([[0, 1]], [[0, 1]], "rankings have the wrong shape"),
-        ([], [], "rankings have the wrong shape"),
-        ([[], []], [[], []], "rankings have the wrong shape"),
-        ([[[0, 1]], [[0, 1, 2]]], [[[0, 1]]] * 2, r"rankings have the wrong shape\n.*\n.*\n.*case 2"),
-        ([[[0, 1], [0]], []], [[[0, 1]]], r"rankings have the wrong shape\n.*\n.*different lengths\n.*case 1"),
-        (None, [[[0, 1]]], "rankings"),
+        *(
+            (
+                [[ROW], [ROW, ROW]],
+                [[GOOD], [GOOD, wrong]],
+                {},
+                f"are no groups[^$]*{wrong[0]}, [^$]*case '1', annotator 2",
+            )
+            for wrong in ([1, 2, 3], [0, 2, 2], [0, 1, 0], [0, -1, 1], [-1, 0, 1], [0, -2, -2], [-2, -2, -2])
+        ),
+        *(
+            ([[ROW, row]], [[ROW] * 2], {}, r"is no order of all conditions\n.*0 to 2 once[^$]*case '0', annotator 2")
+            for row in ([0, 1, 1], [1, 2, 3], [0, 1, -1])
+        ),
+        ([[[0, 1]]], [[[0, 1]], [[0, 1]]], {}, "rankings and groups have different shapes"),
+        ([[[0, 1]], [[0, 1]]], [[[0, 1], [0, 1]]], {}, "rankings and groups have different shapes"),
+        ([[[0, 1]]], [[[0, 1, 2]]], {}, "rankings and groups have different shapes"),
+        ([[[0.0, 1.0]]], [[[0, 1]]], {}, "rankings must be whole numbers"),
+        ([[[0, 1]]], [[[True, False]]], {}, "groups must be whole numbers"),
+        ([[[0, 1]]], [[["0", "1"]]], {}, "groups must be whole numbers"),
+        ([[0, 1]], [[0, 1]], {}, "rankings have the wrong shape"),
+        ([], [], {}, "rankings have the wrong shape"),
+        ([[], []], [[], []], {}, "rankings have the wrong shape"),
+        ([[[0, 1]], [[0, 1, 2]]], [[[0, 1]]] * 2, {}, r"rankings have the wrong shape\n.*\n.*\n.*case 2"),
+        ([[[0, 1], [0]], []], [[[0, 1]]], {}, r"rankings have the wrong shape\n.*\n.*different lengths\n.*case 1"),
+        (None, [[[0, 1]]], {}, "rankings"),
+        ([[[0, 1]]], [[[0, 1]]], {"conditions": ["a"]}, "the number of conditions does not fit"),
+        ([[[0, 1]]], [[[0, 1]]], {"case_names": ["a", "b"]}, "the number of case names does not fit"),
     ],
 )
-def test_arrays_of_the_wrong_shape_or_kind_are_refused(orders: Any, groups: Any, message: str) -> None:
+def test_arrays_that_are_no_rankings_are_refused(orders: Any, groups: Any, options: Any, message: str) -> None:
     with pytest.raises(DissensusError, match=message):
-        Annotations.from_ranking_arrays(orders, groups)
+        Annotations.from_ranking_arrays(orders, groups, **options)
 
 
 @pytest.mark.parametrize("value", [-1, np.nan, np.inf])
 def test_confidences_must_be_finite_and_not_negative(value: float) -> None:
-    with pytest.raises(DissensusError, match="finite and not negative") as caught:
+    with pytest.raises(DissensusError, match=r"finite and not negative[^$]*case '0', annotator 2, condition 'b'"):
         Annotations.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
-    assert caught.value.where == "case '0', annotator 2, condition 'b'"
-
-
-def test_names_must_fit() -> None:
-    with pytest.raises(DissensusError, match="the number of conditions does not fit"):
-        Annotations.from_ranking_arrays([[[0, 1]]], [[[0, 1]]], conditions=["a"])
-    with pytest.raises(DissensusError, match="the number of case names does not fit"):
-        Annotations.from_confidences([[[0, 1]]], case_names=["a", "b"])
 
 
 # Files ----------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def test_every_shape_of_file_is_served(name: str, tmp_path: Path) -> None:
         examine_annotations(path)
     assert caught.value.got == "1 repeated mention in 1 ranking"
     for duplicates in ("first", "best"):
-        reading = examine_annotations(path, duplicates=duplicates)  # type: ignore[arg-type]
+        reading = examine_annotations(path, duplicates=duplicates)
         assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
         assert [note.count for note in reading.receipt.notes if note.lost] == [1]
 

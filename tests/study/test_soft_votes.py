@@ -23,7 +23,7 @@ def path(put: Any) -> Path:
 
 def test_confidences_order_by_default_which_is_an_assumption_unless_it_is_said(path: Path) -> None:
     for confidence in (None, "order"):
-        said = read_annotations(path, confidence=confidence)  # type: ignore[arg-type]
+        said = read_annotations(path, confidence=confidence)
         assert said.to_rankings() == [[[["y"], ["x"]], [["x"]]], [[]], [[["x", "y"]]]]
         assert not said.panel.is_weighted
     (assumed,) = examine_annotations(path).receipt.assumed[:1]

@@ -77,7 +77,7 @@ def test_the_panel_speaks_through_the_study_and_arrays_cannot_be_written(said: S
 
 @kinds
 def test_arrays_are_copied_and_those_of_another_kind_are_refused(said: Study) -> None:
-    sources = {name: array.copy() for name, array in said.arrays().items()}
+    sources: dict[str, Any] = {name: array.copy() for name, array in said.arrays().items()}
     again = replace(said, **sources)
     for source in sources.values():
         source[:] = 0

@@ -135,7 +135,8 @@ SCORES = [[4, 5, 5, 6, 7, 3], [5, 5, 6], [2, 8, 5, 5, 4, 4, 6, 7, 5, 3]]
 
 
 def rated(scores: list[list[int]] = SCORES) -> Moments:
-    return Ratings.from_scores(scores).opinions
+    found: Moments = Ratings.from_scores(scores).opinions
+    return found
 
 
 def posterior_density(mean: Floats, variance: Floats, scores: list[int]) -> Floats:

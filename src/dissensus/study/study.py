@@ -623,7 +623,7 @@ class Study(Received):
             unranked=unranked,
             duplicates=duplicates,
             confidence=confidence,
-            question=cast("Question | None", question),
+            question=question,
             positive=positive,
         )
 

@@ -255,10 +255,10 @@ def test_unknown_conditions_get_a_suggestion(refused: Callable[..., None]) -> No
         ([["a", []]], "a block is empty"),
         (["a"], "a ranking must be a list"),
         ([[{"a": 1}]], "a block must be a list"),
-        ([[0.5]], "must be a name or a code"),
-        ([[7]], "a code from 0 to 2"),
-        ([[True]], "must be a name or a code"),
-        ([[None]], "must be a name or a code"),
+        ([[0.5]], "neither a name nor a code"),
+        ([[7]], "expected: 0 to 2"),
+        ([[True]], "neither a name nor a code"),
+        ([[None]], "neither a name nor a code"),
     ],
 )
 def test_rankings_that_cannot_be_read(rankings: Sequence[Any], problem: str) -> None:

@@ -125,7 +125,7 @@ def test_an_unknown_control_gets_a_suggestion(tmp_path: Path) -> None:
 
 def test_boxes_are_not_opinions(tmp_path: Path) -> None:
     box = {"from_name": "box", "type": "rectanglelabels", "value": {"x": 1, "rectanglelabels": ["Moth"]}}
-    with pytest.raises(FormatError, match="no annotation ranks or chooses"):
+    with pytest.raises(FormatError, match="no control asks for conditions"):
         examine(tmp_path, task(box))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from dissensus.core.errors import FormatError, listing
+from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.reading.format import LongRows, Parsed
@@ -123,3 +126,22 @@ class Collection:
         )
         known = tuple(conditions) if conditions is not None else None
         return Parsed(self._rows.frame(), notes, known, columns=tuple(columns), assumed=tuple(self._assumed))
+
+
+def files_ending(endings: Sequence[str], source: Source, said: Collection, expected: str) -> list[Path]:
+    """Return the files of a directory that have one of some endings, and count the others; a file stands for itself."""
+    if source.kind != "directory":
+        return [source.path]
+    shown = [path for path in source.content if not path.name.startswith(".")]
+    files = [path for path in shown if path.suffix.lower() in endings]
+    for path in shown:
+        if path not in files:
+            said.skip("files with another ending", path.name)
+    if not files:
+        raise FormatError(
+            f"the directory holds no {' or '.join(endings)} files",
+            expected=expected,
+            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
+            where=str(source.path),
+        )
+    return files

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.collection import Collection, files_ending
 from dissensus.study.reading.format import Format, Options, Parsed
 
 KINDS = ("soc", "soi", "toc", "toi")
@@ -54,7 +54,7 @@ class PrefLib(Format):
         said.assume("every file is a case, named after it")
         said.assume("every voter is an annotator without a name")
         conditions: tuple[str, ...] | None = None
-        for path in _files(source, said):
+        for path in files_ending(ENDINGS, source, said, f"files ending in {', '.join(ENDINGS)}"):
             text = read_text(checked_path(path)) if source.kind == "directory" else source.text
             profile = _profile(text, path, said)
             conditions = profile.names if conditions is None else conditions
@@ -65,23 +65,6 @@ class PrefLib(Format):
                 if count:
                     said.add_ranking(path.stem, None, named, votes=count)
         return said.parsed(conditions)
-
-
-def _files(source: Source, said: Collection) -> list[Path]:
-    if source.kind != "directory":
-        return [source.path]
-    shown = [path for path in source.content if not path.name.startswith(".")]
-    files = [path for path in shown if path.suffix.lower() in ENDINGS]
-    for path in shown:
-        if path not in files:
-            said.skip("files with another ending", path.name)
-    if not files:
-        raise FormatError(
-            "the directory holds no PrefLib files",
-            expected=f"files ending in {', '.join(ENDINGS)}",
-            where=str(source.path),
-        )
-    return files
 
 
 def _same_alternatives(names: tuple[str, ...], conditions: tuple[str, ...], path: Path) -> None:

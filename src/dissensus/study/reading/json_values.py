@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
+from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
 from dissensus.core.receipt import BY_NAME, Column
 from dissensus.study.reading.format import Options
+
+DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
+"""Keys (or arrays) that say something about all rankings of a file, and what."""
+
+
+def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
+    """Return what a file says about all its rankings, if it does.
+
+    >>> declaration({"unranked": "below"}, "unranked", "a.json")
+    'below'
+    """
+    if content.get(key) is None:
+        return None
+    value, known = str(content[key]), get_args(Unranked if key == "unranked" else Question)
+    if value not in known:
+        what = "the meaning of 'unranked'" if key == "unranked" else "the kind of question"
+        raise wrong_shape(value, what, " or ".join(map(repr, known)), where)
+    return value
 
 
 def as_list(value: Any, what: str, where: str) -> list[Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
@@ -20,13 +19,11 @@ from dissensus.study.ranking_arrays import Rows, annotations_from_ranking_arrays
 from dissensus.study.rankings import Annotations
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import wrong_shape
+from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
 from dissensus.study.tables import ROW
 
 ARRAYS = ("rankings", "groups")
 NAMES = {"conditions": "conditions", "case_names": "cases"}
-MEANING = "unranked"
-QUESTION = "kind_of_question"
 
 
 class RankingArrays(Format):
@@ -44,9 +41,10 @@ class RankingArrays(Format):
         rankings, groups = (array_named(source, name) for name in ARRAYS)
         rows = stacked("groups", groups, "iu")
         conditions, cases, assumed = names_of(source, options, rows)
+        meaning, question = (declaration(source.content, key, str(source.path)) for key in DECLARED)
         said = annotations_from_ranking_arrays(
-            rankings, groups, conditions=conditions, case_names=cases, unranked=_meaning(source)
-        ).asked(_question(source))
+            rankings, groups, conditions=conditions, case_names=cases, unranked=meaning or "below"
+        ).asked(question or "conditions")
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
         return parsed_rows(source, said, rows, roles, assumed)
 
@@ -87,27 +85,11 @@ def _own_names(source: Source, key: str) -> Sequence[str] | None:
     return [str(name) for name in names]
 
 
-def _meaning(source: Source) -> Unranked:
-    meaning = str(source.content[MEANING]) if MEANING in source.content else "below"
-    if meaning not in get_args(Unranked):
-        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", str(source.path))
-    return meaning  # type: ignore[return-value]  # checked
-
-
-def _question(source: Source) -> Question:
-    asked = str(source.content[QUESTION]) if QUESTION in source.content else "conditions"
-    if asked not in get_args(Question):
-        expected = " or ".join(map(repr, get_args(Question)))
-        raise wrong_shape(asked, "the kind of question", expected, str(source.path))
-    return asked  # type: ignore[return-value]  # checked
-
-
 def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
     """Return a study as the long table that readers give, with a note on rows that rank nothing."""
     n_absent = len(rows.cells) - said.n_rankings
     notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()
-    known = {**roles, "conditions": "conditions", "case_names": "case", MEANING: "meaning of not being mentioned"}
-    known[QUESTION] = "what annotators were asked"
+    known = {**roles, "conditions": "conditions", "case_names": "case", **DECLARED}
     arrays = source.content if source.kind == "npz" else {}
     frame = long_table(said).with_columns(pl.lit(None, pl.Int64).alias(ROW))
     columns = tuple(Column(name, known.get(name, "")) for name in arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,25 +12,20 @@ import polars as pl
 from dissensus.core.aliases import Duplicates, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
-from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.core.ragged import begins_run
 from dissensus.study.checklists import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, Checklists, unknown_finding
-from dissensus.study.panel import Panel
 from dissensus.study.tables import (
     ALIASES,
     INTEGER,
-    GatheredRows,
-    case_codes,
-    case_groups,
     encoded,
     find_columns,
+    gathered,
     integers_need_names,
     label_codes,
     name_codes,
     numbered,
-    opinion_keys,
     place,
     polars_frame,
-    repeated_number,
     tidied,
     with_roles,
     without_declarations,
@@ -112,19 +108,17 @@ def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:
     words = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
     answers = words.replace_strict(SAYS, default=None, return_dtype=pl.Int64)
     if answers.null_count():
-        raise _not_an_answer(table, role, answers.is_null().arg_max() or 0)
+        row = answers.is_null().arg_max() or 0
+        finding = table["condition"][row] if "condition" in table.columns else role
+        rest = f"if {finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)"
+        raise DissensusError(
+            f"the answer for {finding!r} is not understood",
+            expected=EXPECTED_ANSWER,
+            got=repr(table[role][row]),
+            where=place(table, row),
+            advice=f"{DECIDE}; {rest}",
+        )
     return answers.to_numpy()
-
-
-def _not_an_answer(table: pl.DataFrame, role: str, row: int) -> DissensusError:
-    finding = table["condition"][row] if "condition" in table.columns else role
-    return DissensusError(
-        f"the answer for {finding!r} is not understood",
-        expected=EXPECTED_ANSWER,
-        got=repr(table[role][row]),
-        where=place(table, row),
-        advice=f"{DECIDE}; if {finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)",
-    )
 
 
 def checklists_from_roles(
@@ -143,21 +137,9 @@ def checklists_from_roles(
     table, declared = without_declarations(tidied(table, separator))
     table, notes = without_zero_votes(table)
     names, codes = _findings(table, findings if findings is not None else declared.get("condition"))
-    case, case_names = case_codes(table["case"])
-    annotator, annotator_names = name_codes(table, "annotator", declared.get("annotator"))
-    has_names = "annotator" in table.columns or "annotation" in table.columns
-    rows = GatheredRows.of(opinion_keys(table, case, annotator, len(annotator_names)) if has_names else case, case)
-    panel = Panel(
-        case_names=case_names,
-        opinion_offsets=offsets_from_lengths(np.bincount(rows.case, minlength=len(case_names))),
-        annotators=annotator[rows.first_row],
-        annotator_names=annotator_names,
-        weights=repeated_number(table, "weight", rows.of_row),
-        groups=case_groups(table, case),
-        case_weights=repeated_number(table, "case_weight", case),
-        votes=repeated_number(table, "votes", rows.of_row).astype(np.int64),
-    )
-    answers, repeated = _answers(table, rows.of_row, codes, (panel.n_opinions, len(names)), duplicates)
+    annotators = partial(name_codes, table, "annotator", declared.get("annotator"))
+    panel, opinion = gathered(table, annotators, by_case=True)
+    answers, repeated = _answers(table, opinion, codes, (panel.n_opinions, len(names)), duplicates)
     return Checklists(names, panel, answers), (*notes, *repeated)
 
 
@@ -184,7 +166,15 @@ def _answers(
     kept, notes = _without_repeats(table, opinion * shape[1] + codes, named, duplicates)
     answers = np.full(shape, ABSENT, dtype=np.int8)
     answers[opinion[kept], codes[kept]] = says[kept]
-    _refuse_contradictions(table, opinion, named, answers)
+    found = (answers == PRESENT).any(axis=1)
+    wrong = np.flatnonzero(~named & (opinion >= 0) & np.append(found, False)[opinion])
+    if len(wrong):
+        raise DissensusError(
+            "a checklist says that nothing was found, and names a finding",
+            expected="either",
+            where=place(table, int(wrong[0])),
+            advice="correct the rows, or tell two checklists of one annotator apart (annotation column)",
+        )
     return answers, notes
 
 
@@ -209,16 +199,3 @@ def _without_repeats(
         )
     note = Note("repeated answers", len(again), "left out, the first counts", (place(table, first),), lost=True)
     return np.setdiff1d(rows, again), (note,)
-
-
-def _refuse_contradictions(table: pl.DataFrame, opinion: IntArray, named: np.ndarray, answers: AnswerArray) -> None:
-    """Refuse a checklist on which nothing was found and something was."""
-    found = (answers == PRESENT).any(axis=1)
-    wrong = np.flatnonzero(~named & (opinion >= 0) & np.append(found, False)[opinion])
-    if len(wrong):
-        raise DissensusError(
-            "a checklist says that nothing was found, and names a finding",
-            expected="either",
-            where=place(table, int(wrong[0])),
-            advice="correct the rows, or tell two checklists of one annotator apart (annotation column)",
-        )

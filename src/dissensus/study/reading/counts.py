@@ -170,7 +170,8 @@ def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
     by_name = {normalised(key): key for key in records[0]}
     usual = [by_name[name] for name in CASES if name in by_name]
     single = [key for key in usual if all(is_scalar(record.get(key)) for record in records)]
-    found = options.columns.get("case") or next(iter(single), None)
+    given = options.columns.get("case")
+    found = next(iter(single), None) if given is None else given
     if found is None:
         raise FormatError(
             "the records have no name of their case",

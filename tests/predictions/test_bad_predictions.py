@@ -378,17 +378,20 @@ FILES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("format_name", ["npy", "npz", "matrix", "long", "wide", "jsonl"])
-@pytest.mark.parametrize("name", [*FILES, "a.npy", "a.npz"])
-def test_a_wrong_format_is_an_error_or_a_reading(name: str, format_name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if name in FILES:
-        path.write_text(FILES[name], encoding="utf-8")
-    elif name == "a.npy":
-        np.save(path, np.array([[0.2, 0.8]]))
-    else:
-        np.savez(path, probs=np.array([[0.2, 0.8]]))
-    try:
-        read_predictions(path, format=format_name, conditions=["a", "b"], cases=["c1"])
-    except DissensusError as error:
-        assert str(path) in error.where  # noqa: PT017 - either outcome is fine
+def test_a_wrong_format_names_the_file(tmp_path: Path) -> None:
+    own = {"wide.csv": "wide", "long.csv": "long", "matrix.txt": "matrix", "matrix.json": "matrix"}
+    own |= {"lines.jsonl": "jsonl", "a.npy": "npy", "a.npz": "npz"}
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    np.save(tmp_path / "a.npy", np.array([[0.2, 0.8]]))
+    np.savez(tmp_path / "a.npz", probs=np.array([[0.2, 0.8]]))
+    also = {("a.npy", "npz"), ("a.npz", "npy")}  # both are arrays
+    for name in own:
+        for format_name in own.values():
+            options: Any = {"format": format_name, "conditions": ["a", "b"], "cases": ["c1"]}
+            if format_name == own[name] or (name, format_name) in also:
+                assert read_predictions(tmp_path / name, **options).to_lists() == [[["b"], ["a"]]]
+                continue
+            with pytest.raises(DissensusError) as caught:
+                read_predictions(tmp_path / name, **options)
+            assert name in caught.value.where

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.arguments import checked
 from dissensus.core.delimited import SEPARATORS
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, suggestion
+from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
-from dissensus.core.receipt import Receipt
+from dissensus.core.receipt import Receipt, warn_of_losses
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.description import check_predictions
 from dissensus.predictions.file_formats import FORMATS, PredictionFormat, separator_of
@@ -128,8 +127,7 @@ def read_predictions(
         allow_missing=allow_missing,
         limits=limits,
     )
-    if reading.receipt.lost:
-        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    warn_of_losses(path, reading.receipt)
     return reading.predictions
 
 

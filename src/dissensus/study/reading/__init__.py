@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import reprlib
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Question, Unranked
 from dissensus.core.arguments import checked
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
-from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
+from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
 from dissensus.study.checklist_tables import refuse_unsaid
 from dissensus.study.checklists import Checklists
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
+from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.json_values import objects_of
 from dissensus.study.study import Study
-
-if TYPE_CHECKING:
-    import polars as pl
+from dissensus.study.tables import INTEGER
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
 
+
+BUILDERS: dict[str, type[Study]] = {"rankings": Annotations, "ratings": Ratings, "checklists": Checklists}
 
 LEAST_TIED = 0.01
 """The share of opinions that name several conditions in no order from which on they may be checklists."""
@@ -56,8 +56,8 @@ class Reading:
     @property
     def rankings(self) -> Annotations:
         """The study, known to hold rankings; an error if it holds something else."""
-        if isinstance(self.study, Annotations):
-            return self.study
+        if self.study.kind == "rankings":
+            return cast("Annotations", self.study)
         raise FormatError(
             f"the file holds {self.study.kind}, not rankings",
             expected="a column of conditions",
@@ -160,8 +160,7 @@ def read_annotations(
         limits=limits,
     )
     said = reading.rankings
-    if reading.receipt.lost:
-        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    warn_of_losses(path, reading.receipt)
     return said
 
 
@@ -214,8 +213,11 @@ def examine_annotations(
         format_is_given=format is not None,
         limits=Limits.given(limits),
     )
-    source = _opened(path, options.limits)
-    place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+    if isinstance(path, str | PathLike):
+        source, place = open_source(path, options.limits), str(path)
+    else:
+        source = listed_files(path)
+        place = str(source.path)
     reading = examine_source(source, format, options=options, ignore=ignore, place=place)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
@@ -246,21 +248,9 @@ def examine_source(
         receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
         place = place or str(source.path)
-        raise error if place in error.where or _names_a_file(source, error) else error.at(place) from None
+        files = [str(path) for path in source.content] if source.kind == "directory" else []
+        raise error if any(one in error.where for one in (place, *files)) else error.at(place) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
-
-
-def _opened(path: Path | Sequence[Path], limits: Limits) -> Source:
-    if isinstance(path, str | PathLike):
-        return open_source(path, limits)
-    from dissensus.study.reading.annotator_files import listed_files
-
-    return listed_files(path)
-
-
-def _names_a_file(source: Source, error: DissensusError) -> bool:
-    """Tell an error that names the file of a directory in which it is."""
-    return source.kind == "directory" and any(str(path) in error.where for path in source.content)
 
 
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
@@ -268,15 +258,22 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     known = options.conditions if options.conditions is not None else parsed.conditions
     how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence}
     how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked, **_asked(chosen, options)}
-    study, notes = chosen.study.from_roles(parsed.frame, known, **how)
-    study = _in_order(study, parsed, options)
+    study, notes = BUILDERS[chosen.study].from_roles(parsed.frame, known, **how)
+    assumed = list(parsed.assumed)
+    if options.conditions is not None and "condition" in parsed.frame.columns:
+        found = parsed.frame["condition"].drop_nulls().unique().cast(str)
+        if len(found) and found.str.contains(INTEGER).all() and set(options.conditions).isdisjoint(found):
+            assumed.append(codes_in_words(options.conditions))
+    if study.kind == "rankings":
+        study, more, sentences = _ranked(cast("Annotations", study), parsed, options)
+        notes, assumed = (*notes, *more), [*assumed, *sentences]
     receipt = Receipt(
         str(source.path),
         chosen.id,
         options.format_is_given,
         columns=parsed.columns,
-        assumed=tuple(dict.fromkeys((*parsed.assumed, *_assumed(study, parsed, options)))),
-        notes=(*parsed.notes, *notes, *_may_be_checklists(study)),
+        assumed=tuple(dict.fromkeys(assumed)),
+        notes=(*parsed.notes, *notes),
         examples=study.examples(),
     )
     return study, receipt
@@ -284,56 +281,37 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
 
 def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
     """Return what was asked, for a study of rankings; other kinds have no conditions to choose from."""
-    if issubclass(chosen.study, Annotations):
+    if chosen.study == "rankings":
         return {"question": options.question, "positive": options.positive}
     if options.question is None or options.positive is not None:
         return {}  # a positive condition may be one of predictions alone
     raise DissensusError(
-        f"{chosen.study.kind} do not answer the question {options.question!r}",
+        f"{chosen.study} do not answer the question {options.question!r}",
         expected="a column of conditions or grades",
-        got=f"a file of {chosen.study.kind}",
+        got=f"a file of {chosen.study}",
         advice="say which column holds the grades: --column condition=NAME (columns={'condition': NAME})",
     )
 
 
-def _in_order(study: Study, parsed: Parsed, options: Options) -> Study:
-    """Put names that a file lists for another purpose than their order into the order of the question."""
+def _ranked(study: Annotations, parsed: Parsed, options: Options) -> tuple[Annotations, list[Note], list[str]]:
+    """Return the study with its conditions in the order of its question, and what there is to note and was assumed.
+
+    Names that a file lists for another purpose than their order are put in order; silence means below; ties without any
+    order may be findings that are all present.
+    """
     is_listed = options.conditions is None and parsed.conditions is not None
-    if not isinstance(study, Annotations) or not is_listed or "kind_of_question" in parsed.frame.columns:
-        return study
-    return asked_of(study, options.question, options.positive, are_ordered=False)
-
-
-def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
-    """Say what every format takes for granted: codes stand for the given names, and silence means below."""
-    sentences = []
-    known, has_names = options.conditions, "condition" in parsed.frame.columns
-    if known is not None and has_names and _are_codes(parsed.frame["condition"], known):
-        sentences.append(codes_in_words(known))
+    if is_listed and "kind_of_question" not in parsed.frame.columns:
+        study = asked_of(study, options.question, options.positive, are_ordered=False)
+    assumed, notes = [], []
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
-    if isinstance(study, Annotations) and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
-        sentences.append("what an annotator does not mention ranks below what they mention")
-    if isinstance(study, Annotations) and (asked := question_in_words(study)):
-        sentences.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
-    return sentences
-
-
-def _may_be_checklists(study: Study) -> tuple[Note, ...]:
-    """Point out that ties without any order may be findings that are all present."""
-    if not isinstance(study, Annotations) or not study.has_tie.any() or (study.blocks_per_ranking > 1).any():
-        return ()
+    if not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+        assumed.append("what an annotator does not mention ranks below what they mention")
+    if asked := question_in_words(study):
+        assumed.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
     tied = int(study.votes[study.has_tie].sum())
-    if tied < max(2, LEAST_TIED * study.n_votes):
-        return ()
-    return (Note("several conditions in no order", tied, "tied (findings? --format checklist)"),)
-
-
-def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:
-    """Tell integers from names, as the builder of studies does."""
-    from dissensus.study.tables import INTEGER
-
-    found = labels.drop_nulls().unique().cast(str)
-    return bool(len(found)) and bool(found.str.contains(INTEGER).all()) and set(conditions).isdisjoint(found)
+    if tied >= max(2, LEAST_TIED * study.n_votes) and not (study.blocks_per_ranking > 1).any():
+        notes.append(Note("several conditions in no order", tied, "tied (findings? --format checklist)"))
+    return study, notes, assumed
 
 
 @checked
@@ -423,8 +401,7 @@ def read_checklists(
         nothing=nothing,
         limits=limits,
     )
-    if reading.receipt.lost:
-        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    warn_of_losses(path, reading.receipt)
     return Checklists.checked(reading.study, "this reader")
 
 
@@ -444,7 +421,11 @@ def recognised_format(
     given = columns or {}
     if given.get("score") is not None:
         return Scores()
-    seen = _with_roles(source, given)
+    seen = source
+    if source.is_table:
+        named = {name: role for role, name in given.items() if name and name in source.table.columns}
+        crowded = [role for name, role in named.items() if name != role]
+        seen = replace(source, content=source.table.drop(crowded, strict=False).rename(named))
     if is_table_of_votes(seen, conditions):
         return Counts()
     fitting = [known for known in known_formats() if known.recognises(seen)]
@@ -455,28 +436,17 @@ def recognised_format(
     if not fitting:
         refuse_two_readings(source)
     names = ", ".join(known.id for known in fitting or known_formats())
+    name = fitting[0].id if fitting else "NAME"
+    advice = f"say which it is, for example --format {name} (format={name!r})"
+    if source.kind == "text" and not fitting:
+        advice = "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
         expected=f"{'one' if fitting else 'any'} of {names}",
         got=describe_content(source),
         where=str(source.path),
-        advice=_which_format(source, fitting),
+        advice=advice,
     )
-
-
-def _which_format(source: Source, fitting: Sequence[Format]) -> str:
-    if source.kind == "text" and not fitting:
-        return "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
-    name = fitting[0].id if fitting else "NAME"
-    return f"say which it is, for example --format {name} (format={name!r})"
-
-
-def _with_roles(source: Source, columns: Mapping[str, str | None]) -> Source:
-    if not source.is_table:
-        return source
-    given = {name: role for role, name in columns.items() if name and name in source.table.columns}
-    crowded = [role for name, role in given.items() if name != role]
-    return replace(source, content=source.table.drop(crowded, strict=False).rename(given))
 
 
 def without_columns(source: Source, names: Sequence[str]) -> Source:

@@ -12,7 +12,7 @@ from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
 from dissensus.study.checklist_tables import CHECKLIST_ALIASES, FINDING_NAMES, answers_of_cells, without_nothing
-from dissensus.study.checklists import NOT_ASSESSED, PRESENT, Checklists
+from dissensus.study.checklists import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed
@@ -31,7 +31,7 @@ class Checklist(Format):
 
     id = "checklist"
     title = "findings present, absent or not assessed: long, wide 0/1, one file per annotator, Label Studio choices"
-    study = Checklists
+    study = "checklists"
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case, a column of findings and one of what is present; other forms must be named."""

@@ -13,8 +13,6 @@ from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.core.registry import Family, Registered
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,7 +87,7 @@ class Format(Registered, ABC):
     id, title
         The name on the command line, and what it is.
     study
-        The kind of study that is built from the table.
+        The kind of study that is built from the table: ``"rankings"``, ``"ratings"`` or ``"checklists"``.
 
     Examples
     --------
@@ -99,7 +97,7 @@ class Format(Registered, ABC):
 
     family: ClassVar[Family[Format]] = Family("format", "dissensus.study.reading", "dissensus.formats")
     title: ClassVar[str]
-    study: ClassVar[type[Study]] = Annotations
+    study: ClassVar[str] = "rankings"
 
     @abstractmethod
     def recognises(self, source: Source) -> bool:

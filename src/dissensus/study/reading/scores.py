@@ -5,7 +5,7 @@ from __future__ import annotations
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
-from dissensus.study.ratings import SCORE_NAMES, Ratings, roles_of_ratings
+from dissensus.study.ratings import SCORE_NAMES, roles_of_ratings
 from dissensus.study.reading.columns import column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
@@ -17,7 +17,7 @@ class Scores(Format):
 
     id = "ratings"
     title = "table with one row per numeric rating"
-    study = Ratings
+    study = "ratings"
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case and a score column, and no condition column."""

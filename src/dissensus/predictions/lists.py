@@ -107,9 +107,8 @@ class Predictions(Received):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        object.__setattr__(self, "offsets", frozen_integers(self.offsets))
-        object.__setattr__(self, "codes", frozen_integers(self.codes))
-        object.__setattr__(self, "values", frozen_numbers(self.values))
+        for name, frozen in {"offsets": frozen_integers, "codes": frozen_integers, "values": frozen_numbers}.items():
+            object.__setattr__(self, name, frozen(getattr(self, name)))
         check_kind(self.kind)
         check_names("case", self.case_names)
         check_names("condition", self.conditions)

@@ -229,7 +229,7 @@ class Checklists(Study):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.checklist_tables import checklists_from_long
+        from dissensus.study.tables import checklists_from_long
 
         columns = {
             "case": case,
@@ -257,7 +257,7 @@ class Checklists(Study):
         confidence: Confidence | None = None,  # noqa: ARG003
     ) -> tuple[Checklists, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows."""
-        from dissensus.study.checklist_tables import checklists_from_roles
+        from dissensus.study.tables import checklists_from_roles
 
         return checklists_from_roles(table, conditions, separator=tie_separator, duplicates=duplicates)
 

@@ -15,7 +15,6 @@ from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
-from dissensus.study.checklist_tables import refuse_unsaid
 from dissensus.study.checklists import Checklists
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.rankings import Annotations
@@ -24,7 +23,7 @@ from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.json_values import objects_of
 from dissensus.study.study import Study
-from dissensus.study.tables import INTEGER
+from dissensus.study.tables import INTEGER, refuse_unsaid
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
 

@@ -11,14 +11,23 @@ from dissensus.core.errors import listing
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
-from dissensus.study.checklist_tables import CHECKLIST_ALIASES, FINDING_NAMES, answers_of_cells, without_nothing
 from dissensus.study.checklists import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
 from dissensus.study.reading.label_studio import LabelStudio, checklists_of_tasks
-from dissensus.study.tables import ROW, find_columns, missing_column, numbered, with_roles
+from dissensus.study.tables import (
+    CHECKLIST_ALIASES,
+    FINDING_NAMES,
+    ROW,
+    answers_of_cells,
+    find_columns,
+    missing_column,
+    numbered,
+    with_roles,
+    without_nothing,
+)
 
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
 OTHERS_ARE_ABSENT = "findings that a checklist does not name are absent; an empty answer is not assessed"

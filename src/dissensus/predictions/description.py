@@ -28,6 +28,8 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     cases with the same score for every condition: 1, kept, all are tied (for example '1')
     cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
     """
+    if predictions.kind == "numbers" or (findings and predictions.kind == "set"):
+        return ()
     if predictions.kind == "scores":
         notes = _notes_on_findings(predictions) if findings else _notes_on_scores(predictions)
     else:
@@ -38,8 +40,7 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
             _note(predictions, "empty rankings" if is_ranking else "empty sets", sizes == 0, tied),
             _note(predictions, "sets of all conditions", every, "kept"),
         ]
-    is_noted = predictions.kind == "scores" or (predictions.kind != "numbers" and not findings)
-    return tuple(note for note in notes if note.count and is_noted)
+    return tuple(note for note in notes if note.count)
 
 
 def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) -> Note:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.delimited import SEPARATORS
+from dissensus.core.delimited import SEPARATORS, is_number
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.json_text import refuse_scattered
 from dissensus.core.names import known_name
@@ -30,7 +30,6 @@ from dissensus.predictions.forms import (
     from_matrix,
     from_numbers,
     from_wide,
-    is_number,
     numbers_in,
     row_names,
 )

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import check_length
+from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.predictions.lists import (
@@ -494,15 +495,6 @@ def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) 
     if unknown:
         raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
     return tuple(map(str, named))
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a text can be read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.arguments import checked
-from dissensus.core.delimited import SEPARATORS
+from dissensus.core.delimited import SEPARATORS, is_number
 from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
@@ -16,7 +16,7 @@ from dissensus.core.receipt import Receipt, warn_of_losses
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.description import check_predictions
 from dissensus.predictions.file_formats import FORMATS, PredictionFormat, separator_of
-from dissensus.predictions.forms import PredictionOptions, is_number
+from dissensus.predictions.forms import PredictionOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

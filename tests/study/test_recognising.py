@@ -13,7 +13,6 @@ from dissensus.study.reading import examine_annotations, recognised_format
 from dissensus.study.reading.format import Format, known_formats
 from format_examples import EXAMPLES, PREFLIB, Example, write_json, write_lines, write_text
 
-
 JSON_ANSWERS = {"argilla", "label-studio"}
 ALSO_READ = {
     "label-studio-export.json": {"argilla", "checklist"},

@@ -71,13 +71,14 @@ def aligned_models(
     """
     models = {}
     for name, given in predictions.items():
-        said, own = given, {"case_names": case_names, "name": str(name)}
+        said = given
         if isinstance(said, Predictions):
             pass
         elif not conditions and not hasattr(said, "columns") and np.ndim(said) == 1:  # a number per case
-            said = Predictions.from_numbers(said, **own)
+            said = Predictions.from_numbers(said, case_names=case_names, name=str(name))
         else:
-            said = Predictions.from_scores(said, conditions or None, findings=findings, **own)
+            names = conditions or None
+            said = Predictions.from_scores(said, names, case_names=case_names, name=str(name), findings=findings)
         models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models

@@ -95,7 +95,7 @@ class Subject:
                 advice="" if are_scores else NOT_SEEN,
             )
         if kind == "scores" and not findings:
-            self._refuse_zeros(~matrix.any(axis=1))
+            self._refuse_zeros(np.asarray(~matrix.any(axis=1)))
         order = np.argsort(-matrix, axis=1, kind="stable")
         offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
         values = np.take_along_axis(matrix, order, axis=1).ravel()
@@ -267,7 +267,7 @@ def _vector(values: ArrayLike, what: str) -> FloatArray:
 # Nested lists -----------------------------------------------------------------------------------------
 
 
-def from_lists(kind: PredictionKind, lists: Sequence[Any], options: PredictionOptions) -> Predictions:
+def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> Predictions:
     """Flatten case > block > condition, or the members of one set per case; sets may be a matrix, too.
 
     See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
@@ -359,8 +359,10 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     if kind in KIND_OF_ROLE.values() and kind not in offered:
         role = "score" if kind == "scores" else "rank"
         raise tables.missing_column(role, ALIASES[role], table.columns)
-    if kind is not None or len(offered) == 1:
-        return kind or next(iter(offered))
+    if kind is not None:
+        return kind
+    if len(offered) == 1:
+        return next(iter(offered))
     raise DissensusError(
         "the table has scores and ranks" if offered else "the table has no score column and no rank column",
         expected="one of them" if offered else "a column named 'score' or 'rank' or the like",

@@ -216,7 +216,7 @@ def _has_several(frame: pl.DataFrame) -> bool:
 def _with_order(path: Path, files: Mapping[Path, Parsed]) -> pl.DataFrame:
     """Let all files have one order: where others have ranks, a case with one label has it in the first place."""
     frame = files[path].frame
-    orders = {_order(files[other].frame): other for other in reversed(files)}
+    orders = {_order(files[other].frame): other for other in reversed([*files])}
     orders.pop(None, None)
     if not orders or (_order(frame) is not None and len(orders) == 1):
         return frame

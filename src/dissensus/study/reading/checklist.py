@@ -66,8 +66,8 @@ class Checklist(Format):
         if options.conditions is None and ("annotation" not in frame.columns or not frame["case"].null_count()):
             names = listing(frame["condition"].cast(pl.String).drop_nulls().unique(maintain_order=True), most=12)
             assumed.append(f"the list of findings is what the file names, in order of appearance: {names}")
-        told = {"notes": (*parsed.notes, *notes), "assumed": tuple(assumed)}
-        return replace(parsed, frame=frame, tie_separator=options.tie_separator, **told)
+        parsed = replace(parsed, notes=(*parsed.notes, *notes), assumed=tuple(assumed))
+        return replace(parsed, frame=frame, tie_separator=options.tie_separator)
 
 
 # One table: columns named by their roles, long, or wide with a column per finding still (its conditions) --------------
@@ -88,10 +88,8 @@ def _long(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Pa
 
 
 def _columns(names: Sequence[str], found: Mapping[str, str], options: Options) -> tuple[Column, ...]:
-    roles, given = (
-        {"finding" if role == "condition" else role: name for role, name in said.items()}
-        for said in (found, options.columns)
-    )
+    roles = {"finding" if role == "condition" else role: name for role, name in found.items()}
+    given = {"finding" if role == "condition" else role: name for role, name in options.columns.items()}
     return columns_of(names, roles, given)
 
 

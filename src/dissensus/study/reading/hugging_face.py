@@ -24,7 +24,7 @@ from dissensus.study.reading.json_values import (
     question_to_read,
     wrong_shape,
 )
-from dissensus.study.reading.lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
+from dissensus.study.reading.label_lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),

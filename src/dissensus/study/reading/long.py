@@ -1,4 +1,4 @@
-"""The long form: a table with one row per mentioned condition."""
+"""The long form: a table with one row per mentioned condition, also as crowd-kit has it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dissensus.core.receipt import columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.reading.lists import holds_lists
+from dissensus.study.reading.label_lists import holds_lists
 from dissensus.study.tables import (
     ROW,
     find_columns,
@@ -69,6 +69,17 @@ class Long(Format):
         return Parsed(
             named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
         )
+
+
+class CrowdKit(Long):
+    """Table of task, worker and label, as crowd-kit has it."""
+
+    id = "crowd-kit"
+    title = "table of task, worker, label"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell crowd-kit's table by its columns: task, worker (formerly performer) and label."""
+        return is_crowd_kit(source)
 
 
 def are_confidences_of_positive(columns: Sequence[str], options: Options) -> bool:

@@ -40,7 +40,7 @@ def whole(content: Any, folder: Path) -> bytes:
             np.save(file, content, allow_pickle=True)
     elif isinstance(content, dict):
         with path.open("wb") as file:
-            np.savez(file, **{name: np.array(values) for name, values in content.items()})
+            np.savez(file, **{name: np.array(values) for name, values in content.items()})  # type: ignore[arg-type]
     elif isinstance(content, pl.DataFrame):
         content.write_parquet(path)
     else:

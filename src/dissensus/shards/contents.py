@@ -24,7 +24,7 @@ from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
 from dissensus.predictions import reader
-from dissensus.predictions.frames import case_column
+from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.predictions.reader import PredictionOptions, PredictionReading
 from dissensus.shards.tables import Tables

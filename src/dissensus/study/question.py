@@ -185,7 +185,7 @@ def asked_of(said: Study, question: Question | None, positive: str | None = None
     chosen = chosen_question(question, positive) or "conditions"
     names = conditions_asked(chosen, said.conditions, positive, are_ordered=are_ordered)
     ordered = said if names == said.conditions else said.with_conditions(names)
-    return ordered.asked(chosen)
+    return ordered if ordered.question == chosen else ordered.asked(chosen)
 
 
 def question_in_words(said: Study) -> str:

@@ -73,8 +73,15 @@ def annotations_from_ranking_arrays(
     names, cases = _names(ordered, conditions, case_names)
     codes, levels = ordered.cells.astype(np.int64), grouped.cells.astype(np.int64)
     is_there = (levels != UNRANKED).any(axis=1)
-    _check_groups(levels, is_there, grouped, cases)
-    _check_orders(codes, is_there, ordered, cases)
+    before, after = levels[:, :-1], levels[:, 1:]
+    goes_on = (before >= 0) & ((after == before) | (after == before + 1))
+    are_groups = (levels[:, 0] == 0) & (goes_on | (after == UNRANKED)).all(axis=1)
+    expected = "0 for the first place, then the same or one more, and -1 at the end for what is not ranked"
+    _refuse_row(is_there & ~are_groups, grouped, cases, "the groups of a ranking are no groups", expected)
+    # of annotators who are not there nothing is read
+    is_order = (np.sort(codes, axis=1) == np.arange(len(names))).all(axis=1)
+    expected = f"every code from 0 to {len(names) - 1} once, ranked or not"
+    _refuse_row(is_there & ~is_order, ordered, cases, "a ranking is no order of all conditions", expected)
     row, place = np.nonzero(levels >= 0)
     return _annotations(names, cases, ordered.offsets, row, levels[row, place], codes[row, place], unranked)
 
@@ -166,33 +173,12 @@ def _names(
     return names, numbered_names(case_names, len(rows.offsets) - 1)
 
 
-def _check_groups(levels: IntArray, is_there: BoolArray, rows: Rows, cases: Sequence[str]) -> None:
-    """Refuse groups that do not begin at 0, fall, leave a number out, or have anything behind an unranked place."""
-    before, after = levels[:, :-1], levels[:, 1:]
-    goes_on = (before >= 0) & ((after == before) | (after == before + 1))
-    is_right = (levels[:, 0] == 0) & (goes_on | (after == UNRANKED)).all(axis=1)
-    wrong = np.flatnonzero(is_there & ~is_right)
-    if len(wrong):
-        raise DissensusError(
-            "the groups of a ranking are no groups",
-            expected="0 for the first place, then the same or one more, and -1 at the end for what is not ranked",
-            got=listing(levels[wrong[0]].tolist(), most=12),
-            where=rows.place(int(wrong[0]), cases),
-        )
-
-
-def _check_orders(codes: IntArray, is_there: BoolArray, rows: Rows, cases: Sequence[str]) -> None:
-    """Refuse a ranking that does not have every condition once; of annotators who are not there nothing is read."""
-    n_conditions = codes.shape[1]
-    is_order = (np.sort(codes, axis=1) == np.arange(n_conditions)).all(axis=1)
-    wrong = np.flatnonzero(is_there & ~is_order)
-    if len(wrong):
-        raise DissensusError(
-            "a ranking is no order of all conditions",
-            expected=f"every code from 0 to {n_conditions - 1} once, ranked or not",
-            got=listing(codes[wrong[0]].tolist(), most=12),
-            where=rows.place(int(wrong[0]), cases),
-        )
+def _refuse_row(wrong: BoolArray, rows: Rows, cases: Sequence[str], problem: str, expected: str) -> None:
+    """Raise an error about the first of the wrong rows, if there is any."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        shown = listing(rows.cells[row].tolist(), most=12)
+        raise DissensusError(problem, expected=expected, got=shown, where=rows.place(row, cases))
 
 
 def _annotations(

@@ -501,6 +501,9 @@ def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:
     """Return the cells as a matrix, and whether they are booleans or the integers 0 and 1."""
+    nested = [column for column, dtype in cells.schema.items() if dtype.is_nested()]
+    if nested:
+        raise DissensusError("a cell holds several values", expected="a number", where=f"column {nested[0]!r}")
     text = [column for column, dtype in cells.schema.items() if dtype == pl.String]
     if text:
         tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace(BOOLEAN_CELLS).replace("", None)

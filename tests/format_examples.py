@@ -115,7 +115,7 @@ class Example:
         return f"{self.format}-{self.name}"
 
 
-JSON_EXAMPLES = (
+EXAMPLES = (
     Example("label-studio", "export.json", LABEL_STUDIO, write_json),
     Example("hugging-face", "train.jsonl", HUGGING_FACE, write_lines),
     Example("hugging-face", "train.json", HUGGING_FACE, write_json),
@@ -128,10 +128,6 @@ JSON_EXAMPLES = (
     Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
     Example("long", "long.jsonl", LONG_RECORDS, write_lines),
     Example("long", "long.json", LONG_RECORDS, write_json),
-)
-
-EXAMPLES = (
-    *JSON_EXAMPLES,
     Example("annotator-json", "people.json", {"annotators": KEYED}, write_json),
     Example("case-json", "trees.json", {"cases": KEYED}, write_json),
     Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),

@@ -28,7 +28,7 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     cases with the same score for every condition: 1, kept, all are tied (for example '1')
     cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
     """
-    if predictions.kind == "numbers" or (findings and predictions.kind == "set"):
+    if predictions.kind == "numbers" or (findings and predictions.kind != "scores"):
         return ()
     if predictions.kind == "scores":
         notes = _notes_on_findings(predictions) if findings else _notes_on_scores(predictions)

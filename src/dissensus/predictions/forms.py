@@ -113,7 +113,7 @@ class Subject:
         if kind == "scores":
             if (values < 0).any():
                 return self.with_all(self._filled(case, codes, values), findings=findings)
-            case, codes, values = case[values != 0], codes[values != 0], values[values != 0]
+            case, codes, values = _kept(values != 0, case, codes, values)
             if not findings:
                 self._refuse_zeros(np.bincount(case, minlength=len(self.case_names)) == 0)
         if not in_order(case, codes, values):
@@ -166,6 +166,11 @@ class Subject:
         matrix = np.zeros((n_cases, n_conditions))
         matrix[case, codes] = values
         return matrix
+
+
+def _kept(rows: BoolArray, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Keep some rows of columns, which are the same if all are kept."""
+    return columns if rows.all() else tuple(column[rows] for column in columns)
 
 
 def blocks_to_the_end(case: IntArray, values: FloatArray) -> FloatArray:
@@ -278,18 +283,17 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     blocks = [[one] for one in cases]
     if kind == "ranking":
         blocks = [[[item] if _is_condition(item) else _items(item, "block") for item in one] for one in cases]
-    listed = [
-        (case, rank, mention) for case, one in enumerate(blocks) for rank, block in enumerate(one) for mention in block
-    ]
-    mentions = [mention for _, _, mention in listed]
+    mentions = [mention for one in blocks for block in one for mention in block]
     names = condition_names(mentions, options.conditions)
     subject = Subject(options.name, names, numbered_names(options.cases, len(cases)))
     empty = [case for case, one in enumerate(blocks) if kind == "ranking" and not all(one)]
     if empty:
         where = subject.place(empty[0])
         raise DissensusError("a block is empty", expected="at least one condition in every block", where=where)
-    case, rank = np.array([(case, rank) for case, rank, _ in listed], dtype=np.int64).reshape(-1, 2).T
-    values = -rank.astype(np.float64) if kind == "ranking" else np.ones(len(rank))
+    sizes = np.array([len(block) for one in blocks for block in one], dtype=np.int64)
+    case = np.repeat(np.repeat(np.arange(len(blocks)), [len(one) for one in blocks]), sizes)
+    rank = np.array([rank for one in blocks for rank in range(len(one))], dtype=np.float64)
+    values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
     return subject.with_some(kind, case, subject.coded(mentions, case), values)
 
 
@@ -332,7 +336,7 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     codes, known = tables.label_codes(table, options.names)
     values, listed = _values(table, chosen), codes >= 0
     subject = Subject(options.name, known, case_names)
-    return subject.with_some(chosen, case[listed], codes[listed], values[listed], findings=options.findings)
+    return subject.with_some(chosen, *_kept(listed, case, codes, values), findings=options.findings)
 
 
 def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
@@ -501,6 +505,9 @@ def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:
     """Return the cells as a matrix, and whether they are booleans or the integers 0 and 1."""
+    nested = [column for column, dtype in cells.schema.items() if dtype.is_nested()]
+    if nested:
+        raise DissensusError("a cell holds several values", expected="a number", where=f"column {nested[0]!r}")
     text = [column for column, dtype in cells.schema.items() if dtype == pl.String]
     if text:
         tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace(BOOLEAN_CELLS).replace("", None)

@@ -219,7 +219,7 @@ def build_from_table(
         raise DissensusError(
             "there are no confidences to use",
             expected="a column 'confidence', or one that is named (--column confidence=NAME)",
-            got=f"columns {listing(table.columns, most=12)}",
+            got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
         )
     table = tidied(table, tie_separator)
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")

@@ -92,10 +92,14 @@ class Layout:
 
     def cells(self, column: str, cell: str) -> pl.DataFrame:
         """Give every cell a row of its own, in the order of the rows: its case, its column and what it holds."""
+        if not self.columns:
+            expected = f"one column per {column}"
+            raise DissensusError(
+                "the table has no column beside the case", expected=expected, got=f"column {self.case!r}"
+            )
         numbers = [str(number) for number in range(len(self.columns))]  # no name of a column gets in the way
         cells = (
-            self.table.select(**dict(zip(numbers, map(pl.col, self.columns), strict=True)))
-            .hstack(self.of_case)
+            self.of_case.hstack(self.table.rename(dict(zip(self.columns, numbers, strict=True))))
             .unpivot(numbers, index=self.of_case.columns, variable_name=column, value_name=cell)
             .sort(ROW, maintain_order=True)
         )

@@ -10,106 +10,10 @@ from typing import Any
 
 import numpy as np
 
-LABEL_STUDIO: list[Any] = [
-    {
-        "id": 41,
-        "data": {"image": "moth.jpg"},
-        "drafts": [{"id": 1}],
-        "predictions": [{"id": 5}, {"id": 6}],
-        "annotations": [
-            {
-                "id": 901,
-                "completed_by": 3,
-                "was_cancelled": False,
-                "ground_truth": True,
-                "result": [
-                    {
-                        "from_name": "species",
-                        "to_name": "img",
-                        "type": "choices",
-                        "value": {"choices": ["Moth", "Butterfly"]},
-                    },
-                    {"from_name": "sure", "to_name": "img", "type": "rating", "value": {"rating": 4}},
-                ],
-            },
-            {"id": 902, "completed_by": 4, "was_cancelled": True, "result": []},
-            {
-                "id": 903,
-                "completed_by": {"id": 8, "email": "ada@example.org"},
-                "was_cancelled": False,
-                "result": [{"from_name": "species", "type": "choices", "value": {"choices": ["Beetle"]}}],
-            },
-            {"id": 904, "completed_by": {"id": 9, "email": ""}, "was_cancelled": False, "result": []},
-        ],
-    },
-    {"id": 42, "data": {"image": "leaf.jpg"}, "annotations": []},
-]
+RECORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""Exports of annotation tools, as short as they can be and hold everything that matters."""
 
-HUGGING_FACE: list[Any] = [
-    {"id": "s1", "labels": ["joy", ["joy", "awe"], None], "annotator_ids": ["kim", "lou", "max"]},
-    {"id": "s2", "labels": ["fear"], "annotator_ids": ["lou"]},
-    {"id": "s3", "labels": [], "annotator_ids": []},
-]
-
-ARGILLA: list[Any] = [
-    {
-        "id": "0f",
-        "external_id": "rash-1",
-        "fields": {"image": "rash.png"},
-        "suggestions": [],
-        "responses": [
-            {
-                "user_id": "u-one",
-                "status": "submitted",
-                "values": {
-                    "dx": {
-                        "value": [
-                            {"value": "Tinea", "rank": 2},
-                            {"value": "Eczema", "rank": 1},
-                            {"value": "Psoriasis", "rank": 1},
-                        ]
-                    },
-                    "sure": {"value": 4},
-                },
-            },
-            {"user_id": "u-two", "status": "draft", "values": {"dx": {"value": [{"value": "Tinea", "rank": 1}]}}},
-            {"user_id": "u-three", "status": "discarded", "values": None},
-        ],
-    },
-    {"id": "1f", "external_id": None, "fields": {"image": "arm.png"}, "responses": []},
-]
-
-PRODIGY: list[Any] = [
-    {
-        "text": "a sour note",
-        "_input_hash": 7,
-        "_task_hash": 71,
-        "_annotator_id": "db-anna",
-        "answer": "accept",
-        "options": [{"id": "flat", "text": "Flat"}, {"id": "sharp", "text": "Sharp"}, {"id": "fine", "text": "Fine"}],
-        "accept": ["sharp", "flat"],
-    },
-    {
-        "_task_hash": 71,
-        "_annotator_id": "db-bert",
-        "answer": "accept",
-        "options": [{"id": "flat"}, {"id": "sharp"}, {"id": "fine"}],
-        "accept": [],
-    },
-    {"_task_hash": 72, "_annotator_id": "db-anna", "answer": "reject", "options": [], "accept": ["flat"]},
-    {"_task_hash": 72, "_annotator_id": "db-bert", "answer": "ignore", "options": [], "accept": []},
-]
-
-DOCCANO: dict[str, list[Any]] = {
-    "ines": [{"id": 5, "text": "hail", "label": ["ice", "rain"]}, {"id": 6, "text": "fog", "label": []}],
-    "jon": [{"id": 6, "text": "fog", "label": ["mist"]}, {"id": 5, "text": "hail", "label": "ice"}],
-}
-
-NESTED: dict[str, Any] = {
-    "conditions": ["ant", "bee", "cat", "dog"],
-    "case_names": ["den", "hive", "yard"],
-    "rankings": [[[[0, 3], [2]], [["bee"], ["ant"]]], [[[2], [0, 1]], []], []],
-}
+LABEL_STUDIO, HUGGING_FACE, ARGILLA, PRODIGY, DOCCANO, NESTED, LONG_RECORDS = RECORDS.values()
 
 PREFLIB = """\
 # FILE NAME: soup.toi
@@ -125,12 +29,6 @@ PREFLIB = """\
 1: 3
 1: {}
 """
-
-LONG_RECORDS: list[Any] = [
-    {"case": "c1", "annotator": "A", "condition": "oak", "rank": 1},
-    {"case": "c1", "annotator": "A", "condition": "elm", "rank": 2.0},
-    {"case": "c2", "annotator": "B", "condition": "ash", "rank": 1},
-]
 
 ANNOTATOR_FILES = {
     "ann.csv": "case,label,rank\nc1,oak,1\nc1,elm,2\nc2,ash,1\n",
@@ -217,7 +115,7 @@ class Example:
         return f"{self.format}-{self.name}"
 
 
-JSON_EXAMPLES = (
+EXAMPLES = (
     Example("label-studio", "export.json", LABEL_STUDIO, write_json),
     Example("hugging-face", "train.jsonl", HUGGING_FACE, write_lines),
     Example("hugging-face", "train.json", HUGGING_FACE, write_json),
@@ -230,10 +128,6 @@ JSON_EXAMPLES = (
     Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
     Example("long", "long.jsonl", LONG_RECORDS, write_lines),
     Example("long", "long.json", LONG_RECORDS, write_json),
-)
-
-EXAMPLES = (
-    *JSON_EXAMPLES,
     Example("annotator-json", "people.json", {"annotators": KEYED}, write_json),
     Example("case-json", "trees.json", {"cases": KEYED}, write_json),
     Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),

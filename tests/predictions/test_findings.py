@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dissensus import Checklists, DissensusError, Predictions, evaluate, read_predictions
-from dissensus.predictions.findings import predictions_of_finding
+from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.reader import examine_predictions
 
 FINDINGS = ("AF", "ST")

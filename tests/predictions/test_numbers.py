@@ -97,8 +97,8 @@ def test_a_kind_that_is_said_allows_other_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("case,prediction\nx,one\n", "does not hold a number"),
-        ("case,prediction\nx,\n", "does not hold a number"),
+        ("case,prediction\nx,one\n", "a score is not a number"),
+        ("case,prediction\nx,\n", "a score is missing"),
         ("case,prediction\nx,1\nx,2\n", "stands in several rows"),
         ("case,prediction\n,1\n", "a row has no case"),
     ],

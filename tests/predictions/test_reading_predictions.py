@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +13,8 @@ import polars as pl
 import pytest
 
 from dissensus.core.errors import DissensusError, DissensusWarning
+from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import examine_predictions, named_path, read_models, read_predictions
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dissensus.predictions.lists import Predictions
 
 NAMES = ["Eczema", "Psoriasis", "Tinea"]
 CASES = ["c1", "c2"]
@@ -25,214 +23,130 @@ WIDE = "case_id,Tinea,Eczema,Psoriasis\nc2,0.4,0.4,0.2\nc1,0.1,0.2,0.7\n"
 LONG = "case_id,label,score\nc2,Eczema,0.4\nc2,Tinea,0.4\nc2,Psoriasis,0.2\n" + "".join(
     f"c1,{name},{score}\n" for name, score in zip(NAMES, SCORES[0], strict=True)
 )
+MARK = "\ufeff"
+PANDAS = pd.DataFrame(SCORES, index=CASES, columns=NAMES)
+SETS = np.array([[1, 0, 1], [0, 0, 0]])
+OF_SETS: list[Any] = [[["Eczema", "Tinea"]], []]
+ALPHAS = np.stack([np.zeros((2, 3)), [[0, 1, 0]] * 2], axis=2).astype(np.bool_)
+CODES = {"columns": {"case": "scan", "condition": "finding", "score": "strength"}}
 
 
 def read(path: Path | str, **options: Any) -> Predictions:
-    return read_predictions(path, conditions=NAMES, cases=CASES, **options)
+    return read_predictions(path, **{"conditions": NAMES, "cases": CASES, **options})
 
 
-def written(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode())
+def written(path: Path, content: Any) -> Path:
+    """Write text, records, arrays or tables, as the name of the file says."""
+    if isinstance(content, pd.DataFrame | pl.DataFrame):
+        (content.to_parquet if isinstance(content, pd.DataFrame) else content.write_parquet)(path)
+    elif path.suffix == ".npy":
+        np.save(path, content)
+    elif path.suffix == ".npz":
+        np.savez(path, **{name: np.array(values) for name, values in content.items()})  # type: ignore[arg-type]
+    elif path.suffix == ".jsonl" and not isinstance(content, str):
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content), encoding="utf-8")
+    else:
+        path.write_bytes((content if isinstance(content, str) else json.dumps(content)).encode())
     return path
 
 
-def lines(path: Path, *rows: dict[str, Any]) -> Path:
-    return written(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+def as_text(values: Any, delimiter: str = " ", newline: str = "\n") -> str:
+    file = io.StringIO()
+    np.savetxt(file, values, fmt="%.3e", delimiter=delimiter, newline=newline)
+    return file.getvalue()
 
 
-def test_npy_scores(tmp_path: Path) -> None:
-    np.save(tmp_path / "m.npy", np.array(SCORES))
-    said = read(tmp_path / "m.npy")
-    assert said.name == "m"
-    assert said.to_scores().tolist() == SCORES
+def reads(name: str, content: Any, expected: Any = SCORES, **options: Any) -> tuple[Any, ...]:
+    """A file and its content, options to read it with, and the scores or lists that come of it."""
+    return name, content, expected, options
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.int64, np.uint8])
-def test_npy_of_zeros_and_ones_holds_sets(tmp_path: Path, dtype: type[np.generic]) -> None:
-    np.save(tmp_path / "m.npy", np.array([[1, 0, 1], [0, 0, 0]], dtype=dtype))
-    assert read(tmp_path / "m.npy").to_lists() == [[["Eczema", "Tinea"]], []]
+ALONE: dict[str, Any] = {"conditions": None, "cases": None}
+REVERSED = {"case_ids": CASES[::-1], "classes": NAMES[::-1]}
+READ = [
+    # arrays
+    reads("m.npy", SCORES),
+    *(reads("m.npy", SETS.astype(dtype), OF_SETS) for dtype in (np.bool_, np.int64, np.uint8)),
+    reads("m.npy", [[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]], kind="scores"),
+    reads("m.npy", [[1.0, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]]),
+    reads("m.npy", [[1.0, 0, 0], [0, 1, 0]], [[["Eczema"]], [["Psoriasis"]]], kind="set"),
+    reads("m.npy", ALPHAS, [[["Psoriasis"]], [["Psoriasis"]]], alpha_index=1),
+    reads("m.npz", {"probs": np.array(SCORES)[::-1, ::-1], **REVERSED}),
+    reads("m.npz", {"scores": np.array(SCORES)[::-1, ::-1], "cases": CASES[::-1], "conditions": NAMES[::-1]}),
+    reads("m.npz", {"arr_0": SCORES}),
+    # rows of numbers
+    *(reads("m.txt", as_text(SCORES, delimiter)) for delimiter in (" ", ",", "\t", ";")),
+    reads("m.txt", as_text(SCORES, newline="\r\n")),
+    reads("m.txt", "1 0 1\n0 0 0\n", OF_SETS),
+    reads("m.txt", "1.0 0 1\n0 1 0\n", [[1, 0, 1], [0, 1, 0]]),
+    reads("m.txt", "# scores\n\n0.5 0.25 0.25\n", [[0.5, 0.25, 0.25]], cases=["c1"]),
+    reads("m.csv", as_text(SCORES, ",")),
+    reads("m.json", SCORES),
+    # tables
+    *(reads(name, text) for name in ("A.csv", "A.txt") for text in (WIDE, LONG)),
+    *(reads("A.tsv", text.replace(",", "\t")) for text in (WIDE, LONG)),
+    *(reads("A.parquet", pl.read_csv(text.encode())) for text in (WIDE, LONG)),
+    *(reads("A.csv", MARK + text.replace("\n", "\r\n")) for text in (WIDE, LONG)),
+    reads("m.parquet", PANDAS),
+    reads("m.csv", "0,1,2\n0.2,0.7,0.1\n0.4,0.2,0.4\n"),
+    reads("m.csv", "case,2,1,0\nc1,0.1,0.7,0.2\nc2,0.4,0.2,0.4\n"),
+    reads("m.csv", LONG.replace("case_id,label,score", "scan,finding,strength"), **CODES),
+    reads("m.csv", WIDE.replace("case_id", "")),
+    reads("m.csv", WIDE.replace("case_id", "scan")),
+    reads("m.csv", "Tinea,Eczema,Psoriasis\n0.1,0.2,0.7\n0.4,0.4,0.2\n"),
+    reads("m.csv", "case,rank,item\nc1,0.3,0.7\n", [[0.7, 0.3]], conditions=["item", "rank"], cases=["c1"]),
+    # records
+    reads("m.jsonl", MARK + '{"case_id": "c1", "set": ["Tinea"]}\r\n', [[["Tinea"]]], **ALONE),
+    reads(
+        "m.jsonl",
+        [{"case_id": "c2", "ranked": ["Eczema", ["Psoriasis", "Tinea"]]}, {"case_id": "c1", "ranked": ["Tinea"]}],
+        [[["Tinea"]], [["Eczema"], ["Psoriasis", "Tinea"]]],
+    ),
+    reads("m.jsonl", [{"id": "c2", "set": ["Tinea", "Eczema"]}, {"id": "c1", "set": []}], OF_SETS[::-1]),
+    reads(
+        "m.jsonl",
+        [{"case_id": "c1", "scores": {"Tinea": 0.9, "Eczema": 0}}, {"case_id": "c2", "scores": {"Eczema": 1}}],
+        [[0, 0, 0.9], [1, 0, 0]],
+    ),
+    reads("m.jsonl", [{"id": 1, "ranked": [2, [0, 1]]}], [[["Tinea"], ["Eczema", "Psoriasis"]]], cases=None),
+    reads("m.jsonl", [{"id": 1, "scores": {"2": 0.5}}], [[0, 0, 0.5]], cases=None),
+    reads("m.json", [{"case_id": "c1", "set": ["Tinea"]}, {"case_id": "c2", "set": []}], [[["Tinea"]], []]),
+    reads("m.json", {"case_id": "c1", "set": ["Tinea"]}, [[["Tinea"]]], **ALONE),
+    reads("m.jsonl", [{"case": "c1", "condition": "a", "score": 0.5}], [[0.5]], **ALONE),
+    reads("m.jsonl", [{"id": 1, "label": n, "rank": r} for r, n in enumerate("ab", 1)], [[["a"], ["b"]]], **ALONE),
+]
 
 
-def test_kind_decides_what_zeros_and_ones_are(tmp_path: Path) -> None:
-    np.save(tmp_path / "whole.npy", np.array([[1, 0, 0], [0, 1, 0]]))
-    np.save(tmp_path / "real.npy", np.array([[1.0, 0, 0], [0, 1, 0]]))
-    assert read(tmp_path / "whole.npy", kind="scores").kind == "scores"
-    assert read(tmp_path / "real.npy").kind == "scores"
-    assert read(tmp_path / "real.npy", kind="set").to_lists() == [[["Eczema"]], [["Psoriasis"]]]
+@pytest.mark.parametrize(("name", "content", "expected", "options"), READ)
+def test_predictions_are_matched_by_name_or_by_their_place(
+    name: str, content: Any, expected: Any, options: dict[str, Any], tmp_path: Path
+) -> None:
+    said = read(written(tmp_path / name, content), **options)
+    assert said.name == Path(name).stem
+    assert (said.to_scores().tolist() if said.kind == "scores" else said.to_lists()) == expected
+    if options.get("cases", CASES) is CASES:
+        assert said.case_names == tuple(CASES)
 
 
-def test_npy_of_sets_per_alpha(tmp_path: Path) -> None:
-    sets = np.zeros((2, 3, 2), dtype=np.bool_)
-    sets[:, 1, 1] = True
-    np.save(tmp_path / "m.npy", sets)
-    assert read(tmp_path / "m.npy", alpha_index=1).to_lists() == [[["Psoriasis"]], [["Psoriasis"]]]
+def test_sets_of_several_alphas_need_a_choice(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.npy", ALPHAS)
     with pytest.raises(DissensusError, match="alpha_index=0 to 1"):
-        read(tmp_path / "m.npy")
+        read(path)
     with pytest.raises(DissensusError, match="out of range"):
-        read(tmp_path / "m.npy", alpha_index=2)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "ids", "classes"), [("probs", "case_ids", "classes"), ("scores", "cases", "conditions")]
-)
-def test_npz_with_names_is_matched_by_name(tmp_path: Path, matrix: str, ids: str, classes: str) -> None:
-    arrays = {
-        matrix: np.array(SCORES)[::-1, ::-1],
-        ids: np.array(CASES[::-1]),
-        classes: np.array(NAMES[::-1]),
-    }
-    np.savez(tmp_path / "m.npz", **arrays)  # type: ignore[arg-type]
-    assert read(tmp_path / "m.npz").to_scores().tolist() == SCORES
-    assert read_predictions(tmp_path / "m.npz").conditions == tuple(NAMES[::-1])
-
-
-def test_npz_takes_bytes_and_integers_as_names(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", probs=np.array(SCORES), ids=np.array([7, 8]), classes=np.array([b"a", b"b", b"c"]))
-    said = read_predictions(tmp_path / "m.npz")
-    assert said.case_names == ("7", "8")
-    assert said.conditions == ("a", "b", "c")
-
-
-def test_npz_without_names_needs_the_lists(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", np.array(SCORES))
-    assert read(tmp_path / "m.npz").to_scores().tolist() == SCORES
-
-
-@pytest.mark.parametrize("delimiter", [" ", ",", "\t", ";"])
-def test_text_matrix(tmp_path: Path, delimiter: str) -> None:
-    np.savetxt(tmp_path / "predictions0.txt", SCORES, fmt="%.3e", delimiter=delimiter)
-    said = read(tmp_path / "predictions0.txt")
-    assert said.name == "predictions0"
-    assert said.to_scores().tolist() == SCORES
-
-
-def test_text_matrix_of_whole_zeros_and_ones_holds_sets(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "m.txt", "1 0 1\n0 0 0\n")).to_lists() == [[["Eczema", "Tinea"]], []]
-    assert read(written(tmp_path / "n.txt", "1.0 0 1\n0 1 0\n")).kind == "scores"
-
-
-def test_text_matrix_may_have_comments_and_one_row(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.txt", "# scores\n\n0.5 0.25 0.25\n")
-    assert read_predictions(path, conditions=NAMES, cases=["c1"]).to_scores().tolist() == [[0.5, 0.25, 0.25]]
-
-
-def test_csv_without_a_header_is_a_matrix(tmp_path: Path) -> None:
-    path = tmp_path / "m.csv"
-    np.savetxt(path, SCORES, delimiter=",")
-    assert examine_predictions(path, conditions=NAMES, cases=CASES).receipt.format == "matrix"
-    assert read(path).to_scores().tolist() == SCORES
-
-
-def test_csv_headed_by_codes_takes_them_from_the_list(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "0,1,2\n0.2,0.7,0.1\n0.4,0.2,0.4\n")
-    assert read(path).to_scores().tolist() == SCORES
-    path = written(tmp_path / "n.csv", "case,2,1,0\nc1,0.1,0.7,0.2\nc2,0.4,0.2,0.4\n")
-    assert read(path).to_scores().tolist() == SCORES
-
-
-def test_json_matrix(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "m.json", json.dumps(SCORES))).to_scores().tolist() == SCORES
-
-
-@pytest.mark.parametrize("text", [WIDE, LONG])
-@pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "parquet"])
-def test_tables_are_matched_by_name(tmp_path: Path, text: str, ending: str) -> None:
-    path = tmp_path / f"A.{ending}"
-    if ending == "parquet":
-        pl.read_csv(text.encode()).write_parquet(path)
-    else:
-        written(path, text.replace(",", "\t") if ending == "tsv" else text)
-    said = read(path)
-    assert said.case_names == tuple(CASES)
-    assert said.to_scores().tolist() == SCORES
-
-
-def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
-    for number, text in enumerate((WIDE, LONG)):
-        path = written(tmp_path / f"{number}.csv", "\ufeff" + text.replace("\n", "\r\n"))
-        assert read(path).to_scores().tolist() == SCORES
-    np.savetxt(tmp_path / "m.txt", SCORES, newline="\r\n")
-    assert read(tmp_path / "m.txt").to_scores().tolist() == SCORES
-    row = json.dumps({"case_id": "c1", "set": ["Tinea"]})
-    path = written(tmp_path / "m.jsonl", "\ufeff" + row + "\r\n")
-    assert read_predictions(path).to_lists() == [[["Tinea"]]]
+        read(path, alpha_index=2)
 
 
 def test_names_are_taken_from_the_file_when_none_are_given(tmp_path: Path) -> None:
     wide = read_predictions(written(tmp_path / "w.csv", WIDE))
-    assert wide.conditions == ("Tinea", "Eczema", "Psoriasis")
-    assert wide.case_names == ("c2", "c1")
+    assert (wide.conditions, wide.case_names) == (("Tinea", "Eczema", "Psoriasis"), ("c2", "c1"))
     assert read_predictions(written(tmp_path / "l.csv", LONG)).conditions == tuple(NAMES)
-
-
-def test_columns_can_be_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", LONG.replace("case_id,label,score", "scan,finding,strength"))
-    said = read(path, columns={"case": "scan", "condition": "finding", "score": "strength"})
-    assert said.to_scores().tolist() == SCORES
-
-
-def test_a_wide_table_may_name_its_cases_in_any_first_column_of_text(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "m.csv", WIDE.replace("case_id", ""))).to_scores().tolist() == SCORES
-    assert read(written(tmp_path / "n.csv", WIDE.replace("case_id", "scan"))).to_scores().tolist() == SCORES
-
-
-def test_a_wide_table_without_cases_takes_them_from_the_list(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "Tinea,Eczema,Psoriasis\n0.1,0.2,0.7\n0.4,0.4,0.2\n")
-    assert read(path).to_scores().tolist() == SCORES
-
-
-def test_a_condition_may_be_called_like_a_role(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "case,rank,item\nc1,0.3,0.7\n")
-    said = read_predictions(path, conditions=["item", "rank"], cases=["c1"])
-    assert said.to_scores().tolist() == [[0.7, 0.3]]
-
-
-def test_jsonl_rankings_with_ties(tmp_path: Path) -> None:
-    path = lines(
-        tmp_path / "m.jsonl",
-        {"case_id": "c2", "ranked": ["Eczema", ["Psoriasis", "Tinea"]]},
-        {"case_id": "c1", "ranked": ["Tinea"]},
+    assert read_predictions(written(tmp_path / "r.npz", {"probs": SCORES, **REVERSED})).conditions == tuple(NAMES[::-1])
+    said = read_predictions(
+        written(tmp_path / "m.npz", {"probs": SCORES, "ids": [7, 8], "classes": [b"a", b"b", b"c"]})
     )
-    assert read(path).to_lists() == [[["Tinea"]], [["Eczema"], ["Psoriasis", "Tinea"]]]
-
-
-def test_jsonl_sets(tmp_path: Path) -> None:
-    path = lines(tmp_path / "m.jsonl", {"case_id": "c2", "set": ["Tinea", "Eczema"]}, {"case_id": "c1", "set": []})
-    assert read(path).to_lists() == [[], [["Eczema", "Tinea"]]]
-
-
-def test_jsonl_scores_by_name(tmp_path: Path) -> None:
-    path = lines(
-        tmp_path / "m.jsonl",
-        {"case_id": "c1", "scores": {"Tinea": 0.9, "Eczema": 0}},
-        {"case_id": "c2", "scores": {"Eczema": 1}},
-    )
-    assert read(path).to_scores().tolist() == [[0, 0, 0.9], [1, 0, 0]]
-
-
-def test_jsonl_codes_with_a_list(tmp_path: Path) -> None:
-    ranked = lines(tmp_path / "r.jsonl", {"id": 1, "ranked": [2, [0, 1]]})
-    assert read_predictions(ranked, conditions=NAMES).to_lists() == [[["Tinea"], ["Eczema", "Psoriasis"]]]
-    scores = lines(tmp_path / "s.jsonl", {"id": 1, "scores": {"2": 0.5}})
-    assert read_predictions(scores, conditions=NAMES).to_scores().tolist() == [[0, 0, 0.5]]
-
-
-def test_a_json_list_of_objects_reads_like_lines(tmp_path: Path) -> None:
-    rows = [{"case_id": "c1", "set": ["Tinea"]}, {"case_id": "c2", "set": []}]
-    assert read(written(tmp_path / "m.json", json.dumps(rows, indent=1))).to_lists() == [[["Tinea"]], []]
-    assert read_predictions(written(tmp_path / "n.json", json.dumps(rows[0]))).to_lists() == [[["Tinea"]]]
-
-
-def test_jsonl_rows_of_a_long_table(tmp_path: Path) -> None:
-    path = lines(tmp_path / "m.jsonl", {"case": "c1", "condition": "a", "score": 0.5})
-    assert read_predictions(path).to_scores().tolist() == [[0.5]]
-    path = lines(tmp_path / "n.jsonl", {"case": "c1", "label": "a", "rank": 1}, {"case": "c1", "label": "b", "rank": 2})
-    assert read_predictions(path).to_lists() == [[["a"], ["b"]]]
-
-
-def test_an_index_that_pandas_wrote_names_the_cases(tmp_path: Path) -> None:
-    pd.DataFrame(SCORES, index=CASES, columns=NAMES).to_parquet(tmp_path / "m.parquet")
-    assert read(tmp_path / "m.parquet").to_scores().tolist() == SCORES
+    assert (said.case_names, said.conditions) == (("7", "8"), ("a", "b", "c"))
+    matrix = examine_predictions(written(tmp_path / "m.csv", as_text(SCORES, ",")), conditions=NAMES, cases=CASES)
+    assert matrix.receipt.format == "matrix"
 
 
 @pytest.mark.parametrize("name", ['say "Aah", then', "Café; naïve", "🦠 tinea", "<b>Eczema</b> & co", "a\nb"])
@@ -240,7 +154,7 @@ def test_conditions_may_have_any_name(tmp_path: Path, name: str) -> None:
     frame = pl.DataFrame({"case": ["c1"], name: [0.7], "other, one": [0.3]})
     frame.write_csv(tmp_path / "wide.csv")
     frame.unpivot(index="case", variable_name="condition", value_name="score").write_csv(tmp_path / "long.csv")
-    lines(tmp_path / "m.jsonl", {"case": "c1", "scores": {name: 0.7, "other, one": 0.3}})
+    written(tmp_path / "m.jsonl", [{"case": "c1", "scores": {name: 0.7, "other, one": 0.3}}])
     for file in ("wide.csv", "long.csv", "m.jsonl"):
         said = read_predictions(tmp_path / file, conditions=["other, one", name])
         assert said.to_scores().tolist() == [[0.3, 0.7]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,22 @@ import pytest
 
 @pytest.fixture
 def put(tmp_path: Path) -> Any:
-    """A function that writes text into a new file, and returns its path."""
+    """A function that writes text, or what JSON can hold, into a new file, and returns its path.
 
-    def write(text: str, name: str = "opinions.csv") -> Path:
+    A list goes into a file of JSON lines if its name says so; a name without an ending is a directory of such files.
+    """
+
+    def write(content: Any, name: str = "opinions.csv") -> Path:
         path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
+        if isinstance(content, dict) and not path.suffix:
+            path.mkdir(exist_ok=True)
+            for inner, records in content.items():
+                write(records, f"{name}/{inner}" if "." in inner else f"{name}/{inner}.jsonl")
+            return path
+        if not isinstance(content, str):
+            lines = path.suffix == ".jsonl" and isinstance(content, list)
+            content = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content)
+        path.write_text(content, encoding="utf-8")
         return path
 
     return write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -34,17 +34,20 @@ def delimited_table(
     >>> delimited_table(b"case,label\nc1,Eczema\n", FilePath("a.csv"), Limits()).rows()
     [('c1', 'Eczema')]
     """
+    import polars as pl
+
     refuse_nul(data, place)
     _refuse_lone_returns(data, place)
     separator = separator or _separator(data, place)
     names = _header(data, place, separator)
     limits.check("columns", len(names), where=str(place))
-    named = not (headless and all(_is_number(name) for name in names))
+    named = not (headless and all(is_number(name) for name in names))
     if named:
         _refuse_repeated_names(names, place)
     table = _parsed(data, place, separator, names)
     _refuse_doubtful_rows(table, data, place, separator)
-    table = _without_blank_rows(table)
+    if all(column.null_count() for column in table):
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     if not len(table):
         raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
     return _named(table, names, data, place) if named else table
@@ -62,8 +65,10 @@ def _separator(data: bytes, place: FilePath) -> str:
 
 def _header(data: bytes, place: FilePath, separator: str) -> list[str]:
     """Return the names of the columns as they stand in the file."""
+    file = io.BytesIO(data)
+    file.seek(len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0)
     try:
-        rows = csv.reader(_lines(data), delimiter=separator, strict=True)
+        rows = csv.reader((line.decode() for line in file), delimiter=separator, strict=True)
         names = next((row for row in rows if row), [])
     except UnicodeDecodeError:
         decoded(data, place)
@@ -77,14 +82,8 @@ def _header(data: bytes, place: FilePath, separator: str) -> list[str]:
     return names
 
 
-def _lines(data: bytes) -> Iterator[str]:
-    start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
-    file = io.BytesIO(data)
-    file.seek(start)
-    return (line.decode() for line in file)
-
-
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number."""
     try:
         float(text)
     except ValueError:
@@ -119,16 +118,8 @@ def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePa
         )
     table.columns = [name if number not in nameless else f"\0{number}" for number, name in enumerate(names)]
     table = table.drop(f"\0{number}" for number in nameless)
-    _refuse_repeated_header(table, data, place)
-    return table
-
-
-def _refuse_repeated_header(table: pl.DataFrame, data: bytes, place: FilePath) -> None:
     first = table.columns[0]
-    if table.schema[first].is_numeric() or not (table[first] == first).any():
-        return
-    row = next((row for row in table.filter(table[first] == first).iter_rows() if list(row) == table.columns), None)
-    if row is not None:
+    if not table.schema[first].is_numeric() and table.columns in map(list, table.filter(table[first] == first).rows()):
         header = data[: data.find(b"\n")].removeprefix(BYTE_ORDER_MARK).strip()
         again = data.find(header, data.find(b"\n"))
         raise FormatError(
@@ -137,6 +128,7 @@ def _refuse_repeated_header(table: pl.DataFrame, data: bytes, place: FilePath) -
             where=str(place) if again < 0 else line_of(data, again, place),
             advice="if files were put together, leave out the headers of all but the first",
         )
+    return table
 
 
 # The rows -----------------------------------------------------------------------------------------------
@@ -144,8 +136,13 @@ def _refuse_repeated_header(table: pl.DataFrame, data: bytes, place: FilePath) -
 
 def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
     """Refuse line ends of old Macs and reversed ones; within quotes a carriage return is part of a cell."""
+    if b"\r" not in data:
+        return
+    import numpy as np
+
     start = quotes = 0
-    for at in _lone_returns(data) if b"\r" in data else ():
+    signs = np.frombuffer(data + b"\0", np.uint8)
+    for at in np.flatnonzero((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n"))).tolist():
         quotes += data.count(b'"', start, at)
         start = at
         if quotes % 2 == 0:
@@ -157,14 +154,6 @@ def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
                 where=line_of(data, at - turned, place),
                 advice="save it with the line ends of Windows or Unix, or put the cell between quotes",
             )
-
-
-def _lone_returns(data: bytes) -> Iterator[int]:
-    """Find the carriage returns that no line feed follows."""
-    import numpy as np
-
-    signs = np.frombuffer(data + b"\0", np.uint8)
-    return map(int, np.flatnonzero((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n"))))
 
 
 def _parsed(data: bytes, place: FilePath, separator: str, names: Sequence[str]) -> pl.DataFrame:
@@ -205,21 +194,13 @@ def _refuse_doubtful_rows(table: pl.DataFrame, data: bytes, place: FilePath, sep
     to go from row to row.
     """
     width = len(table.columns)
+    wrong = None
     if b'"' in data and _has_quotes_inside(data, separator):
         wrong = _wrong_row(decoded(data, place), place, separator, least=width)
     elif width > 1 and table.to_series(width - 1).null_count():
         wrong = _short_record(data, place, separator, width)
-    else:
-        wrong = None
     if wrong is not None:
         raise wrong
-
-
-def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    blank = all(column.null_count() for column in table)
-    return table.filter(~pl.all_horizontal(pl.all().is_null())) if blank else table
 
 
 def _short_record(data: bytes, place: FilePath, separator: str, width: int) -> FormatError | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
@@ -37,10 +37,20 @@ def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], 
     ('jsonl', [{'id': 1}])
     """
     _refuse_half_characters(place, text)
-    lines = [line for line in text.split("\n") if line.strip()]
-    if place.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
-        return "jsonl", [_parse_line(place, number, line) for number, line in _numbered(text)]
-    return "json", _parse(place, text)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if place.suffix.lower() not in (".jsonl", ".ndjson") and not (len(lines) > 1 and _is_object(lines[0][1])):
+        return "json", _parse(place, text)
+    values = []
+    for number, line in lines:
+        values.append(_parse(place, line, number))
+        if not isinstance(values[-1], dict):
+            raise FormatError(
+                "a line of the file is not a JSON object",
+                expected='an object such as {"id": ...} on every line',
+                got=line[:60],
+                where=f"{place}, line {number}",
+            )
+    return "jsonl", values
 
 
 def _refuse_half_characters(place: FilePath, text: str) -> None:
@@ -65,10 +75,6 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _numbered(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
-
-
 class _RepeatedKeyError(Exception):
     """An object has a key twice."""
 
@@ -84,7 +90,9 @@ def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
-        cut = _ends_early(text, error)
+        rest = text[error.pos :].strip()
+        unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))
+        cut = unfinished or error.msg.startswith("Unterminated string")  # rather than wrong inside
         raise FormatError(
             "the JSON is cut off" if cut else "the JSON is not valid",
             got=error.msg,
@@ -118,22 +126,3 @@ def _repeated_key(place: FilePath, text: str, first_line: int) -> FormatError:
         where=f"{place}, line {line}, column {column}",
         advice="only one of the two values can be meant: remove the other, or rename its key",
     )
-
-
-def _ends_early(text: str, error: json.JSONDecodeError) -> bool:
-    """Tell a file that was cut off from one that is wrong inside."""
-    rest = text[error.pos :].strip()
-    unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))
-    return unfinished or error.msg.startswith("Unterminated string")
-
-
-def _parse_line(place: FilePath, number: int, line: str) -> dict[str, Any]:
-    value = _parse(place, line, number)
-    if not isinstance(value, dict):
-        raise FormatError(
-            "a line of the file is not a JSON object",
-            expected='an object such as {"id": ...} on every line',
-            got=line[:60],
-            where=f"{place}, line {number}",
-        )
-    return value

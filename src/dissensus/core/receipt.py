@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -10,7 +11,7 @@ import numpy as np
 
 from dissensus.core.aliases import IntArray
 from dissensus.core.arguments import check_fields, check_kind
-from dissensus.core.errors import listing
+from dissensus.core.errors import DissensusWarning, listing
 from dissensus.core.notes import Note
 from dissensus.core.value import Value
 
@@ -248,6 +249,12 @@ def codes_in_words(names: tuple[str, ...]) -> str:
     """
     shown = ", ".join(f"{code} is {name}" for code, name in enumerate(names[:3]))
     return f"integers are codes of the given conditions: {shown}{' and so on' if len(names) > 3 else ''}"
+
+
+def warn_of_losses(path: object, receipt: Receipt) -> None:
+    """Warn, on behalf of a public reader, of what did not become part of the study."""
+    if receipt.lost:
+        warnings.warn(f"{path}: {'; '.join(map(str, receipt.lost))}", DissensusWarning, stacklevel=4)
 
 
 def columns_of(

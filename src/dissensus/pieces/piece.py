@@ -29,7 +29,7 @@ from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.pieces.inputs import Input
 from dissensus.pieces.partition import STRATA, STUDY, frames_from
 from dissensus.predictions import reader
-from dissensus.predictions.frames import case_column
+from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions
 from dissensus.predictions.reader import PredictionOptions
 from dissensus.study import reading as study_reading

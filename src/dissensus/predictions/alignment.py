@@ -8,29 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import check_names
+from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
-from dissensus.predictions.entries import Entries, Subject, assembled_scores
 from dissensus.predictions.lists import Predictions
+from dissensus.study.checklists import ANSWERS, PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import IntArray
-
 
 EXAMPLES = 5
 """How many cases that one side lacks are kept by name."""
-
-
-@dataclass(frozen=True)
-class Aligned:
-    """Predictions in the order of a study, and notes on what only one side had."""
-
-    predictions: Predictions
-    notes: tuple[Note, ...] = ()
 
 
 def aligned(
@@ -39,21 +29,28 @@ def aligned(
     conditions: Sequence[str] | None,
     *,
     allow_missing: bool,
-) -> Aligned:
-    """Match cases and conditions by name; see :meth:`Predictions.align`."""
+) -> tuple[Predictions, tuple[Note, ...]]:
+    """Match cases and conditions by name, and note what only one side had; see :meth:`Predictions.align`."""
     notes: tuple[Note, ...] = ()
-    if predictions.kind == "numbers":
-        _check_no_conditions(predictions, tuple(conditions or ()))
-        conditions = None
-    if conditions is not None and tuple(conditions) != predictions.conditions:
-        predictions = with_conditions(predictions, tuple(conditions))
+    names = predictions.conditions if conditions is None else tuple(conditions)
+    if predictions.kind == "numbers" and names and names != predictions.conditions:
+        raise DissensusError(
+            "the model gives a number per case, but the study asks for conditions",
+            expected=f"scores, rankings or sets over {listing(names)}",
+            got="numbers",
+            where=f"model {predictions.name!r}",
+            advice="numbers are for studies of ratings; for a probability of one of two conditions read the file with "
+            "kind='scores' and positive=... (--kind scores --positive NAME)",
+        )
+    if predictions.kind != "numbers" and names != predictions.conditions:
+        predictions = with_conditions(predictions, names)
     if case_names is not None and tuple(case_names) != predictions.case_names:
         check_names("case", tuple(case_names))
         match = Match.of(case_names, predictions.case_names)
         notes = match.notes(predictions.name, allow_missing=allow_missing)
         own = set(predictions.case_names)
         predictions = predictions.select([name for name in case_names if name in own])
-    return Aligned(predictions, notes)
+    return predictions, notes
 
 
 def aligned_models(
@@ -75,20 +72,16 @@ def aligned_models(
     models = {}
     for name, given in predictions.items():
         said = given
-        if not isinstance(said, Predictions):
-            said = _from_array(said, case_names, conditions, str(name), findings=findings)
+        if isinstance(said, Predictions):
+            pass
+        elif not conditions and not hasattr(said, "columns") and np.ndim(said) == 1:  # a number per case
+            said = Predictions.from_numbers(said, case_names=case_names, name=str(name))
+        else:
+            names = conditions or None
+            said = Predictions.from_scores(said, names, case_names=case_names, name=str(name), findings=findings)
         models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
     check_names("model", tuple(models))
     return models
-
-
-def _from_array(
-    given: ArrayLike, case_names: tuple[str, ...], conditions: tuple[str, ...], name: str, *, findings: bool
-) -> Predictions:
-    """Take bare scores of conditions, or one number per case where the study knows no conditions."""
-    if not conditions and not hasattr(given, "columns") and np.ndim(given) == 1:
-        return Predictions.from_numbers(given, case_names=case_names, name=name)
-    return Predictions.from_scores(given, conditions or None, case_names=case_names, name=name, findings=findings)
 
 
 # Cases ------------------------------------------------------------------------------------------------
@@ -136,81 +129,45 @@ class Match:
 
     def notes(self, name: str, *, allow_missing: bool) -> tuple[Note, ...]:
         """Note what only one side has, or refuse it."""
+        where = f"model {name!r}"
         if not self.n_common:
+            absent = listing(self.absent, most=3, total=self.n_study)
             raise DissensusError(
                 "no case of the study is among the predictions",
-                expected=f"the names of {self.n_study} cases, such as {self._some(self.absent, self.n_study)}",
-                got=f"{self.n_model} cases, such as {self._some(self.extra, self.n_model)}",
-                where=f"model {name!r}",
+                expected=f"the names of {self.n_study} cases, such as {absent}",
+                got=f"{self.n_model} cases, such as {listing(self.extra, most=3, total=self.n_model)}",
+                where=where,
                 advice="use the same names for the cases of the study and of the predictions",
             )
-        found = (
-            Note("cases without a prediction", self.n_study - self.n_common, "skipped", self.absent, lost=True),
-            Note(
-                "predictions on cases outside the study", self.n_model - self.n_common, "skipped", self.extra, lost=True
-            ),
-        )
-        notes = tuple(note for note in found if note.count)
+        found = {
+            "cases without a prediction": (self.n_study - self.n_common, self.absent),
+            "predictions on cases outside the study": (self.n_model - self.n_common, self.extra),
+        }
+        notes = [Note(what, count, "skipped", names, lost=True) for what, (count, names) in found.items() if count]
         if notes and not allow_missing:
-            raise self._refused(name, notes)
-        return notes
-
-    def _some(self, names: tuple[str, ...], total: int) -> str:
-        return listing(names, most=3, total=total)
-
-    def _refused(self, name: str, notes: tuple[Note, ...]) -> DissensusError:
-        found = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
-        return DissensusError(
-            "the cases of the study and of the predictions differ",
-            expected=f"a prediction for each of {self.n_study} cases, and no others",
-            got=f"{self.n_model} cases: {found}",
-            where=f"model {name!r}",
-            advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
-        )
+            told = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
+            raise DissensusError(
+                "the cases of the study and of the predictions differ",
+                expected=f"a prediction for each of {self.n_study} cases, and no others",
+                got=f"{self.n_model} cases: {told}",
+                where=where,
+                advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
+            )
+        return tuple(notes)
 
 
 # Conditions -------------------------------------------------------------------------------------------
 
 
-def _check_no_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> None:
-    """Refuse numbers about a study of conditions."""
-    if conditions and conditions != predictions.conditions:
-        raise DissensusError(
-            "the model gives a number per case, but the study asks for conditions",
-            expected=f"scores, rankings or sets over {listing(conditions)}",
-            got="numbers",
-            where=f"model {predictions.name!r}",
-            advice="numbers are for studies of ratings; for a probability of one of two conditions read the file with "
-            "kind='scores' and positive=... (--kind scores --positive NAME)",
-        )
-
-
 def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Predictions:
     """Put the vocabulary into another order, or add conditions that the model never lists."""
+    from dissensus.predictions.forms import Subject
+
     check_names("condition", conditions)
-    recoded = _recoded(predictions, conditions)
-    entries = Entries(predictions.case_of_entry, recoded[predictions.codes], predictions.values)
-    if predictions.complete and len(conditions) > predictions.n_conditions:
-        subject = Subject(predictions.name, conditions, predictions.case_names)
-        return assembled_scores(entries, subject, findings=True)  # zeros alone were refused before, or are findings
-    entries = entries.sorted()
-    return Predictions(
-        predictions.name,
-        predictions.kind,
-        conditions,
-        predictions.case_names,
-        predictions.offsets,
-        entries.codes,
-        entries.values,
-        predictions.complete,
-    ).with_receipt(predictions.receipt)
-
-
-def _recoded(predictions: Predictions, conditions: tuple[str, ...]) -> IntArray:
     known = {name: code for code, name in enumerate(conditions)}
-    codes = np.array([known.get(name, -1) for name in predictions.conditions], dtype=np.int64)
-    listed = np.bincount(predictions.codes, minlength=len(codes)) > 0
-    unknown = [predictions.conditions[code] for code in np.flatnonzero(listed & (codes < 0))]
+    recoded = np.array([known.get(name, -1) for name in predictions.conditions], dtype=np.int64)
+    listed = np.bincount(predictions.codes, minlength=len(recoded)) > 0
+    unknown = [predictions.conditions[code] for code in np.flatnonzero(listed & (recoded < 0))]
     if unknown:
         raise DissensusError(
             f"unknown condition {unknown[0]!r}",
@@ -219,4 +176,49 @@ def _recoded(predictions: Predictions, conditions: tuple[str, ...]) -> IntArray:
             where=f"model {predictions.name!r}",
             advice=suggestion(unknown[0], conditions) or "correct the names, or add them to the conditions",
         )
-    return codes
+    subject = Subject(predictions.name, conditions, predictions.case_names)
+    codes = recoded[predictions.codes]
+    if predictions.complete and len(conditions) == predictions.n_conditions:
+        matrix = np.empty((predictions.n_cases, len(conditions)))
+        matrix[predictions.case_of_entry, codes] = predictions.values
+        found = subject.with_all(matrix, findings=True)  # zeros alone were refused before, or are findings
+    else:
+        found = subject.with_some(predictions.kind, predictions.case_of_entry, codes, predictions.values, findings=True)
+    return found.with_receipt(predictions.receipt)
+
+
+# Findings ---------------------------------------------------------------------------------------------
+
+
+def predictions_of_finding(model: Predictions, finding: str, case_names: Sequence[str]) -> Predictions:
+    """Return what a model says about one finding, for the study that :meth:`Checklists.of_finding` gives.
+
+    Scores from 0 to 1 are probabilities: what is not present is absent. Where a model has any score outside, for
+    whichever finding, its scores are taken as they are, and absent has the opposite. A set is a decision: a finding
+    outside it is absent.
+
+    Examples
+    --------
+    >>> model = Predictions.from_scores([[0.9, 0.0], [0.2, 0.7]], ["AF", "ST"], case_names=["x", "y"], findings=True)
+    >>> said = predictions_of_finding(model, "AF", ["x", "y"])
+    >>> said.case_names, said.conditions, said.to_scores().tolist()
+    (('x / AF', 'y / AF'), ('absent', 'present'), [[0.09999999999999998, 0.9], [0.8, 0.2]])
+    """
+    from dissensus.predictions.forms import Subject
+
+    if model.kind == "ranking":
+        raise DissensusError(
+            "an order of findings does not say which are present",
+            expected="a score per finding, or the set of those that are present",
+            where=f"model {model.name!r}",
+        )
+    of_cases = model.select(list(case_names))
+    listed = of_cases.codes == model.conditions.index(known_name("finding", finding, model.conditions))
+    scores = np.zeros(of_cases.n_cases)
+    scores[of_cases.case_of_entry[listed]] = of_cases.values[listed]
+    subject = Subject(model.name, ANSWERS, tuple(f"{case}{PAIR}{finding}" for case in case_names))
+    if model.kind == "set":
+        return subject.with_some("set", np.arange(len(scores)), (scores > 0).astype(np.int64), np.ones(len(scores)))
+    are_probabilities = bool(((model.values >= 0) & (model.values <= 1)).all())
+    absent = 1 - scores if are_probabilities else -scores
+    return subject.with_all(np.column_stack([absent, scores]), findings=True)

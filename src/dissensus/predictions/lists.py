@@ -107,9 +107,8 @@ class Predictions(Received):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        object.__setattr__(self, "offsets", frozen_integers(self.offsets))
-        object.__setattr__(self, "codes", frozen_integers(self.codes))
-        object.__setattr__(self, "values", frozen_numbers(self.values))
+        for name, frozen in {"offsets": frozen_integers, "codes": frozen_integers, "values": frozen_numbers}.items():
+            object.__setattr__(self, name, frozen(getattr(self, name)))
         check_kind(self.kind)
         check_names("case", self.case_names)
         check_names("condition", self.conditions)
@@ -168,9 +167,9 @@ class Predictions(Received):
         >>> said.codes, said.values
         (array([1, 0, 2]), array([0.7, 0.2, 0.1]))
         """
-        from dissensus.predictions.entries import predictions_from_scores
+        from dissensus.predictions.forms import PredictionOptions, from_matrix
 
-        return predictions_from_scores(scores, conditions, case_names=case_names, name=name, findings=findings)
+        return from_matrix(scores, PredictionOptions(name, conditions, case_names, findings=findings))
 
     @classmethod
     @checked
@@ -200,9 +199,9 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Eczema'], ['Psoriasis', 'Tinea']], [['Tinea']]]
         """
-        from dissensus.predictions.entries import predictions_from_rankings
+        from dissensus.predictions.forms import PredictionOptions, from_lists
 
-        return predictions_from_rankings(rankings, conditions, case_names=case_names, name=name)
+        return from_lists("ranking", rankings, PredictionOptions(name, conditions, case_names))
 
     @classmethod
     @checked
@@ -229,9 +228,9 @@ class Predictions(Received):
         >>> Predictions.from_sets([[True, False, True]], ["Eczema", "Psoriasis", "Tinea"]).to_lists()
         [[['Eczema', 'Tinea']]]
         """
-        from dissensus.predictions.entries import predictions_from_sets
+        from dissensus.predictions.forms import PredictionOptions, from_lists
 
-        return predictions_from_sets(sets, conditions, case_names=case_names, name=name)
+        return from_lists("set", sets, PredictionOptions(name, conditions, case_names))
 
     @classmethod
     @checked
@@ -274,10 +273,10 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.frames import predictions_from_long
+        from dissensus.predictions.forms import PredictionOptions, from_long
 
         columns = {"case": case, "condition": condition, "score": score, "rank": rank}
-        return predictions_from_long(frame, conditions, columns=columns, kind=kind, name=name, findings=findings)
+        return from_long(frame, PredictionOptions(name, conditions, columns=columns, kind=kind, findings=findings))
 
     @classmethod
     @checked
@@ -311,9 +310,10 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.frames import predictions_from_wide
+        from dissensus.predictions.forms import PredictionOptions, from_wide
 
-        return predictions_from_wide(frame, conditions, case=case, kind=kind, name=name, findings=findings)
+        own = {"case": case}
+        return from_wide(frame, PredictionOptions(name, conditions, columns=own, kind=kind, findings=findings))
 
     @classmethod
     @checked
@@ -342,9 +342,9 @@ class Predictions(Received):
         >>> said.kind, said.numbers
         ('numbers', array([2.5, 4. ]))
         """
-        from dissensus.predictions.entries import predictions_from_numbers
+        from dissensus.predictions.forms import PredictionOptions, from_numbers
 
-        return predictions_from_numbers(numbers, deviations, case_names=case_names, name=name)
+        return from_numbers(numbers, deviations, PredictionOptions(name, cases=case_names))
 
     # Quantities ---------------------------------------------------------------------------------------
 
@@ -461,7 +461,7 @@ class Predictions(Received):
         """
         from dissensus.predictions.alignment import aligned
 
-        found = aligned(self, case_names, conditions, allow_missing=allow_missing).predictions
+        found, _ = aligned(self, case_names, conditions, allow_missing=allow_missing)
         if self.complete and not found.complete:
             from dissensus.predictions.description import coverage
 

@@ -139,7 +139,7 @@ def _unusable(mention: object, names: tuple[str, ...], where: str) -> DissensusE
         return DissensusError("a condition code is out of range", expected=expected, got=str(mention), where=where)
     return DissensusError(
         "a condition is neither a name nor a code",
-        expected="text or a whole number, four lists deep: case > annotator > block > condition",
+        expected="the name of a condition, or its code, at this depth of the lists",
         got=f"{mention!r:.60}",
         where=where,
     )

@@ -46,8 +46,7 @@ def roles_of_table(
     confidence: Confidence | None = None,
 ) -> dict[str, str]:
     """Find the column of each role in a table that answers a question."""
-    from dissensus.study.checklist_tables import CHECKLIST_ALIASES
-    from dissensus.study.tables import find_columns, without_second_order
+    from dissensus.study.tables import CHECKLIST_ALIASES, find_columns, without_second_order
 
     if question == "numbers":
         return roles_of_ratings(table, columns)

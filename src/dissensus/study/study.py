@@ -561,9 +561,8 @@ class Study(Received):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.checklist_tables import refuse_unsaid, without_nothing
         from dissensus.study.ratings import question_of_table, roles_of_table
-        from dissensus.study.tables import polars_frame, with_roles
+        from dissensus.study.tables import polars_frame, refuse_unsaid, with_roles, without_nothing
 
         table = polars_frame(frame)
         columns = {"case": case, "annotator": annotator, "annotation": annotation, "weight": weight, "votes": votes}
@@ -608,9 +607,8 @@ class Study(Received):
         >>> Study.from_roles(pl.DataFrame({"case": ["x"], "score": [3.0]}))[0]
         Ratings: 1 case, 1 rating from 3 to 3
         """
-        from dissensus.study.checklist_tables import checklists_from_roles
         from dissensus.study.ratings import ratings_from_roles
-        from dissensus.study.tables import build_from_table
+        from dissensus.study.tables import build_from_table, checklists_from_roles
 
         if question == "numbers" or (question is None and "score" in table.columns):
             return ratings_from_roles(table)

@@ -1,10 +1,11 @@
-"""From a long table, one row per mentioned condition, to annotations; no Python loop over rows."""
+"""From a long table, one row per mentioned condition or finding, to a study; no Python loop over rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import narwhals as nw
@@ -17,6 +18,7 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.study.builders import assemble, unknown_condition
+from dissensus.study.checklists import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, Checklists, unknown_finding
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import asked_of, chosen_question
 from dissensus.study.repeats import without_repeats
@@ -65,6 +67,28 @@ ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
+FINDING_NAMES = ("finding", "findings", "finding_name", *ALIASES["condition"])
+PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
+ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
+CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
+    **{role: ALIASES[role] for role in ROLES},
+    "condition": FINDING_NAMES,
+    "present": PRESENT_NAMES,
+}
+"""The roles of the columns of checklists, and the names by which they are recognised."""
+
+SAYS = {
+    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "present", "positive"), PRESENT),
+    **dict.fromkeys(("0", "0.0", "no", "n", "false", "f", "absent", "negative"), ABSENT),
+    **dict.fromkeys(("", "nan", "not assessed"), NOT_ASSESSED),
+}
+"""What the words of a cell say about a finding."""
+
+SAID_NOTHING = "checklists that say {!r}"
+EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
+DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
+
+
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
     """Take a data frame of any library and return it as a polars one."""
     if isinstance(frame, pl.DataFrame):
@@ -82,21 +106,18 @@ def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
     try:
         return table.to_polars()
     except (TypeError, ValueError) as error:
-        mixed = next((name for name in table.columns if _is_mixed(table.get_column(name))), "")
+        mixed = ""
+        for name in table.columns:
+            with suppress(TypeError, ValueError):
+                table.get_column(name).to_polars()
+                continue
+            mixed = mixed or name
         raise DissensusError(
             f"the column {mixed!r} mixes different types",
             expected="columns that hold text only or numbers only",
             got=str(error).splitlines()[0],
             advice=f"convert it first: frame[{mixed!r}] = frame[{mixed!r}].astype(str)",
         ) from error
-
-
-def _is_mixed(column: nw.Series[Any]) -> bool:
-    try:
-        column.to_polars()
-    except (TypeError, ValueError):
-        return True
-    return False
 
 
 def normalised(name: str) -> str:
@@ -112,33 +133,30 @@ def find_columns(
     required: Sequence[str] = ("case", "condition"),
 ) -> dict[str, str]:
     """Find the column of each role: the one given, or the first that goes by a usual name."""
-    check_roles(given, aliases)
-    by_name = {normalised(name): name for name in reversed(names)}
+    unknown = [role for role, column in given.items() if column is not None and role not in aliases]
+    if unknown:
+        raise DissensusError(
+            f"there is no role {unknown[0]!r} for a column here",
+            expected=f"one of {', '.join(aliases)}",
+            advice=suggestion(unknown[0], aliases),
+        )
+    by_name = {normalised(name): name for name in reversed(names) if name not in given.values()}
     found: dict[str, str] = {}
     for role in aliases:
-        chosen = given.get(role)
+        usual = next((by_name[alias] for alias in aliases[role] if alias in by_name), None)
+        chosen = usual if given.get(role) is None else given[role]
+        if chosen is not None and chosen not in names:
+            raise DissensusError(
+                f"there is no column {chosen!r} for the {role}",
+                expected=f"one of the columns {listing(names, most=12)}",
+                advice=suggestion(chosen, names),
+            )
         if chosen is not None:
-            found[role] = _given_column(role, chosen, names)
-        else:
-            free = (by_name[alias] for alias in aliases[role] if alias in by_name)
-            column = next((name for name in free if name not in given.values()), None)
-            if column is not None:
-                found[role] = column
+            found[role] = chosen
     for role in required:
         if role not in found:
             raise missing_column(role, aliases[role], names)
     return found
-
-
-def check_roles(given: Mapping[str, str | None], known: Iterable[str]) -> None:
-    """Refuse a column for a role that does not exist."""
-    unknown = [role for role, column in given.items() if column is not None and role not in known]
-    if unknown:
-        raise DissensusError(
-            f"there is no role {unknown[0]!r} for a column here",
-            expected=f"one of {', '.join(known)}",
-            advice=suggestion(unknown[0], known),
-        )
 
 
 def without_second_order(
@@ -160,16 +178,6 @@ def without_second_order(
         return dict(roles)
     spare = "rank" if given.get("confidence") is not None else "confidence"
     return {role: column for role, column in roles.items() if role != spare}
-
-
-def _given_column(role: str, column: str, names: Sequence[str]) -> str:
-    if column not in names:
-        raise DissensusError(
-            f"there is no column {column!r} for the {role}",
-            expected=f"one of the columns {listing(names, most=12)}",
-            advice=suggestion(column, names),
-        )
-    return column
 
 
 def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> DissensusError:
@@ -205,52 +213,35 @@ def build_from_table(
     canonical one does, rows that hold nothing but a condition or nothing but an annotator declare names. Names that
     are numbers are in the order of the question, if there is one, where nothing else gives their order.
     """
-    _check_confidence(table, confidence)
+    if confidence is not None:
+        check_choice("confidence", confidence, get_args(Confidence))
+    if confidence is not None and "confidence" not in table.columns:
+        raise DissensusError(
+            "there are no confidences to use",
+            expected="a column 'confidence', or one that is named (--column confidence=NAME)",
+            got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
+        )
     table = tidied(table, tie_separator)
-    meaning, declared_question = unranked or _declared_unranked(table), _declared_question(table)
+    meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
     asked = chosen_question(question, positive) or declared_question
     table, declared = without_declarations(table)
     known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
     with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
         annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
         conditions_found = pool.submit(label_codes, table, known, are_named=asked in ("binary", "grades"))
-        table, notes_on_votes = without_zero_votes(table)
-        case, case_names = case_codes(table["case"])
-        annotator, annotator_names = annotators_found.result()
-        rankings = GatheredRows.of(opinion_keys(table, case, annotator, len(annotator_names)), case)
-        panel = Panel(
-            case_names=case_names,
-            opinion_offsets=offsets_from_lengths(np.bincount(rankings.case, minlength=len(case_names))),
-            annotators=annotator[rankings.first_row],
-            annotator_names=annotator_names,
-            weights=repeated_number(table, "weight", rankings.of_row),
-            groups=case_groups(table, case),
-            case_weights=repeated_number(table, "case_weight", case),
-            votes=repeated_number(table, "votes", rankings.of_row).astype(np.int64),
-        )
-        mentioned, notes = _mentioned(table)
-        rank = _rank_numbers(table)
+        table, notes = without_zero_votes(table)
+        panel, ranking = gathered(table, annotators_found.result)
+        rank, mentioned, silent = _order(table)
         codes, names = conditions_found.result()
-    mentioned, repeated = without_repeats(duplicates, names, panel, rankings.of_row, rank, codes, mentioned)
-    said = _rank(rankings.of_row, rank, codes, mentioned, names, panel, meaning)
+    mentioned, repeated = without_repeats(duplicates, names, panel, ranking, rank, codes, mentioned)
+    if not mentioned.all():
+        ranking, rank, codes = ranking[mentioned], rank[mentioned], codes[mentioned]
+    said = _assembled(ranking, rank, codes, names, panel, meaning or "below")
+    shared: tuple[Note, ...] = ()
+    if confidence == "share":
+        said, shared = soft_votes(said, -rank[np.lexsort((codes, rank, ranking))])
     are_ordered = conditions is not None or (asked == declared_question and known is not None)
-    if confidence != "share":
-        return asked_of(said, asked, positive, are_ordered=are_ordered), (*notes_on_votes, *notes, *repeated)
-    order = np.lexsort((codes[mentioned], rank[mentioned], rankings.of_row[mentioned]))
-    votes, shared = soft_votes(said, -rank[mentioned][order])
-    return asked_of(votes, asked, positive, are_ordered=are_ordered), (*notes_on_votes, *notes, *repeated, *shared)
-
-
-def _check_confidence(table: pl.DataFrame, confidence: Confidence | None) -> None:
-    if confidence is None:
-        return
-    check_choice("confidence", confidence, get_args(Confidence))
-    if "confidence" not in table.columns:
-        raise DissensusError(
-            "there are no confidences to use",
-            expected="a column 'confidence', or one that is named (--column confidence=NAME)",
-            got=f"columns {listing(table.columns, most=12)}",
-        )
+    return asked_of(said, asked, positive, are_ordered=are_ordered), (*notes, *silent, *repeated, *shared)
 
 
 # Tidying ----------------------------------------------------------------------------------------------
@@ -279,9 +270,7 @@ def _split_ties(table: pl.DataFrame, separator: str) -> pl.DataFrame:
 
 def _as_name(table: pl.DataFrame, role: str) -> pl.Series:
     """Return names as text; whole numbers that a missing value has turned into floats are whole again."""
-    column = table[role]
-    if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise _not_single(role, "a name", column)
+    column = _single(table, role, "a name")
     if column.dtype.is_float():
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
         if (column.drop_nulls() == column.drop_nulls().round()).all():
@@ -290,26 +279,35 @@ def _as_name(table: pl.DataFrame, role: str) -> pl.Series:
 
 
 def _number(table: pl.DataFrame, role: str) -> pl.Series:
-    column = table[role]
-    if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise _not_single(role, "a number", column)
+    column = _single(table, role, "a number")
     number = column.cast(pl.Float64, strict=False)
     if number.null_count() > column.null_count() and column.dtype == pl.String:
         column = column.str.strip_chars().replace("", None)
         number = column.cast(pl.Float64, strict=False)
     wrong = number.is_null() & column.is_not_null()
-    what = "a number of votes" if role == "votes" else f"a {role.replace('_', ' ')}"
-    refuse_rows(table, wrong, role, f"{what} is not a number", expected="a number")
+    refuse_rows(table, wrong, role, f"a {in_words(role)} is not a number", expected="a number")
     return number
 
 
-def _not_single(role: str, expected: str, column: pl.Series) -> DissensusError:
-    return DissensusError(
-        f"the {role.replace('_', ' ')} column holds more than one value per row",
-        expected=f"{expected} in every row",
-        got=f"{column.dtype}, for example {column.head(1).to_list()[0]!r:.60}",
-        advice="give every value a row of its own" if role == "condition" else "",
-    )
+def in_words(role: str) -> str:
+    """Return the name of a role in the singular.
+
+    >>> in_words("votes"), in_words("case_weight")
+    ('number of votes', 'case weight')
+    """
+    return "number of votes" if role == "votes" else role.replace("_", " ")
+
+
+def _single(table: pl.DataFrame, role: str, expected: str) -> pl.Series:
+    column = table[role]
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise DissensusError(
+            f"the {role.replace('_', ' ')} column holds more than one value per row",
+            expected=f"{expected} in every row",
+            got=f"{column.dtype}, for example {column.head(1).to_list()[0]!r:.60}",
+            advice="give every value a row of its own" if role == "condition" else "",
+        )
+    return column
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
@@ -333,37 +331,22 @@ def without_declarations(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, t
     if not nameless.any():
         return table, {}
     declares = [role for role in ("condition", "annotator") if role in table.columns]
-    alone = nameless & _holds_one_of(table, declares)
+    alone = pl.repeat(False, len(table), eager=True)
+    if "annotation" in table.columns and not {"rank", "present"}.isdisjoint(table.columns):  # as in the canonical form
+        given = [role for role in table.columns if role not in ("case", "unranked", "kind_of_question", ROW)]
+        filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
+        has_name = pl.any_horizontal(pl.col(declares).is_not_null())
+        alone = nameless & table.select((filled == 1) & has_name).to_series()
     refuse_rows(table, nameless & ~alone, "case", "a row has no case", expected="the name of a case in every row")
     table = numbered(table)
-    declarations = table.filter(alone)
-    names = {role: tuple(declarations[role].drop_nulls().to_list()) for role in declares}
+    names = {role: tuple(table.filter(alone)[role].drop_nulls().to_list()) for role in declares}
     return table.filter(~alone), {role: found for role, found in names.items() if found}
-
-
-def _holds_one_of(table: pl.DataFrame, declares: Sequence[str]) -> pl.Series:
-    """Mark the rows that hold one name and nothing else, in a table where that can only be a declaration."""
-    if "annotation" not in table.columns or {"rank", "present"}.isdisjoint(table.columns):
-        return pl.repeat(False, len(table), eager=True)
-    given = [role for role in table.columns if role not in ("case", "unranked", "kind_of_question", ROW)]
-    filled = pl.sum_horizontal(pl.col(role).is_not_null() for role in given)
-    return table.select((filled == 1) & pl.any_horizontal(pl.col(declares).is_not_null())).to_series()
 
 
 def without_zero_votes(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """Empty the rows that nobody voted for, so that only their case is left, and note how many there are."""
     if "votes" not in table.columns:
         return table, ()
-    _check_votes(table)
-    nobody = table["votes"] == 0
-    if not nobody.any():
-        return table, ()
-    said = [role for role in SAID if role in table.columns]
-    table = table.with_columns(pl.when(pl.col("votes") != 0).then(pl.col(role)).alias(role) for role in said)
-    return table, (Note("rows with 0 votes", int(nobody.sum()), "kept as conditions that nobody chose"),)
-
-
-def _check_votes(table: pl.DataFrame) -> None:
     votes = table["votes"].fill_null(1.0)
     wrong = ~((votes >= 0) & (votes <= MOST_VOTES) & (votes == votes.floor()))
     refuse_rows(table, wrong, "votes", "votes are not a whole number, zero or more", expected=EXPECTED_VOTES)
@@ -376,34 +359,27 @@ def _check_votes(table: pl.DataFrame) -> None:
             expected="votes only where annotators have no names",
             advice="if the number says how much an opinion counts, it is a weight: --column weight=NAME (weight=NAME)",
         )
+    nobody = table["votes"] == 0
+    if not nobody.any():
+        return table, ()
+    said = [role for role in SAID if role in table.columns]
+    table = table.with_columns(pl.when(pl.col("votes") != 0).then(pl.col(role)).alias(role) for role in said)
+    return table, (Note("rows with 0 votes", int(nobody.sum()), "kept as conditions that nobody chose"),)
 
 
-def _declared_unranked(table: pl.DataFrame) -> Unranked:
-    if "unranked" not in table.columns or not len(table):
-        return "below"
-    meanings = table["unranked"].unique().drop_nulls().to_list()
-    if len(meanings) > 1 or any(meaning not in ("below", "unobserved") for meaning in meanings):
-        raise DissensusError(
-            "the column 'unranked' must have one meaning for the whole table",
-            expected="'below' or 'unobserved'",
-            got=listing(meanings),
-        )
-    return "unobserved" if meanings == ["unobserved"] else "below"
-
-
-def _declared_question(table: pl.DataFrame) -> Question | None:
-    """Return what a table says that annotators were asked, if it says anything."""
-    if "kind_of_question" not in table.columns or not len(table):
+def _declared(table: pl.DataFrame, role: str) -> Any:
+    """Return what a column says about the whole table, the same in every row that says anything."""
+    if role not in table.columns or not len(table):
         return None
-    found = table["kind_of_question"].unique().drop_nulls().to_list()
-    known = {str(name): name for name in get_args(Question)}
+    found = table[role].unique().drop_nulls().to_list()
+    known = get_args(Unranked if role == "unranked" else Question)
     if len(found) > 1 or any(name not in known for name in found):
         raise DissensusError(
-            "the column 'kind_of_question' must be the same in the whole table",
+            f"the column {role!r} must be the same in the whole table",
             expected=" or ".join(map(repr, known)),
             got=listing(found),
         )
-    return known[found[0]] if found else None
+    return found[0] if found else None
 
 
 def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -496,7 +472,33 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
+def gathered(
+    table: pl.DataFrame, annotators: Callable[[], tuple[IntArray, tuple[str, ...]]], *, by_case: bool = False
+) -> tuple[Panel, IntArray]:
+    """Gather the rows of each opinion: the panel that gave them, and the opinion of each row, -1 where there is none.
+
+    Opinions are in order of case, then of appearance. Where there is neither a column of annotators nor one of
+    annotations, the rows of a case may be one opinion (``by_case``).
+    """
+    case, case_names = case_codes(table["case"])
+    annotator, annotator_names = annotators()
+    is_named = "annotator" in table.columns or "annotation" in table.columns
+    key = case if by_case and not is_named else _opinion_keys(table, case, annotator, len(annotator_names))
+    of_row, first = _runs(key, case)
+    panel = Panel(
+        case_names=case_names,
+        opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
+        annotators=annotator[first],
+        annotator_names=annotator_names,
+        weights=repeated_number(table, "weight", of_row),
+        groups=case_groups(table, case),
+        case_weights=repeated_number(table, "case_weight", case),
+        votes=repeated_number(table, "votes", of_row).astype(np.int64),
+    )
+    return panel, of_row
+
+
+def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
     """Give the rows of one ranking one key, ascending with the case; -1 where there is no ranking."""
     named = [role for role in ("annotator", "annotation") if role in table.columns]
     nobody = _all_null(table, [*named, "condition"])
@@ -527,64 +529,45 @@ def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
     return table.select(pl.all_horizontal(pl.col(roles).is_null())).to_series().to_numpy()
 
 
-@dataclass(frozen=True)
-class GatheredRows:
-    """The opinions found among the rows of a table, in order of case, then of appearance.
+def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the opinion of each row, -1 where there is none, and the first row of each; a key is that of one case."""
+    begins = begins_run(key)
+    first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
+    if pl.Series(key[first]).n_unique() < len(first) or not (np.diff(case[first]) >= 0).all():  # rows are scattered
+        present, first, of_row = np.unique(key, return_index=True, return_inverse=True)
+        order = np.lexsort((first, case[first]))
+        position = np.empty(len(present), dtype=np.int64)
+        position[order] = np.arange(len(present))
+        first, of_row = first[order], position[of_row]
+    real = key[first] != -1
+    if real.all():
+        return of_row, first
+    return np.where(real, np.cumsum(real) - 1, -1)[of_row], first[real]
 
-    Attributes
-    ----------
-    of_row : (n_rows,)
-        The opinion of each row, -1 where there is none.
-    first_row, case : (n_opinions,)
-        The first row of each opinion, and its case.
+
+def _order(table: pl.DataFrame) -> tuple[FloatArray, BoolArray, tuple[Note, ...]]:
+    """Return a number per row that is smaller for better conditions, which rows mention one, and what others are.
+
+    The number is the rank, or minus the confidence, of which 0 mentions nothing.
     """
-
-    of_row: IntArray
-    first_row: IntArray
-    case: IntArray
-
-    @staticmethod
-    def of(key: IntArray, case: IntArray) -> GatheredRows:
-        """Gather the rows of one key, -1 for none, which is that of one case."""
-        begins = begins_run(key)
-        first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
-        if not (_all_different(key[first]) and (np.diff(case[first]) >= 0).all()):
-            first, of_row = _gathered(key, case)
-        real = key[first] != -1
-        if real.all():
-            return GatheredRows(of_row, first, case[first])
-        renumbered = np.where(real, np.cumsum(real) - 1, -1)
-        return GatheredRows(renumbered[of_row], first[real], case[first[real]])
-
-
-def _all_different(keys: IntArray) -> bool:
-    return pl.Series(keys).n_unique() == len(keys)
-
-
-def _gathered(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
-    """Bring scattered rows of a ranking together: its first row, and the ranking of each row."""
-    present, first, of_row = np.unique(key, return_index=True, return_inverse=True)
-    order = np.lexsort((first, case[first]))
-    position = np.empty(len(present), dtype=np.int64)
-    position[order] = np.arange(len(present))
-    return first[order], position[of_row]
-
-
-def _rank_numbers(table: pl.DataFrame) -> FloatArray:
-    """Return a number per row that is smaller for better conditions: the rank, or minus the confidence."""
+    named = table["condition"].is_not_null()
     if "rank" in table.columns:
         rank = table["rank"]
-        missing = rank.is_null() & table["condition"].is_not_null()
-        wrong = (~(rank > 0) | ~rank.is_finite()).fill_null(False) | missing
+        wrong = (~(rank > 0) | ~rank.is_finite()).fill_null(False) | (rank.is_null() & named)
+        refuse_rows(table, rank.is_not_null() & ~named, "rank", "a row has a rank but no condition")
         refuse_rows(table, wrong, "rank", "a rank is not a positive number", expected=EXPECTED_RANK)
-        return rank.fill_null(0.0).to_numpy()
-    if "confidence" in table.columns:
-        confidence = table["confidence"]
-        wrong = (confidence < 0) | ~confidence.is_finite()
-        problem = "a confidence is not a number, zero or more"
-        refuse_rows(table, wrong, "confidence", problem, expected=EXPECTED_CONFIDENCE)
-        return -confidence.fill_null(0.0).to_numpy()
-    return np.zeros(len(table))
+        return rank.fill_null(0.0).to_numpy(), named.to_numpy(), ()
+    if "confidence" not in table.columns:
+        return np.zeros(len(table)), named.to_numpy(), ()
+    confidence = table["confidence"]
+    stated = (confidence != 0).fill_null(False)
+    refuse_rows(table, stated & ~named, "confidence", "a row has a confidence but no condition")
+    wrong = (confidence < 0) | ~confidence.is_finite()
+    problem = "a confidence is not a number, zero or more"
+    refuse_rows(table, wrong, "confidence", problem, expected=EXPECTED_CONFIDENCE)
+    silent = int((named & ~stated).sum())
+    notes = (Note("rows with confidence 0 or missing", silent, "kept as not mentioned"),) if silent else ()
+    return -confidence.fill_null(0.0).to_numpy(), (named & stated).to_numpy(), notes
 
 
 def refuse_rows(
@@ -594,51 +577,20 @@ def refuse_rows(
     wrong = wrong.fill_null(False)
     if wrong.any():
         row = wrong.arg_max() or 0
-        raise DissensusError(
-            problem, expected=expected, got=_shown(table[role][row]), where=place(table, row), advice=advice
-        )
+        value = table[role][row]
+        got = "nothing" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)
+        raise DissensusError(problem, expected=expected, got=got, where=place(table, row), advice=advice)
 
 
-def _shown(value: object) -> str:
-    if value is None:
-        return "nothing"
-    return f"{value:g}" if isinstance(value, float) else repr(value)
-
-
-def _mentioned(table: pl.DataFrame) -> tuple[BoolArray, tuple[Note, ...]]:
-    """Mark the rows that mention a condition, and note what the others are."""
-    has_condition = table["condition"].is_not_null()
-    notes = []
-    if "rank" in table.columns:
-        stray = table["rank"].is_not_null() & ~has_condition
-        refuse_rows(table, stray, "rank", "a row has a rank but no condition")
-    elif "confidence" in table.columns:
-        stated = (table["confidence"] != 0).fill_null(False)
-        refuse_rows(table, stated & ~has_condition, "confidence", "a row has a confidence but no condition")
-        silent = int((has_condition & ~stated).sum())
-        if silent:
-            notes.append(Note("rows with confidence 0 or missing", silent, "kept as not mentioned"))
-        has_condition = has_condition & stated
-    return has_condition.to_numpy(), tuple(notes)
-
-
-def _rank(
-    ranking: IntArray,
-    rank: FloatArray,
-    codes: IntArray,
-    mentioned: BoolArray,
-    names: tuple[str, ...],
-    panel: Panel,
-    unranked: Unranked,
+def _assembled(
+    ranking: IntArray, rank: FloatArray, codes: IntArray, names: tuple[str, ...], panel: Panel, unranked: Unranked
 ) -> Annotations:
-    if not mentioned.all():
-        ranking, rank, codes = ranking[mentioned], rank[mentioned], codes[mentioned]
+    """Put mentions into rankings: which ranking each belongs to, a number that is smaller for better ones, its code."""
     ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (rank[1:] >= rank[:-1]))
     if not ascending.all():
         order = np.lexsort((rank, ranking))
         ranking, rank, codes = ranking[order], rank[order], codes[order]
-    begins = begins_run(ranking, rank)
-    first = np.flatnonzero(begins)
+    first = np.flatnonzero(begins_run(ranking, rank))
     blocks_per_ranking = np.bincount(ranking[first], minlength=panel.n_opinions)
     code_offsets = np.append(first, len(codes)).astype(np.int64)
     return assemble(names, panel, offsets_from_lengths(blocks_per_ranking), code_offsets, codes, unranked)
@@ -688,10 +640,146 @@ def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
 
 def _not_constant(role: str, table: pl.DataFrame, row: int) -> DissensusError:
     whole = "ranking" if role in ("weight", "votes") else "case"
-    what = "number of votes" if role == "votes" else role.replace("_", " ")
+    what = in_words(role)
     return DissensusError(
         f"the {what} changes within one {whole}",
         expected=f"one {what} for all rows of a {whole}",
         got=repr(table[role][row]),
         where=place(table, row),
     )
+
+
+# Checklists ---------------------------------------------------------------------------------------------
+
+
+def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+    """Leave the finding empty where it goes by the name that says that nothing was found; a note counts how often.
+
+    >>> without_nothing(pl.DataFrame({"case": ["x"], "condition": ["none"]}), "none")[0]["condition"].to_list()
+    [None]
+    """
+    if nothing is None:
+        return table, ()
+    is_nothing = (table["condition"].cast(pl.String).str.strip_chars() == nothing).fill_null(False)
+    says = np.ones(len(table), np.bool_)
+    if "present" in table.columns:
+        says = answers_of_cells(table, "present") == PRESENT
+    denied = is_nothing & ~pl.Series(says)
+    kept = numbered(table).with_columns(pl.when(~is_nothing).then(pl.col("condition")).alias("condition"))
+    note = Note(SAID_NOTHING.format(nothing), int((is_nothing & ~denied).sum()), "kept as nothing found")
+    return kept.filter(~denied), (note,)
+
+
+def refuse_unsaid(nothing: str | None, notes: Iterable[Note]) -> None:
+    """Refuse a name for nothing found that stands nowhere."""
+    if nothing is not None and any(note.found == SAID_NOTHING.format(nothing) and not note.count for note in notes):
+        raise DissensusError(
+            f"no checklist says {nothing!r}",
+            expected="the name that says that nothing was found, as it stands among the findings",
+            advice="leave it out if every checklist has a finding, or correct the name",
+        )
+
+
+def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:
+    """Translate the cells of a column into answers, or refuse a word that is not understood.
+
+    >>> answers_of_cells(pl.DataFrame({"case": ["x"] * 3, "present": ["Yes", "0", None]}), "present")
+    array([ 1,  0, -1])
+    """
+    column = table[role]
+    if column.dtype.is_nested():
+        raise DissensusError("a cell holds several values", expected=EXPECTED_ANSWER, got=str(column.dtype))
+    words = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+    answers = words.replace_strict(SAYS, default=None, return_dtype=pl.Int64)
+    if answers.null_count():
+        row = answers.is_null().arg_max() or 0
+        finding = table["condition"][row] if "condition" in table.columns else role
+        rest = f"if {finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)"
+        raise DissensusError(
+            f"the answer for {finding!r} is not understood",
+            expected=EXPECTED_ANSWER,
+            got=repr(table[role][row]),
+            where=place(table, row),
+            advice=f"{DECIDE}; {rest}",
+        )
+    return answers.to_numpy()
+
+
+def checklists_from_roles(
+    table: pl.DataFrame,
+    findings: Sequence[str] | None = None,
+    *,
+    separator: str | None = None,
+    duplicates: Duplicates = "refuse",
+) -> tuple[Checklists, tuple[Note, ...]]:
+    """Build from a table whose columns are named by their roles.
+
+    A checklist with any row has assessed every finding; a row without a finding says that nothing was found, and rows
+    whose ``present`` is empty say that their finding was not assessed. Rows with a case alone are cases that nobody
+    assessed, unless there is no column of annotators: then the rows of a case are the checklist of one.
+    """
+    table, declared = without_declarations(tidied(table, separator))
+    table, notes = without_zero_votes(table)
+    names, codes = _findings(table, findings if findings is not None else declared.get("condition"))
+    annotators = partial(name_codes, table, "annotator", declared.get("annotator"))
+    panel, opinion = gathered(table, annotators, by_case=True)
+    answers, repeated = _answers(table, opinion, codes, (panel.n_opinions, len(names)), duplicates)
+    return Checklists(names, panel, answers=answers, question="findings"), (*notes, *repeated)
+
+
+def _findings(table: pl.DataFrame, given: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:
+    """Return the findings, those given or as they appear, and the code of each row, -1 where there is none."""
+    codes, labels = encoded(table["condition"])
+    if given is None:
+        if labels and pl.Series(labels).str.contains(INTEGER).all():
+            raise integers_need_names(labels)
+        return tuple(labels), codes
+    known = tuple(map(str, given))
+    unknown = [label for label in labels if label not in known]
+    if unknown and len(unknown) < len(labels):
+        row = (table["condition"] == unknown[0]).arg_max() or 0
+        raise unknown_finding(unknown[0], known, place(table, row))
+    return known, label_codes(table, known)[0]
+
+
+def _answers(
+    table: pl.DataFrame, opinion: IntArray, codes: IntArray, shape: tuple[int, int], duplicates: Duplicates
+) -> tuple[AnswerArray, tuple[Note, ...]]:
+    says = answers_of_cells(table, "present") if "present" in table.columns else np.full(len(table), PRESENT)
+    named = (codes >= 0) & (opinion >= 0)
+    kept, notes = _without_repeats(table, opinion * shape[1] + codes, named, duplicates)
+    answers = np.full(shape, ABSENT, dtype=np.int8)
+    answers[opinion[kept], codes[kept]] = says[kept]
+    found = (answers == PRESENT).any(axis=1)
+    wrong = np.flatnonzero(~named & (opinion >= 0) & np.append(found, False)[opinion])
+    if len(wrong):
+        raise DissensusError(
+            "a checklist says that nothing was found, and names a finding",
+            expected="either",
+            where=place(table, int(wrong[0])),
+            advice="correct the rows, or tell two checklists of one annotator apart (annotation column)",
+        )
+    return answers, notes
+
+
+def _without_repeats(
+    table: pl.DataFrame, key: IntArray, named: np.ndarray, duplicates: Duplicates
+) -> tuple[IntArray, tuple[Note, ...]]:
+    """Return the rows that count, one per checklist and finding."""
+    rows = np.flatnonzero(named)
+    order = np.argsort(key[rows], kind="stable")
+    again = rows[order[~begins_run(key[rows][order])]]
+    if not len(again):
+        return rows, ()
+    first = int(again.min())
+    if duplicates != "first":
+        raise DissensusError(
+            f"finding {table['condition'][first]!r} is answered twice on one checklist",
+            expected="every finding at most once for a case and an annotator",
+            got=f"{len(again):,} repeated answer{'s' * (len(again) > 1)}",
+            where=place(table, first),
+            advice="tell repeated checklists apart (annotation column), or keep the first answers: duplicates='first' "
+            "(--duplicates first)",
+        )
+    note = Note("repeated answers", len(again), "left out, the first counts", (place(table, first),), lost=True)
+    return np.setdiff1d(rows, again), (note,)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import reprlib
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Question, Unranked
 from dissensus.core.arguments import checked
-from dissensus.core.errors import DissensusError, DissensusWarning, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
-from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words
-from dissensus.study.checklist_tables import refuse_unsaid
+from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
 from dissensus.study.checklists import Checklists
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
+from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.json_values import objects_of
 from dissensus.study.study import Study, require_kind
-
-if TYPE_CHECKING:
-    import polars as pl
+from dissensus.study.tables import INTEGER, refuse_unsaid
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
 
+
+QUESTIONS = {"ratings": "numbers", "checklists": "findings"}
 
 LEAST_TIED = 0.01
 """The share of opinions that name several conditions in no order from which on they may be checklists."""
@@ -160,8 +159,7 @@ def read_annotations(
         limits=limits,
     )
     said = reading.rankings
-    if reading.receipt.lost:
-        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    warn_of_losses(path, reading.receipt)
     return said
 
 
@@ -214,8 +212,11 @@ def examine_annotations(
         format_is_given=format is not None,
         limits=Limits.given(limits),
     )
-    source = _opened(path, options.limits)
-    place = str(source.path) if isinstance(path, Sequence) and not isinstance(path, str) else str(path)
+    if isinstance(path, str | PathLike):
+        source, place = open_source(path, options.limits), str(path)
+    else:
+        source = listed_files(path)
+        place = str(source.path)
     reading = examine_source(source, format, options=options, ignore=ignore, place=place)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
@@ -246,21 +247,9 @@ def examine_source(
         receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
         place = place or str(source.path)
-        raise error if place in error.where or _names_a_file(source, error) else error.at(place) from None
+        files = [str(path) for path in source.content] if source.kind == "directory" else []
+        raise error if any(one in error.where for one in (place, *files)) else error.at(place) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
-
-
-def _opened(path: Path | Sequence[Path], limits: Limits) -> Source:
-    if isinstance(path, str | PathLike):
-        return open_source(path, limits)
-    from dissensus.study.reading.annotator_files import listed_files
-
-    return listed_files(path)
-
-
-def _names_a_file(source: Source, error: DissensusError) -> bool:
-    """Tell an error that names the file of a directory in which it is."""
-    return source.kind == "directory" and any(str(path) in error.where for path in source.content)
 
 
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
@@ -269,14 +258,21 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence}
     how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked, **_asked(chosen, options)}
     study, notes = Study.from_roles(parsed.frame, known, **how)
-    study = _in_order(study, parsed, options)
+    assumed = list(parsed.assumed)
+    if options.conditions is not None and "condition" in parsed.frame.columns:
+        found = parsed.frame["condition"].drop_nulls().unique().cast(str)
+        if len(found) and found.str.contains(INTEGER).all() and set(options.conditions).isdisjoint(found):
+            assumed.append(codes_in_words(options.conditions))
+    if study.kind == "rankings":
+        study, more, sentences = _ranked(study, parsed, options)
+        notes, assumed = (*notes, *more), [*assumed, *sentences]
     receipt = Receipt(
         str(source.path),
         chosen.id,
         options.format_is_given,
         columns=parsed.columns,
-        assumed=tuple(dict.fromkeys((*parsed.assumed, *_assumed(study, parsed, options)))),
-        notes=(*parsed.notes, *notes, *_may_be_checklists(study)),
+        assumed=tuple(dict.fromkeys(assumed)),
+        notes=(*parsed.notes, *notes),
         examples=study.examples(),
     )
     return study, receipt
@@ -287,8 +283,7 @@ def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
     if chosen.study == "rankings":
         return {"question": options.question, "positive": options.positive}
     if options.question is None or options.positive is not None:
-        # a positive condition may be one of predictions alone
-        return {"question": "numbers" if chosen.study == "ratings" else "findings"}
+        return {"question": QUESTIONS[chosen.study]}  # a positive condition may be one of predictions alone
     raise DissensusError(
         f"{chosen.study} do not answer the question {options.question!r}",
         expected="a column of conditions or grades",
@@ -297,44 +292,25 @@ def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
     )
 
 
-def _in_order(study: Study, parsed: Parsed, options: Options) -> Study:
-    """Put names that a file lists for another purpose than their order into the order of the question."""
+def _ranked(study: Annotations, parsed: Parsed, options: Options) -> tuple[Annotations, list[Note], list[str]]:
+    """Return the study with its conditions in the order of its question, and what there is to note and was assumed.
+
+    Names that a file lists for another purpose than their order are put in order; silence means below; ties without any
+    order may be findings that are all present.
+    """
     is_listed = options.conditions is None and parsed.conditions is not None
-    if study.kind != "rankings" or not is_listed or "kind_of_question" in parsed.frame.columns:
-        return study
-    return asked_of(study, options.question, options.positive, are_ordered=False)
-
-
-def _assumed(study: Study, parsed: Parsed, options: Options) -> list[str]:
-    """Say what every format takes for granted: codes stand for the given names, and silence means below."""
-    sentences = []
-    known, has_names = options.conditions, "condition" in parsed.frame.columns
-    if known is not None and has_names and _are_codes(parsed.frame["condition"], known):
-        sentences.append(codes_in_words(known))
+    if is_listed and "kind_of_question" not in parsed.frame.columns:
+        study = asked_of(study, options.question, options.positive, are_ordered=False)
+    assumed, notes = [], []
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
-    if study.kind == "rankings" and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
-        sentences.append("what an annotator does not mention ranks below what they mention")
-    if study.kind == "rankings" and (asked := question_in_words(study)):
-        sentences.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
-    return sentences
-
-
-def _may_be_checklists(study: Study) -> tuple[Note, ...]:
-    """Point out that ties without any order may be findings that are all present."""
-    if study.kind != "rankings" or not study.has_tie.any() or (study.blocks_per_ranking > 1).any():
-        return ()
+    if not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+        assumed.append("what an annotator does not mention ranks below what they mention")
+    if asked := question_in_words(study):
+        assumed.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
     tied = int(study.votes[study.has_tie].sum())
-    if tied < max(2, LEAST_TIED * study.n_votes):
-        return ()
-    return (Note("several conditions in no order", tied, "tied (findings? --format checklist)"),)
-
-
-def _are_codes(labels: pl.Series, conditions: Sequence[str]) -> bool:
-    """Tell integers from names, as the builder of studies does."""
-    from dissensus.study.tables import INTEGER
-
-    found = labels.drop_nulls().unique().cast(str)
-    return bool(len(found)) and bool(found.str.contains(INTEGER).all()) and set(conditions).isdisjoint(found)
+    if tied >= max(2, LEAST_TIED * study.n_votes) and not (study.blocks_per_ranking > 1).any():
+        notes.append(Note("several conditions in no order", tied, "tied (findings? --format checklist)"))
+    return study, notes, assumed
 
 
 @checked
@@ -365,9 +341,8 @@ def read_ratings(
     ...     read_ratings(file, columns={"score": "stars"})
     Ratings: 1 case, 2 ratings from 4 to 5
     """
-    return require_kind(
-        examine_annotations(path, "ratings", columns=columns, limits=limits).study, "ratings", "this reader"
-    )
+    reading = examine_annotations(path, "ratings", columns=columns, limits=limits)
+    return require_kind(reading.study, "ratings", "this reader")
 
 
 @checked
@@ -426,8 +401,7 @@ def read_checklists(
         nothing=nothing,
         limits=limits,
     )
-    if reading.receipt.lost:
-        warnings.warn(f"{path}: {'; '.join(map(str, reading.receipt.lost))}", DissensusWarning, stacklevel=2)
+    warn_of_losses(path, reading.receipt)
     return require_kind(reading.study, "checklists", "this reader")
 
 
@@ -447,7 +421,11 @@ def recognised_format(
     given = columns or {}
     if given.get("score") is not None:
         return Scores()
-    seen = _with_roles(source, given)
+    seen = source
+    if source.is_table:
+        named = {name: role for role, name in given.items() if name and name in source.table.columns}
+        crowded = [role for name, role in named.items() if name != role]
+        seen = replace(source, content=source.table.drop(crowded, strict=False).rename(named))
     if is_table_of_votes(seen, conditions):
         return Counts()
     fitting = [known for known in known_formats() if known.recognises(seen)]
@@ -458,28 +436,17 @@ def recognised_format(
     if not fitting:
         refuse_two_readings(source)
     names = ", ".join(known.id for known in fitting or known_formats())
+    name = fitting[0].id if fitting else "NAME"
+    advice = f"say which it is, for example --format {name} (format={name!r})"
+    if source.kind == "text" and not fitting:
+        advice = "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
         expected=f"{'one' if fitting else 'any'} of {names}",
         got=describe_content(source),
         where=str(source.path),
-        advice=_which_format(source, fitting),
+        advice=advice,
     )
-
-
-def _which_format(source: Source, fitting: Sequence[Format]) -> str:
-    if source.kind == "text" and not fitting:
-        return "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
-    name = fitting[0].id if fitting else "NAME"
-    return f"say which it is, for example --format {name} (format={name!r})"
-
-
-def _with_roles(source: Source, columns: Mapping[str, str | None]) -> Source:
-    if not source.is_table:
-        return source
-    given = {name: role for role, name in columns.items() if name and name in source.table.columns}
-    crowded = [role for name, role in given.items() if name != role]
-    return replace(source, content=source.table.drop(crowded, strict=False).rename(given))
 
 
 def without_columns(source: Source, names: Sequence[str]) -> Source:

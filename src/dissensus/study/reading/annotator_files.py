@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -13,7 +12,7 @@ from dissensus.core.aliases import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, columns_of
+from dissensus.core.receipt import columns_of
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
@@ -55,37 +54,8 @@ class AnnotatorFiles(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read a table ``case,label[,rank]`` or JSON ``{case: label or ranking}`` per file, named by the annotator."""
-        if source.kind != "directory":
-            raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
-        paths, notes = sorted_out(source)
-        refuse_shared_names(paths)
-        files = [_read(path, options) for path in paths]
-        frames = [_with_order(file, files) for file in files]
-        assumed = (BY_NAME, *dict.fromkeys(sentence for file in files for sentence in file.assumed))
-        columns = tuple(dict.fromkeys(column for file in files for column in file.columns))
-        notes = (*notes, *merged_notes(note for file in files for note in file.notes))
-        return Parsed(pl.concat(frames, how="diagonal"), notes, columns=columns, assumed=assumed)
-
-
-@dataclass(frozen=True)
-class _File:
-    """The rows of one annotator, in columns named by their roles, and what the receipt says of them."""
-
-    path: Path
-    frame: pl.DataFrame
-    columns: tuple[Column, ...] = ()
-    notes: tuple[Note, ...] = ()
-    assumed: tuple[str, ...] = ()
-
-    @property
-    def order(self) -> str | None:
-        """The role that orders the conditions of a ranking."""
-        return next((role for role in ORDERS if role in self.frame.columns), None)
-
-    @property
-    def has_several(self) -> bool:
-        """Whether a case has several rows."""
-        return bool(self.frame.select("case", *self.frame.select("^annotation$").columns).is_duplicated().any())
+        files, notes = parsed_files(source, _parsed, options)
+        return put_together([_with_order(path, files) for path in files], [*files.values()], notes)
 
 
 def listed_files(paths: Sequence[PathLike]) -> Source:
@@ -106,17 +76,42 @@ def listed_files(paths: Sequence[PathLike]) -> Source:
     return Source(Path(f"{places[0]}{more}"), "directory", places)
 
 
-# Which files --------------------------------------------------------------------------------------------
+def parsed_files(
+    source: Source, parse: Callable[[Source, Options], Parsed], options: Options
+) -> tuple[dict[Path, Parsed], tuple[Note, ...]]:
+    """Read every file of data on its own, as that of the annotator whose name it has, and note other files.
+
+    Whatever is wrong with a file, the error names it. A spreadsheet is data that cannot be read.
+    """
+    if source.kind != "directory":
+        raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
+    paths, notes = _sorted_out(source) if source.path.is_dir() else (list(source.content), ())  # all of a list is meant
+    by_name: dict[str, Path] = {}
+    files = {}
+    for path in paths:
+        if by_name.setdefault(path.stem, path) != path:
+            raise FormatError(
+                f"two files would be annotator {path.stem!r}",
+                expected="one file per annotator, named after them",
+                got=f"{by_name[path.stem]} and {path}",
+                advice="merge the two files, or give one another name",
+            )
+    for path in paths:
+        try:
+            parsed = parse(open_source(path, options.limits), options)
+        except DissensusError as error:
+            told = {"expected": error.expected, "got": error.got, "where": error.where}
+            advice = error.advice or "correct the file, or take it out of the directory"
+            named = FormatError(error.problem, advice=advice, **told)
+            raise named if str(path) in error.where else named.at(str(path)) from None
+        is_said = "annotator" in parsed.frame.columns
+        files[path] = (
+            parsed if is_said else replace(parsed, frame=parsed.frame.with_columns(annotator=pl.lit(path.stem)))
+        )
+    return files, notes
 
 
-def _shown(source: Source) -> list[Path]:
-    return [path for path in source.content if not path.name.startswith(".")]
-
-
-def sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
-    """Tell files of data from others, which are noted; a spreadsheet is data that cannot be read."""
-    if not source.path.is_dir():
-        return list(source.content), ()  # a list, of which all is meant
+def _sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
     shown = _shown(source)
     paths = [path for path in shown if path.suffix.lower() in (*ENDINGS, *LINES, *SPREADSHEETS)]
     if not paths:
@@ -138,93 +133,93 @@ def sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
     )
 
 
-def refuse_shared_names(paths: Sequence[Path]) -> None:
-    """Refuse files that differ in their endings only."""
-    first: dict[str, Path] = {}
-    for path in paths:
-        if first.setdefault(path.stem, path) != path:
-            raise FormatError(
-                f"two files would be annotator {path.stem!r}",
-                expected="one file per annotator, named after them",
-                got=f"{first[path.stem]} and {path}",
-                advice="merge the two files, or give one another name",
-            )
+def _shown(source: Source) -> list[Path]:
+    return [path for path in source.content if not path.name.startswith(".")]
+
+
+def put_together(
+    frames: Sequence[pl.DataFrame], files: Sequence[Parsed], notes: Sequence[Note], *assumed: str
+) -> Parsed:
+    """Make one long table of those of several files, and add up what the receipt says of them."""
+    sums: dict[tuple[str, str, bool], Note] = {}
+    for note in (note for file in files for note in file.notes):
+        key = (note.found, note.action, note.lost)
+        before = sums.get(key, Note(note.found, 0, note.action, (), note.lost))
+        examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:3]
+        sums[key] = replace(note, count=before.count + note.count, examples=examples)
+    columns = dict.fromkeys(column for file in files for column in file.columns)
+    told = dict.fromkeys((BY_NAME, *assumed, *(sentence for file in files for sentence in file.assumed)))
+    table = pl.concat(frames, how="diagonal")
+    return Parsed(table, (*notes, *sums.values()), columns=tuple(columns), assumed=tuple(told))
 
 
 # One file -----------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, options: Options) -> _File:
-    """Read one file; whatever is wrong with it, the error names it."""
-    try:
-        source = open_source(path, options.limits)
-        is_mapping = source.kind == "json" and isinstance(source.content, dict)
-        file = _mapping(source) if is_mapping else _table(source, options)
-    except DissensusError as error:
-        raise error_in_file(error, path) from None
-    return file
+def _parsed(source: Source, options: Options) -> Parsed:
+    is_mapping = source.kind == "json" and isinstance(source.content, dict)
+    return _mapping(source) if is_mapping else _table(source, options)
 
 
-def error_in_file(error: DissensusError, path: Path) -> DissensusError:
-    """Let an error name the file of a directory in which it is."""
-    advice = error.advice or "correct the file, or take it out of the directory"
-    named = FormatError(error.problem, expected=error.expected, got=error.got, where=error.where, advice=advice)
-    return named if str(path) in error.where else named.at(str(path))
-
-
-def _table(source: Source, options: Options) -> _File:
-    """Find the columns as the long form does, but for the annotator."""
-    table = as_table(source)
-    given = {role: name for role, name in options.columns.items() if role != "annotator"}
-    found = find_columns(table.columns, {}, required=())
-    if "annotator" in found and found["annotator"] not in given.values():
+def refuse_annotator_column(found: Mapping[str, str], expected: str) -> None:
+    """Refuse that a file which is named after its annotator names annotators inside, too."""
+    if "annotator" in found:
         raise DissensusError(
             "a file of one annotator has an annotator column",
-            expected="the columns case and label, and rank where there is an order",
+            expected=expected,
             got=f"the column {found['annotator']!r}",
             advice="read the file on its own if it holds several annotators, or leave the column out",
         )
-    known = find_columns(table.columns, given, aliases=OWN)
-    roles = without_second_order(known, given, options.confidence)
-    frame = tidied(numbered(with_roles(table, roles)), options.tie_separator)
-    file = _File(source.path, _by(source.path, frame), columns_of(table.columns, roles, given))
-    return replace(file, assumed=_assumed(file, options))
 
 
-def _assumed(file: _File, options: Options) -> tuple[str, ...]:
-    if file.order is None:
-        return (TIED,) if file.has_several else ()
-    return (BY_ORDER,) if file.order == "confidence" and options.confidence is None else ()
+def _table(source: Source, options: Options) -> Parsed:
+    """Find the columns as the long form does, but for the annotator."""
+    table = as_table(source)
+    given = {role: name for role, name in options.columns.items() if role != "annotator"}
+    free = [name for name in table.columns if name not in given.values()]
+    expected = "the columns case and label, and rank where there is an order"
+    refuse_annotator_column(find_columns(free, {}, required=()), expected)
+    roles = without_second_order(find_columns(table.columns, given, aliases=OWN), given, options.confidence)
+    frame = tidied(numbered(with_roles(table, roles)), options.tie_separator).with_columns(pl.col(ROW).cast(pl.Int64))
+    order = _order(frame)
+    assumed = (TIED,) if order is None and _has_several(frame) else ()
+    assumed = (BY_ORDER,) if order == "confidence" and options.confidence is None else assumed
+    return Parsed(frame, columns=columns_of(table.columns, roles, given), assumed=assumed)
 
 
-def _mapping(source: Source) -> _File:
+def _mapping(source: Source) -> Parsed:
     """Read ``{case: label or ranking}``; null is no opinion, and a list without anything in it an abstention."""
     said = Collection()
     for case, value in source.content.items():
-        where = f"case {case!r}"
         if not case.strip() or not is_text(case):
             raise DissensusError("a case has no name", got=repr(case))
         if value is None:
             said.add_case(case)
         else:
-            said.add_ranking(case, source.path.stem, as_ranking(value, where))
+            said.add_ranking(case, source.path.stem, as_ranking(value, f"case {case!r}"))
     parsed = said.parsed()
-    return _File(source.path, parsed.frame.drop("annotation"), notes=parsed.notes)
-
-
-def _by(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Say whose rows these are."""
-    return frame.with_columns(pl.col(ROW).cast(pl.Int64), annotator=pl.lit(path.stem))
+    return replace(parsed, frame=parsed.frame.drop("annotation"))
 
 
 # All files ----------------------------------------------------------------------------------------------
 
 
-def _with_order(file: _File, files: Sequence[_File]) -> pl.DataFrame:
+def _order(frame: pl.DataFrame) -> str | None:
+    """Return the role that orders the conditions of a ranking."""
+    return next((role for role in ORDERS if role in frame.columns), None)
+
+
+def _has_several(frame: pl.DataFrame) -> bool:
+    return bool(frame.select("case", *frame.select("^annotation$").columns).is_duplicated().any())
+
+
+def _with_order(path: Path, files: Mapping[Path, Parsed]) -> pl.DataFrame:
     """Let all files have one order: where others have ranks, a case with one label has it in the first place."""
-    orders = {other.order: other.path for other in reversed(files) if other.order is not None}
-    if not orders or (file.order is not None and len(orders) == 1):
-        return file.frame
+    frame = files[path].frame
+    orders = {_order(files[other].frame): other for other in reversed([*files])}
+    orders.pop(None, None)
+    if not orders or (_order(frame) is not None and len(orders) == 1):
+        return frame
     if len(orders) > 1:
         first, second = (f"{orders[order].name} ({order})" for order in ORDERS)
         raise FormatError(
@@ -233,26 +228,13 @@ def _with_order(file: _File, files: Sequence[_File]) -> pl.DataFrame:
             got=f"{first} and {second}",
             advice="name the column that counts (--column rank=NAME), or bring the files into one form",
         )
-    if file.has_several:
-        order, path = next(iter(orders.items()))
+    ((order, other),) = orders.items()
+    if _has_several(frame):
         raise FormatError(
             f"a file has no {order} although others have, and gives a case several labels",
-            expected=f"a column {order!r}, as in {path.name}",
-            got=f"columns {listing(column.name for column in file.columns)}",
-            where=str(file.path),
+            expected=f"a column {order!r}, as in {other.name}",
+            got=f"columns {listing(column.name for column in files[path].columns)}",
+            where=str(path),
             advice=f"add the column {order!r}; equal numbers are a tie",
         )
-    return file.frame.with_columns(
-        pl.when(pl.col("condition").is_not_null()).then(1.0).otherwise(None).alias(str(next(iter(orders))))
-    )
-
-
-def merged_notes(notes: Any) -> tuple[Note, ...]:
-    """Add the notes on several files up, as one directory is one study."""
-    sums: dict[tuple[str, str, bool], Note] = {}
-    for note in notes:
-        key = (note.found, note.action, note.lost)
-        before = sums.get(key, Note(note.found, 0, note.action, (), note.lost))
-        examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:3]
-        sums[key] = Note(note.found, before.count + note.count, note.action, examples, note.lost)
-    return tuple(sums.values())
+    return frame.with_columns(pl.when(pl.col("condition").is_not_null()).then(1.0).alias(str(order)))

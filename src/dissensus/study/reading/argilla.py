@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import FormatError
 from dissensus.core.files import Source
-from dissensus.core.receipt import AS_SAID, Column
+from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -20,18 +19,20 @@ from dissensus.study.reading.json_values import (
     as_name,
     as_object,
     checked_records,
+    first_key,
     key_columns,
     objects_of,
     optional_name,
+    question_to_read,
     wrong_shape,
 )
 
 SUBMITTED = "submitted"
 WRAPPERS = ("items", "records")
+CASES = ("external_id", "id")
 
 
-@dataclass(frozen=True)
-class _Response:
+class _Response(NamedTuple):
     """One user's answers to the questions of one record."""
 
     case: str
@@ -59,39 +60,34 @@ class Argilla(Format):
         """
         said = Collection()
         responses = list(_responses(source, said))
-        question = _question(responses, options)
+        asked: dict[str, bool] = {}
+        for name, value in (answer for response in responses for answer in response.answers.items()):
+            asked[name] = asked.get(name, False) or _names_conditions(value)
+        expected = "answers to a label, multi-label or ranking question"
+        question = question_to_read("question", asked, options, expected=expected)
         for response in responses:
             said.add_ranking(response.case, response.user, _blocks(response, question, said))
-        return said.parsed(columns=_columns(source, responses, question, options))
-
-
-def _columns(source: Source, responses: list[_Response], question: str | None, options: Options) -> tuple[Column, ...]:
-    records = objects_of(source, inside=WRAPPERS)
-    case = "external_id" if any(record.get("external_id") is not None for record in records) else "id"
-    spare = {"id": "where there is no external_id"} if case == "external_id" else {}
-    answer = f"responses.{question}"
-    roles = {case: "case", **dict.fromkeys(spare, "case"), "responses.user_id": "annotator"}
-    questions = dict.fromkeys(name for response in responses for name in response.answers)
-    roles |= {f"responses.{name}": "condition" if name == question else "" for name in questions}
-    reason = AS_SAID if options.columns.get("condition") is not None else "the only question that asks for conditions"
-    return key_columns(records, roles, {**spare, answer: reason})
+        records = objects_of(source, inside=WRAPPERS)
+        has_external = any(record.get("external_id") is not None for record in records)
+        roles = dict.fromkeys(CASES if has_external else CASES[1:], "case") | {"responses.user_id": "annotator"}
+        roles |= {f"responses.{name}": "condition" if name == question else "" for name in asked}
+        is_said = options.columns.get("condition") is not None
+        reasons = {f"responses.{question}": AS_SAID if is_said else "the only question that asks for conditions"}
+        reasons |= {"id": "where there is no external_id"} if has_external else {}
+        return said.parsed(columns=key_columns(records, roles, reasons))
 
 
 def _is_record(record: dict[str, Any]) -> bool:
     responses = record.get("responses")
+    has_fields = isinstance(record.get("fields"), dict)
     if isinstance(responses, list):
-        inside = any("values" in response for response in responses if isinstance(response, dict))
-        return inside or isinstance(record.get("fields"), dict)
-    return isinstance(responses, dict) and isinstance(record.get("fields"), dict)
-
-
-# Records and their responses --------------------------------------------------------------------------
+        return has_fields or any("values" in response for response in responses if isinstance(response, dict))
+    return isinstance(responses, dict) and has_fields
 
 
 def _responses(source: Source, said: Collection) -> Iterator[_Response]:
     for where, record in checked_records(source, "record", inside=WRAPPERS):
-        name = record.get("id") if record.get("external_id") is None else record["external_id"]
-        case = as_name(name, "the id of a record", where)
+        case = as_name(record.get(first_key(record, CASES)), "the id of a record", where)
         said.add_case(case)
         given = record.get("responses")
         if isinstance(given, dict):
@@ -106,14 +102,11 @@ def _by_user(responses: list[Any], case: str, said: Collection) -> Iterator[_Res
         where = f"case {case!r}, response {number}"
         response = as_object(item, "a response", where)
         if _is_submitted(response, case, said):
+            given = {} if response.get("values") is None else response["values"]
+            values = as_object(given, "the values of a response", where)
+            answers = {name: as_object(values[name], "the answer to a question", where).get("value") for name in values}
             user = optional_name(response.get("user_id"), "the user of a response", where)
-            values = response.get("values")
-            answers = {} if values is None else as_object(values, "the values of a response", where)
-            yield _Response(case, user, {name: _value(answers[name], where) for name in answers}, where, False)
-
-
-def _value(answer: Any, where: str) -> Any:
-    return as_object(answer, "the answer to a question", where).get("value")
+            yield _Response(case, user, answers, where, False)
 
 
 def _by_question(questions: dict[str, Any], case: str, said: Collection) -> Iterator[_Response]:
@@ -139,51 +132,13 @@ def _is_submitted(response: dict[str, Any], case: str, said: Collection) -> bool
     return bool(status == SUBMITTED)
 
 
-# The question that is read ----------------------------------------------------------------------------
-
-
-def _question(responses: list[_Response], options: Options) -> str | None:
-    """Choose the question to read: the one the user names, or the only one that names conditions."""
-    answers = [answer for response in responses for answer in response.answers.items()]
-    names = list(dict.fromkeys(name for name, value in answers if _names_conditions(value)))
-    chosen = options.columns.get("condition")
-    if chosen is not None:
-        known = list(dict.fromkeys(name for name, _ in answers))
-        if chosen not in known:
-            raise DissensusError(
-                f"no response answers a question named {chosen!r}",
-                expected=f"one of {listing(known, most=12)}",
-                advice=suggestion(chosen, known),
-            )
-        return chosen
-    if len(names) > 1:
-        raise several_questions(names)
-    if answers and not names:
-        raise FormatError(
-            "no question asks for conditions",
-            expected="answers to a label, multi-label or ranking question",
-            got=f"questions {listing(dict.fromkeys(name for name, _ in answers), most=12)}",
-        )
-    return next(iter(names), None)
-
-
-def several_questions(names: list[str]) -> DissensusError:
-    """Build the error for a file that answers more than one question."""
-    return DissensusError(
-        "several questions could give the conditions",
-        expected="one question to read the conditions from",
-        got=listing(names, most=12),
-        advice=f'choose one: columns={{"condition": "{names[0]}"}} (--column condition={names[0]})',
-    )
+# Answers ----------------------------------------------------------------------------------------------
 
 
 def _names_conditions(value: Any) -> bool:
     if isinstance(value, list):
         return bool(value) and (is_ranked(value) or all(isinstance(item, str) for item in value))
     return isinstance(value, str)
-
-
-# Answers ----------------------------------------------------------------------------------------------
 
 
 def _blocks(response: _Response, question: str | None, said: Collection) -> list[list[str]]:
@@ -195,13 +150,14 @@ def _blocks(response: _Response, question: str | None, said: Collection) -> list
         return []
     if is_ranked(value):
         return ranked_blocks(value, response.where)
-    if isinstance(value, list) and len(value) > 1 and not response.lists_are_ordered:
+    if not isinstance(value, list) or len(value) < 2:
+        return [as_block(value, response.where)]
+    if not response.lists_are_ordered:
         said.assume("several labels of one response are tied")
-    if isinstance(value, list) and response.lists_are_ordered and len(value) > 1:
-        said.assume("a list of labels is an order, best first")
-        said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
-        return [[as_condition(item, response.where)] for item in value]
-    return [as_block(value, response.where)]
+        return [as_block(value, response.where)]
+    said.assume("a list of labels is an order, best first")
+    said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
+    return [[as_condition(item, response.where)] for item in value]
 
 
 def is_ranked(value: Any) -> bool:
@@ -217,14 +173,11 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
     """
     blocks: dict[float, list[str]] = {}
     for item in value:
-        entry = as_object(item, "an entry of a ranking", where)
-        rank = entry.get("rank")
-        if rank is not None:
-            blocks.setdefault(_rank(rank, where), []).append(as_condition(entry.get("value"), where))
+        one = as_object(item, "an entry of a ranking", where)
+        rank = one.get("rank")
+        if rank is None:
+            continue
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
+            raise wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
+        blocks.setdefault(rank, []).append(as_condition(one.get("value"), where))
     return [blocks[rank] for rank in sorted(blocks)]
-
-
-def _rank(rank: Any, where: str) -> float:
-    if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
-        raise wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
-    return rank

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import polars as pl
 
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.files import Source, open_source
+from dissensus.core.errors import listing
+from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
-from dissensus.study.checklist_tables import CHECKLIST_ALIASES, FINDING_NAMES, answers_of_cells, without_nothing
 from dissensus.study.checklists import NOT_ASSESSED, PRESENT
-from dissensus.study.reading.annotator_files import (
-    BY_NAME,
-    error_in_file,
-    merged_notes,
-    refuse_shared_names,
-    sorted_out,
-)
+from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
 from dissensus.study.reading.label_studio import LabelStudio, checklists_of_tasks
-from dissensus.study.tables import ROW, find_columns, missing_column, numbered, with_roles
+from dissensus.study.tables import (
+    CHECKLIST_ALIASES,
+    FINDING_NAMES,
+    ROW,
+    answers_of_cells,
+    find_columns,
+    missing_column,
+    numbered,
+    with_roles,
+    without_nothing,
+)
 
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
 OTHERS_ARE_ABSENT = "findings that a checklist does not name are absent; an empty answer is not assessed"
+NOBODY = "there is no annotator column"
 EMPTY_IS_NOT_ASSESSED = "an empty cell is a finding that was not assessed"
 
 
@@ -45,61 +48,43 @@ class Checklist(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Write every form as a long table: a row per finding, without one where nothing was found."""
-        options = replace(options, columns=_roles_as_said(options.columns))
+        columns = {"condition" if role == "finding" else role: name for role, name in options.columns.items()}
+        options = replace(options, columns=columns)  # users may call the role of findings by either name
         if source.kind == "directory":
-            parsed = _directory(source, options)
+            files, notes = parsed_files(source, _file, options)
+            parsed = _together([*files.values()], notes, options)
         elif LabelStudio().recognises(source):
             parsed = checklists_of_tasks(source, options)
         else:
-            parsed = _together([_with_numbers(_table(source, options))], options)
+            table = _table(source, options)
+            if table.conditions and {"annotator", "annotation"}.isdisjoint(table.frame.columns):
+                rows = table.frame.with_columns(annotation=pl.col(ROW))  # tells them apart where nothing else does
+                table = replace(table, frame=rows)
+            parsed = replace(_together([table], (), options), assumed=table.assumed)
         frame, notes = without_nothing(parsed.frame, options.nothing)
-        return replace(
-            parsed,
-            frame=frame,
-            notes=(*parsed.notes, *notes),
-            tie_separator=options.tie_separator,
-            assumed=(*parsed.assumed, *_assumed_findings(frame, options)),
-        )
+        assumed = list(parsed.assumed)
+        if options.conditions is None and ("annotation" not in frame.columns or not frame["case"].null_count()):
+            names = listing(frame["condition"].cast(pl.String).drop_nulls().unique(maintain_order=True), most=12)
+            assumed.append(f"the list of findings is what the file names, in order of appearance: {names}")
+        parsed = replace(parsed, notes=(*parsed.notes, *notes), assumed=tuple(assumed))
+        return replace(parsed, frame=frame, tie_separator=options.tie_separator)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """One table in columns named by their roles: long, or wide with a column per finding still."""
-
-    frame: pl.DataFrame
-    columns: tuple[Column, ...]
-    findings: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
+# One table: columns named by their roles, long, or wide with a column per finding still (its conditions) --------------
 
 
-def _roles_as_said(columns: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Let users call the role of findings by either name."""
-    return {"condition" if role == "finding" else role: name for role, name in columns.items()}
-
-
-def _assumed_findings(frame: pl.DataFrame, options: Options) -> tuple[str, ...]:
-    declares = "annotation" in frame.columns and frame["case"].null_count() > 0
-    if options.conditions is not None or declares:
-        return ()
-    names = frame["condition"].cast(pl.String).drop_nulls().unique(maintain_order=True)
-    return (f"the list of findings is what the file names, in order of appearance: {listing(names, most=12)}",)
-
-
-# One table ----------------------------------------------------------------------------------------------
-
-
-def _table(source: Source, options: Options) -> _Table:
+def _table(source: Source, options: Options) -> Parsed:
     table = as_table(source)
     found = find_columns(table.columns, options.columns, aliases=CHECKLIST_ALIASES, required=("case",))
     refuse_rivals(table, found, options.columns, CHECKLIST_ALIASES)
     return _long(table, found, options) if "condition" in found else _wide(table, found, options)
 
 
-def _long(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> _Table:
+def _long(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Parsed:
     assumed = [OTHERS_ARE_ABSENT if "present" in found else NAMED_ARE_PRESENT]
     if "annotator" not in found and "annotation" not in found:
-        assumed.append("there is no annotator column: the rows of a case are one checklist")
-    return _Table(with_roles(table, found), _columns(table.columns, found, options), (), tuple(assumed))
+        assumed.append(f"{NOBODY}: the rows of a case are one checklist")
+    return Parsed(with_roles(table, found), columns=_columns(table.columns, found, options), assumed=tuple(assumed))
 
 
 def _columns(names: Sequence[str], found: Mapping[str, str], options: Options) -> tuple[Column, ...]:
@@ -108,7 +93,7 @@ def _columns(names: Sequence[str], found: Mapping[str, str], options: Options) -
     return columns_of(names, roles, given)
 
 
-def _wide(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> _Table:
+def _wide(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Parsed:
     """Keep the columns with a role and those of findings: all listed ones, or all others."""
     roles = {role: name for role, name in found.items() if role != "present"}
     others = [name for name in table.columns if name not in roles.values()]
@@ -119,90 +104,55 @@ def _wide(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> _T
     why = "as every other column" if listed is None else "as listed"
     of_findings = {name: Column(name, "finding", why) for name in findings}
     columns = tuple(of_findings.get(one.name, one) for one in _columns(table.columns, roles, options))
-    nobody = () if "annotator" in roles else ("there is no annotator column: every row is a checklist of its own",)
+    nobody = () if "annotator" in roles else (f"{NOBODY}: every row is a checklist of its own",)
     frame = numbered(table.select(*(pl.col(name).alias(role) for role, name in roles.items()), *findings))
-    return _Table(frame, columns, tuple(findings), (EMPTY_IS_NOT_ASSESSED, *nobody))
+    return Parsed(frame, (), tuple(findings), columns=columns, assumed=(EMPTY_IS_NOT_ASSESSED, *nobody))
 
 
-def _with_numbers(one: _Table) -> _Table:
-    """Tell the rows of a wide table apart where nothing else does."""
-    if not one.findings or not {"annotator", "annotation"}.isdisjoint(one.frame.columns):
-        return one
-    return replace(one, frame=one.frame.with_columns(annotation=pl.col(ROW)))
+def _file(source: Source, options: Options) -> Parsed:
+    """Read the table of one annotator."""
+    one = _table(source, options)
+    named = {role: role for role in one.frame.columns if role == "annotator"}
+    refuse_annotator_column(named, "the column case, and one per finding")
+    one = replace(one, assumed=tuple(sentence for sentence in one.assumed if NOBODY not in sentence))
+    cells = _molten(one, (), options)
+    if "present" in cells.columns:
+        answers_of_cells(cells, "present")
+    return one
 
 
 # All tables of a study ----------------------------------------------------------------------------------
 
 
-def _together(tables: Sequence[_Table], options: Options) -> Parsed:
+def _together(tables: Sequence[Parsed], notes: Sequence[Note], options: Options) -> Parsed:
     """Put the tables of a study into one long table; what one of them has no column for was not assessed there."""
-    listed = options.conditions or tuple(dict.fromkeys(name for one in tables for name in one.findings))
-    frames, notes = [], []
+    listed = options.conditions or tuple(dict.fromkeys(name for one in tables for name in one.conditions or ()))
+    frames, told = [], []
     for one in tables:
-        missing = [name for name in listed if one.findings and name not in one.findings]
-        frames.append(_molten(one, missing, options) if one.findings else one.frame)
-        if missing:
-            notes.append(Note("findings without a column", len(missing), "kept as not assessed", tuple(missing[:3])))
+        missing = [name for name in listed if one.conditions and name not in one.conditions]
+        frames.append(_molten(one, missing, options))
+        note = Note("findings without a column", len(missing), "kept as not assessed", tuple(missing[:3]))
+        told.append(replace(one, notes=(note,) if missing else ()))
     if any("present" in frame.columns for frame in frames):
         frames = [frame if "present" in frame.columns else frame.with_columns(present=pl.lit("1")) for frame in frames]
-    columns = tuple(dict.fromkeys(column for one in tables for column in one.columns))
-    assumed = tuple(dict.fromkeys(sentence for one in tables for sentence in one.assumed))
-    whole = frames[0] if len(frames) == 1 else pl.concat(map(_as_text, frames), how="diagonal")
-    return Parsed(whole, merged_notes(notes), columns=columns, assumed=assumed)
+    if len(frames) > 1:
+        text = [pl.exclude(ROW).cast(pl.String), pl.col(ROW).cast(pl.Int64)]
+        frames = [numbered(frame).with_columns(text) for frame in frames]
+    return put_together(frames, told, notes)
 
 
-def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    frame = numbered(frame)
-    return frame.with_columns(pl.exclude(ROW).cast(pl.String), pl.col(ROW).cast(pl.Int64))
-
-
-def _molten(one: _Table, missing: Sequence[str], options: Options) -> pl.DataFrame:
+def _molten(one: Parsed, missing: Sequence[str], options: Options) -> pl.DataFrame:
     """Give every finding of a wide table a row of its own, in the order of the rows."""
+    if not one.conditions:
+        return one.frame
     empty = (pl.lit(None, pl.String).alias(name) for name in missing)
-    wide = one.frame.with_columns(pl.col(one.findings).cast(pl.String), *empty)
-    findings = [*one.findings, *missing]
+    wide = one.frame.with_columns(pl.col(one.conditions).cast(pl.String), *empty)
+    findings = [*one.conditions, *missing]
     roles = [name for name in wide.columns if name not in findings]
     long = wide.unpivot(findings, index=roles, variable_name="condition", value_name="present")
     long = long.sort(ROW, maintain_order=True)
-    return long if options.nothing not in one.findings else _without_empty_cells(long, options.nothing)
-
-
-def _without_empty_cells(long: pl.DataFrame, nothing: str) -> pl.DataFrame:
-    """Leave out the empty cells of rows that say that nothing was found: there, they are absent."""
-    answers = pl.Series(answers_of_cells(long, "present"))
-    rows = long[ROW].filter((long["condition"] == nothing) & (answers == PRESENT))
+    if options.nothing not in one.conditions:
+        return long
+    answers = pl.Series(answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found
+    rows = long[ROW].filter((long["condition"] == options.nothing) & (answers == PRESENT))
     return long.filter(~((answers == NOT_ASSESSED) & long[ROW].is_in(rows.to_list())))
-
-
-# A file per annotator -----------------------------------------------------------------------------------
-
-
-def _directory(source: Source, options: Options) -> Parsed:
-    paths, notes = sorted_out(source)
-    refuse_shared_names(paths)
-    parsed = _together([_file(path, options) for path in paths], options)
-    return replace(parsed, notes=(*notes, *parsed.notes), assumed=(BY_NAME, *parsed.assumed))
-
-
-def _file(path: Path, options: Options) -> _Table:
-    """Read the table of one annotator; whatever is wrong with it, the error names it."""
-    try:
-        one = _table(open_source(path, options.limits), options)
-        if "annotator" in one.frame.columns:
-            raise DissensusError(
-                "a file of one annotator has an annotator column",
-                expected="the column case, and one per finding",
-                advice="read the file on its own if it holds several annotators, or leave the column out",
-            )
-        _check_answers(one, options)
-    except DissensusError as error:
-        raise error_in_file(error, path) from None
-    frame = one.frame.with_columns(annotator=pl.lit(path.stem))
-    nobody = [sentence for sentence in one.assumed if "no annotator column" not in sentence]
-    return replace(one, frame=frame, assumed=tuple(nobody))
-
-
-def _check_answers(one: _Table, options: Options) -> None:
-    frame = _molten(one, (), options) if one.findings else one.frame
-    if "present" in frame.columns:
-        answers_of_cells(frame, "present")

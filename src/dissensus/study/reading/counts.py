@@ -20,8 +20,8 @@ from dissensus.study.builders import checked_counts
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import as_name, checked_records, is_scalar, records_of, wrong_shape
-from dissensus.study.reading.wide import is_integer_matrix, is_matrix_of_labels, layout
-from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, ROW, find_columns, normalised, tidied
+from dissensus.study.reading.wide import filled, is_integer_matrix, is_matrix_of_labels, layout
+from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, find_columns, normalised, tidied
 
 COUNTS = ("label_counter", "label_count")
 """Keys under which records hold their votes, first choice first."""
@@ -109,50 +109,25 @@ def _rows(votes: IntArray, cases: Sequence[str], conditions: Sequence[str]) -> p
 
 
 def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
-    found = layout(table, options)
-    case, columns, of_case = found.case, found.annotators, found.of_case
-    conditions = _checked_conditions(columns, options.conditions)
-    cells = (
-        table.select(pl.col(case).cast(pl.String).alias("case"), *columns)
-        .with_row_index(ROW, offset=1)
-        .unpivot(columns, index=[ROW, "case"], variable_name="condition", value_name="votes")
-        .sort(ROW, maintain_order=True)
-    )
-    cells = tidied(cells)
-    rows = _said(cells.with_columns(pl.col("votes").fill_null(0.0)))
-    empty = Note("empty cells", cells["votes"].null_count(), "taken as 0 votes")
-    return Parsed(
-        rows.join(of_case.drop(ROW), on="case", how="left", maintain_order="left"),
-        (_counted_votes(rows), *((empty,) if empty.count else ())),
-        tuple(conditions),
-        columns=tuple(_role(one, columns) for one in found.columns),
-        assumed=(*found.assumed, "a cell is the number of annotators who gave the condition of its column"),
-    )
-
-
-def _checked_conditions(columns: Sequence[str], given: Sequence[str] | None) -> Sequence[str]:
-    if given is None:
-        return columns
-    if set(columns) != set(given):
+    found, given = layout(table, options), options.conditions
+    if given is not None and set(found.columns) != set(given):
         raise DissensusError(
             "the columns of votes are not the conditions",
             expected=f"the columns {listing(given)}",
-            got=listing(columns),
+            got=listing(found.columns),
             advice="name the columns as the conditions are named, or leave the list of conditions out",
         )
-    return given
-
-
-def _said(cells: pl.DataFrame) -> pl.DataFrame:
-    """Keep the cells that hold votes, and one row without a condition for a case that has none."""
-    has_votes = pl.col("votes") != 0
-    kept = cells.filter(has_votes | ~has_votes.any().over(ROW))
-    emptied = kept.with_columns(pl.when(has_votes).then(pl.col(role)).alias(role) for role in ("condition", "votes"))
-    return emptied.unique([ROW, "condition"], keep="first", maintain_order=True)
-
-
-def _role(one: Column, columns: Sequence[str]) -> Column:
-    return Column(one.name, "votes for the condition of this name") if one.name in columns else one
+    cells = tidied(found.cells("condition", "votes"))
+    empty = Note("empty cells", cells["votes"].null_count(), "taken as 0 votes")
+    rows = filled(cells.with_columns(pl.col("votes").fill_null(0.0)), pl.col("votes") != 0, "condition", "votes")
+    votes = {name: Column(name, "votes for the condition of this name") for name in found.columns}
+    return Parsed(
+        rows,
+        (_counted_votes(rows), *((empty,) if empty.count else ())),
+        tuple(given or found.columns),
+        columns=tuple(votes.get(one.name, one) for one in found.roles),
+        assumed=(*found.assumed, "a cell is the number of annotators who gave the condition of its column"),
+    )
 
 
 # Records ----------------------------------------------------------------------------------------------
@@ -160,35 +135,28 @@ def _role(one: Column, columns: Sequence[str]) -> Column:
 
 def _from_records(source: Source, options: Options) -> Parsed:
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
-    places, records = zip(*checked_records(source, "record"), strict=True)
+    placed = checked_records(source, "record")
+    records = [record for _, record in placed]
     key = _case_key(records, options)
-    cases = [
-        as_name(record.get(key), f"the case ({key})", where) for where, record in zip(places, records, strict=True)
-    ]
+    cases = [as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
-    counted = [_counted(*one, options.conditions) for one in zip(records, places, strict=True)]
+    counted = [_counted(record, where, options.conditions) for where, record in placed]
+    said = [(case, *vote) for case, votes in zip(cases, counted, strict=True) for vote in votes.items() if vote[1]]
+    silent = [(case, None, None) for case, votes in zip(cases, counted, strict=True) if not any(votes.values())]
+    order = {case: number for number, case in enumerate(cases)}
     rows = pl.DataFrame(
-        [row for case, counts in zip(cases, counted, strict=True) for row in _rows_of_case(case, counts)],
+        sorted([*said, *silent], key=lambda row: order[row[0]]),
         schema={"case": pl.String, "condition": pl.String, "votes": pl.Float64},
         orient="row",
     )
+    roles = {key: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
     return Parsed(
         rows,
         (_counted_votes(rows),),
-        options.conditions or tuple(sorted({name for counts in counted for name in counts})),
-        columns=_roles_of_keys(records, key),
+        options.conditions or tuple(sorted({name for votes in counted for name in votes})),
+        columns=tuple(Column(name, roles.get(name, "")) for name in dict.fromkeys(k for one in records for k in one)),
         assumed=("a number is how many annotators gave the condition",),
     )
-
-
-def _rows_of_case(case: str, counts: Mapping[str, float]) -> list[tuple[str, str | None, float | None]]:
-    said: list[tuple[str, str | None, float | None]] = [(case, name, count) for name, count in counts.items() if count]
-    return said or [(case, None, None)]
-
-
-def _roles_of_keys(records: Sequence[Mapping[str, Any]], case: str) -> tuple[Column, ...]:
-    roles = {case: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
-    return tuple(Column(key, roles.get(key, "")) for key in dict.fromkeys(key for record in records for key in record))
 
 
 def _counts_key(record: Any) -> str | None:
@@ -199,11 +167,11 @@ def _counts_key(record: Any) -> str | None:
 
 
 def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
-    given = options.columns.get("case")
     by_name = {normalised(key): key for key in records[0]}
     usual = [by_name[name] for name in CASES if name in by_name]
     single = [key for key in usual if all(is_scalar(record.get(key)) for record in records)]
-    found = given if given is not None else next(iter(single), None)
+    given = options.columns.get("case")
+    found = next(iter(single), None) if given is None else given
     if found is None:
         raise FormatError(
             "the records have no name of their case",
@@ -215,11 +183,9 @@ def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
 
 
 def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | None) -> dict[str, float]:
-    """Return the votes of one record by condition."""
+    """Return the votes of one record by condition; nothing is none."""
     counts = record[str(_counts_key(record))]
-    if isinstance(counts, dict):
-        return {as_name(name, "a condition", where): _whole(count, where) for name, count in counts.items()}
-    if conditions is None:
+    if isinstance(counts, list) and conditions is None:
         raise FormatError(
             "a list of votes needs a list of conditions",
             expected="the names of the conditions in the order of the votes",
@@ -227,15 +193,11 @@ def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | 
             where=where,
             advice=GIVE_CONDITIONS,
         )
-    check_length("vote", len(counts), len(conditions), where=where)
-    return {name: _whole(count, where) for name, count in zip(conditions, counts, strict=True)}
-
-
-def _whole(count: Any, where: str) -> float:
-    """Return a number of votes; nothing is none."""
-    if count is None:
-        return 0.0
-    is_number = isinstance(count, int | float) and not isinstance(count, bool)
-    if not is_number or not 0 <= count < 2**63 or count != int(count):
-        raise wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
-    return float(count)
+    if isinstance(counts, list):
+        check_length("vote", len(counts), len(conditions or ()), where=where)
+        counts = dict(zip(conditions or (), counts, strict=True))
+    for count in counts.values():
+        is_number = isinstance(count, int | float) and not isinstance(count, bool)
+        if count is not None and not (is_number and 0 <= count < 2**63 and count == int(count)):
+            raise wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
+    return {as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}

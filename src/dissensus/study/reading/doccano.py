@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
-from dissensus.core.receipt import Column
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.collection import Collection, files_ending
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.hugging_face import ANNOTATORS
-from dissensus.study.reading.json_values import as_name, is_text, key_columns, objects_of, wrong_shape
+from dissensus.study.reading.json_values import as_name, first_key, is_text, key_columns, objects_of, wrong_shape
 
 ENDING = ".jsonl"
 CASES = ("id", "doc_id", "filename")
@@ -41,25 +39,23 @@ class Doccano(Format):
         said = Collection()
         said.assume("the name of a file is the annotator")
         said.assume("several labels of a document are tied")
+        roles = {"username": "annotator"}
         records: list[dict[str, Any]] = []
-        for path in _files(source, said):
-            annotator = path.stem
-            if annotator == SHARED:
+        for path in files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
+            if source.kind == "directory" and not path.stat().st_size:
+                said.note("empty files", "taken as annotators without an opinion", path.name)
+                continue
+            if path.stem == SHARED:
                 said.note(f"file {path.name!r}", "read as one annotator; doccano merges shared annotations there")
-            seen: set[str] = set()
-            for number, record in enumerate(_records(source, path), start=1):
-                records.append(record)
-                where = f"{path}, record {number}"
-                case = _case(record, where)
-                _refuse_repeated(case, seen, where)
-                _add(record, case, annotator, where, said)
-        return said.parsed(columns=_columns(records))
-
-
-def _columns(records: list[dict[str, Any]]) -> tuple[Column, ...]:
-    cases = dict.fromkeys((next((key for key in CASES if r.get(key) is not None), "") for r in records), "case")
-    labels = dict.fromkeys((next((key for key in LABELS if key in r), "") for r in records), "condition")
-    return key_columns(records, {**cases, **labels, "username": "annotator"})
+            opened = open_source(path) if source.kind == "directory" else source
+            if opened.kind != "jsonl":
+                raise FormatError("the file does not hold JSON lines", got=f"{opened.kind}", where=str(path))
+            records += opened.content
+            _add_file(opened.content, path, said)
+        for record in records:
+            label = next(name for name in LABELS if name in record)
+            roles |= {first_key(record, CASES): "case", label: "condition"}
+        return said.parsed(columns=key_columns(records, roles))
 
 
 def _is_document(record: dict[str, Any]) -> bool:
@@ -68,51 +64,30 @@ def _is_document(record: dict[str, Any]) -> bool:
     return shown and alone and any(isinstance(record.get(name), list) for name in LABELS)
 
 
-def _files(source: Source, said: Collection) -> list[Path]:
-    if source.kind != "directory":
-        return [source.path]
-    shown = [path for path in source.content if not path.name.startswith(".")]
-    files = [path for path in shown if path.suffix.lower() == ENDING]
-    for path in shown:
-        if path not in files:
-            said.skip("files with another ending", path.name)
-        elif not path.stat().st_size:
-            said.note("empty files", "taken as annotators without an opinion", path.name)
-    if not files:
-        raise FormatError(
-            f"the directory holds no {ENDING} files",
-            expected=f"one {ENDING} file per annotator",
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
-        )
-    return [path for path in files if path.stat().st_size]
+def _add_file(records: list[dict[str, Any]], path: Path, said: Collection) -> None:
+    seen: set[str] = set()
+    for number, record in enumerate(records, start=1):
+        where = f"{path}, record {number}"
+        case = as_name(record.get(first_key(record, CASES)), "the id of a document", where)
+        if case in seen:
+            raise DissensusError(
+                f"case {case!r} stands in one file twice",
+                expected="one line per case and annotator",
+                where=where,
+                advice="remove one of the two lines",
+            )
+        seen.add(case)
+        said.add_case(case)
+        users = _labels_by_user(record, path.stem, where)
+        if not users and path.stem == NOBODY:
+            said.note(f"documents in {NOBODY}{ENDING} without a label", "kept as cases without an opinion", case)
+            continue
+        for user, labels in (users or {path.stem: []}).items():
+            said.add_ranking(case, user, [labels])
 
 
-def _records(source: Source, path: Path) -> Iterator[dict[str, Any]]:
-    opened = open_source(path) if source.kind == "directory" else source
-    if opened.kind != "jsonl":
-        raise FormatError("the file does not hold JSON lines", got=f"{opened.kind}", where=str(path))
-    return iter(opened.content)
-
-
-def _case(record: dict[str, Any], where: str) -> str:
-    name = next((record[key] for key in CASES if record.get(key) is not None), None)
-    return as_name(name, "the id of a document", where)
-
-
-def _refuse_repeated(case: str, seen: set[str], where: str) -> None:
-    if case in seen:
-        raise DissensusError(
-            f"case {case!r} stands in one file twice",
-            expected="one line per case and annotator",
-            where=where,
-            advice="remove one of the two lines",
-        )
-    seen.add(case)
-
-
-def _add(record: dict[str, Any], case: str, annotator: str, where: str, said: Collection) -> None:
-    said.add_case(case)
+def _labels_by_user(record: dict[str, Any], annotator: str, where: str) -> dict[str, list[str]]:
+    """Collect labels by annotator; old exports name the user in every annotation."""
     key = next((name for name in LABELS if name in record), None)
     if key is None:
         raise FormatError(
@@ -121,19 +96,9 @@ def _add(record: dict[str, Any], case: str, annotator: str, where: str, said: Co
             got=f"keys {listing(record, most=12)}",
             where=where,
         )
-    users = _labels_by_user(record[key], record.get("username") or annotator, where)
-    if not users and annotator == NOBODY:
-        said.note(f"documents in {NOBODY}{ENDING} without a label", "kept as cases without an opinion", case)
-        return
-    for user, labels in (users or {annotator: []}).items():
-        said.add_ranking(case, user, [labels])
-
-
-def _labels_by_user(value: Any, annotator: Any, where: str) -> dict[str, list[str]]:
-    """Collect labels by annotator; old exports name the user in every annotation."""
     users: dict[str, list[str]] = {}
-    items = value if isinstance(value, list) else [] if value is None else [value]
-    for item in items:
+    value, annotator = record[key], record.get("username") or annotator
+    for item in value if isinstance(value, list) else [] if value is None else [value]:
         user, label = annotator, item
         if isinstance(item, dict):
             user, label = item.get("user") or annotator, item.get("label")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.files import LIMITS, Source
@@ -87,7 +87,7 @@ class Format(Registered, ABC):
     id, title
         The name on the command line, and what it is.
     study
-        The kind of study that is built from the table.
+        The kind of study that is built from the table: ``"rankings"``, ``"ratings"`` or ``"checklists"``.
 
     Examples
     --------
@@ -111,43 +111,3 @@ class Format(Registered, ABC):
 def known_formats() -> list[Format]:
     """Return all formats, in the order of their names."""
     return [kind() for _, kind in sorted(Format.family.known().items())]
-
-
-class LongRows:
-    """Collect the rows of a long table one mention at a time, for formats that are not tables."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[str | None, str | None, int | None, str | None, float | None, int | None]] = []
-        self._opinions: dict[str, int] = {}
-
-    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[Any]], *, votes: int = 1) -> None:
-        """Add one ranking, best block first, and how many gave it; without blocks it is an abstention."""
-        number = self._opinions[case] = self._opinions.get(case, 0) + 1
-        if not blocks:
-            self._rows.append((case, annotator, number, None, None, votes))
-        for rank, block in enumerate(blocks, start=1):
-            self._rows.extend((case, annotator, number, str(name), float(rank), votes) for name in block)
-
-    def add_case(self, case: str) -> None:
-        """Add a case even if no ranking of it follows."""
-        if case not in self._opinions:
-            self._opinions[case] = 0
-            self._rows.append((case, None, None, None, None, None))
-
-    def frame(self) -> pl.DataFrame:
-        """Return the rows as a table with one column per role; none has a number in the file."""
-        import polars as pl
-
-        from dissensus.study.tables import ROW
-
-        schema = {
-            "case": pl.String,
-            "annotator": pl.String,
-            "annotation": pl.Int64,
-            "condition": pl.String,
-            "rank": pl.Float64,
-            "votes": pl.Int64,
-        }
-        no_row_of_a_file = pl.lit(None, pl.Int64).alias(ROW)
-        rows = pl.DataFrame(self._rows, schema=schema, orient="row").with_columns(no_row_of_a_file)
-        return rows if (rows["votes"] > 1).any() else rows.drop("votes")

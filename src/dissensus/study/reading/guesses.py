@@ -96,8 +96,15 @@ def refuse_rivals(
             continue
         for rival in rivals_of(role, table.columns, found, aliases):
             numbers_rows = role == "case" and table[rival].n_unique() == len(table)
-            if not numbers_rows and not _say_the_same(table, chosen, rival):
-                raise _two_candidates(role, chosen, rival)
+            counts = {table.select(names).n_unique() for names in ([chosen], [rival], [chosen, rival])}
+            if not numbers_rows and len(counts) > 1:  # they divide the rows in different ways
+                choices = f"--column {role}={chosen} or --column {role}={rival}"
+                raise FormatError(
+                    f"two columns could be the {role}",
+                    expected="one of them",
+                    got=f"{chosen!r} and {rival!r}, which do not say the same",
+                    advice=f"say which it is: {choices} (columns={{{role!r}: ...}})",
+                )
 
 
 def rivals_of(
@@ -106,21 +113,6 @@ def rivals_of(
     """Name the columns that go by a usual name of a role which another column has."""
     free = [name for name in names if name not in found.values()]
     return [name for name in free if role in found and normalised(name) in aliases[role]]
-
-
-def _say_the_same(table: pl.DataFrame, one: str, other: str) -> bool:
-    """Tell whether two columns divide the rows in the same way."""
-    counts = [table.select(names).n_unique() for names in ([one], [other], [one, other])]
-    return len(set(counts)) == 1
-
-
-def _two_candidates(role: str, chosen: str, rival: str) -> FormatError:
-    return FormatError(
-        f"two columns could be the {role}",
-        expected="one of them",
-        got=f"{chosen!r} and {rival!r}, which do not say the same",
-        advice=f"say which it is: --column {role}={chosen} or --column {role}={rival} (columns={{{role!r}: ...}})",
-    )
 
 
 # One column per annotator -------------------------------------------------------------------------------
@@ -134,11 +126,39 @@ def refuse_strangers(table: pl.DataFrame, case: str, annotators: Sequence[str], 
     labels = {name: labels_of(table[name]) for name in annotators}
     reasons = {name: reason for name in annotators if (reason := _oddity(name, table[name], options))}
     heard = {name: said for name, said in labels.items() if name not in reasons and len(said)}
-    if normalised(case) not in ALIASES["case"] and options.columns.get("case") is None and case:
-        _refuse_annotator_as_case(case, labels_of(table[case]), heard)
+    if _is_case_by_position(case, options):
+        names = labels_of(table[case]).to_list()
+        used = [annotator for annotator, said in heard.items() if said.is_in(names).any()]
+        if used:
+            raise _no_case_column(case, f"holds labels that {listing(used, most=3)} uses, too")
     reasons |= _without_shared_labels(table, heard, options)
     if reasons:
-        raise _strangers(reasons, annotators)
+        told = [f"{name!r} {reason}" for name, reason in list(reasons.items())[:4]]
+        more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+        ignored = " ".join(f"--ignore {name}" for name in list(reasons)[:4])
+        choices = f"leave out what is no annotator ({ignored}), give it its role (--column group=NAME)"
+        if len(annotators) == 1:
+            choices = f"say that {annotators[0]!r} holds conditions (--column condition={annotators[0]})"
+        raise FormatError(
+            "the columns do not look like annotators of one question",
+            expected="one column per annotator, with conditions that other annotators use, too",
+            got="; ".join(told) + more,
+            advice=f"{choices}, or confirm that every column is an annotator (--format wide)",
+        )
+
+
+def _is_case_by_position(case: str, options: Options) -> bool:
+    """Tell a column that was taken for the cases because it is the first."""
+    return bool(case) and normalised(case) not in ALIASES["case"] and options.columns.get("case") is None
+
+
+def _no_case_column(case: str, why: str) -> FormatError:
+    return FormatError(
+        "the table has no case column",
+        expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
+        got=f"the first column, {case!r}, {why}",
+        advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
+    )
 
 
 def cells_hold_lists(column: pl.Series) -> bool:
@@ -227,21 +247,6 @@ def _why_strange(name: str, heard: Mapping[str, pl.Series], groups: Sequence[Seq
     return f"shares no labels with {listing(others, most=3)}" if others else "shares hardly a label with the others"
 
 
-def _strangers(reasons: Mapping[str, str], annotators: Sequence[str]) -> FormatError:
-    told = [f"{name!r} {reason}" for name, reason in list(reasons.items())[:4]]
-    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
-    ignored = " ".join(f"--ignore {name}" for name in list(reasons)[:4])
-    choices = f"leave out what is no annotator ({ignored}), give it its role (--column group=NAME)"
-    if len(annotators) == 1:
-        choices = f"say that {annotators[0]!r} holds conditions (--column condition={annotators[0]})"
-    return FormatError(
-        "the columns do not look like annotators of one question",
-        expected="one column per annotator, with conditions that other annotators use, too",
-        got="; ".join(told) + more,
-        advice=f"{choices}, or confirm that every column is an annotator (--format wide)",
-    )
-
-
 def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
     """Refuse cells that hold several values where one label should be."""
     names = [name for name in columns if cells_hold_lists(table[name])]
@@ -251,17 +256,6 @@ def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
             expected="one label per cell",
             got=f"lists in the column{'s' * (len(names) > 1)} {listing(names)}",
             advice=f"give every label a row of its own (the long form), or leave the column out (--ignore {names[0]})",
-        )
-
-
-def _refuse_annotator_as_case(case: str, names: pl.Series, heard: Mapping[str, pl.Series]) -> None:
-    used = [annotator for annotator, labels in heard.items() if labels.is_in(names.to_list()).any()]
-    if used:
-        raise FormatError(
-            "the table has no case column",
-            expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
-            got=f"the first column, {case!r}, holds labels that {listing(used, most=3)} uses, too",
-            advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
         )
 
 
@@ -292,14 +286,8 @@ def refuse_findings(table: pl.DataFrame, case: str, annotators: Sequence[str], o
             "condition, --format counts if every column is a condition and every cell a number of votes; if every cell "
             "tells whether a finding is there, write a row per finding (the long form: case, condition)",
         )
-    by_position = normalised(case) not in ALIASES["case"] and options.columns.get("case") is None and case
-    if by_position and _codes(table[case]) <= {float(code) for code in range(len(options.conditions))}:
-        raise FormatError(
-            "the table has no case column",
-            expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
-            got=f"the first column, {case!r}, which could hold the codes of an annotator",
-            advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
-        )
+    if _is_case_by_position(case, options) and _codes(table[case]) <= set(map(float, range(len(options.conditions)))):
+        raise _no_case_column(case, "which could hold the codes of an annotator")
 
 
 def _codes(column: pl.Series) -> set[float | None]:

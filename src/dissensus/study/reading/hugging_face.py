@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dissensus.core.aliases import Lists
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
-from dissensus.core.receipt import AS_SAID, Column
-from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks, several_questions
+from dissensus.core.receipt import AS_SAID
+from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -20,37 +21,18 @@ from dissensus.study.reading.json_values import (
     objects_of,
     optional_list,
     optional_name,
+    question_to_read,
     wrong_shape,
 )
-from dissensus.study.reading.lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
+from dissensus.study.reading.label_lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
-    "id",
-    "case",
-    "case_id",
-    "case_name",
-    "item",
-    "task",
-    "example",
-    "sample",
-    "item_id",
-    "task_id",
-    "example_id",
-    "image_id",
-    "sample_id",
-    "uid",
-    "idx",
-    "index",
+    *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
+    *("item_id", "task_id", "example_id", "image_id", "sample_id", "uid", "idx", "index"),
 )
 ANNOTATORS = (
-    "annotator_ids",
-    "annotators",
-    "annotator_id",
-    "annotator",
-    "worker_ids",
-    "workers",
-    "rater_ids",
-    "raters",
+    *("annotator_ids", "annotators", "annotator_id", "annotator"),
+    *("worker_ids", "workers", "rater_ids", "raters"),
 )
 
 
@@ -67,35 +49,26 @@ class HuggingFace(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
         said = Collection()
-        places = checked_records(unpacked(source), "record")
-        records = [record for _, record in places]
-        labels = _labels_column(records, options)
-        annotators = _annotators_column(records, labels, options)
+        placed = checked_records(unpacked(source), "record")
+        records = [record for _, record in placed]
+        labels = _labels_key(records, options)
+        annotators = _key(
+            "annotator", (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS, records, options
+        )
         lists = meaning(records, labels, annotators, options.lists)
-        case_key = _case_key(records, options)
-        cases = _case_names(places, case_key, said, may_repeat=lists != "votes" and annotators is not None)
-        for (where, record), case in zip(places, cases, strict=True):
+        case_key = _key("case", CASES, records, options)
+        cases = _case_names(placed, case_key, said, may_repeat=lists != "votes" and annotators is not None)
+        for (where, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
-            add = _add_record if lists == "votes" else _add_order if lists == "order" else _add_tie
-            add(record, labels, annotators, case, f"{where}, case {case!r}", said)
+            add = _add_votes if lists == "votes" else _add_list
+            add(record, labels, annotators, case, f"{where}, case {case!r}", said, lists)
         if annotators is None and lists == "votes":
             said.assume("there is no list of annotators: every label is an opinion of its own")
-        return said.parsed(columns=_columns(records, case_key, labels, annotators, options))
-
-
-def _columns(
-    records: list[dict[str, Any]], case: str | None, labels: str, annotators: str | None, options: Options
-) -> tuple[Column, ...]:
-    found = {"case": case, "condition": labels, "annotator": annotators}
-    roles = {key: role for role, key in found.items() if key is not None}
-    said = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
-    status = {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
-    return key_columns(records, {**roles, **status}, said)
-
-
-def _case_key(records: list[dict[str, Any]], options: Options) -> str | None:
-    chosen = options.columns.get("case")
-    return _first_present(CASES, records) if chosen is None else _given(chosen, records, ("",))
+        found = {case_key: "case", labels: "condition", annotators: "annotator"}
+        roles = {key: role for key, role in found.items() if key is not None}
+        given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
+        roles |= {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
+        return said.parsed(columns=key_columns(records, roles, given))
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -112,19 +85,13 @@ def _questions(records: Iterable[dict[str, Any]]) -> list[str]:
     return [name.removesuffix(RESPONSES) for name in names]
 
 
-# Columns ----------------------------------------------------------------------------------------------
+# Keys -------------------------------------------------------------------------------------------------
 
 
-def _labels_column(records: list[dict[str, Any]], options: Options) -> str:
-    chosen = options.columns.get("condition")
-    if chosen is not None:
-        return _given(chosen, records, ("", RESPONSES))
-    questions = _questions(records)
-    if len(questions) > 1:
-        raise several_questions(questions)
-    if questions:
-        return questions[0] + RESPONSES
-    found = _first_present(LABELS, records)
+def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
+    if options.columns.get("condition") is None and (questions := _questions(records)):
+        return f"{question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
+    found = _key("condition", LABELS, records, options, endings=("", RESPONSES))
     if found is None:
         raise FormatError(
             "the records have no labels",
@@ -135,29 +102,26 @@ def _labels_column(records: list[dict[str, Any]], options: Options) -> str:
     return found
 
 
-def _annotators_column(records: list[dict[str, Any]], labels: str, options: Options) -> str | None:
-    chosen = options.columns.get("annotator")
-    if chosen is not None:
-        return _given(chosen, records, ("",))
-    if labels.endswith(RESPONSES):
-        return _first_present((f"{labels}.users",), records)
-    return _first_present(ANNOTATORS, records)
-
-
-def _given(chosen: str, records: list[dict[str, Any]], endings: Sequence[str]) -> str:
-    found = _first_present([chosen + ending for ending in endings], records)
-    if found is None:
-        keys = list(dict.fromkeys(key for record in records for key in record))
+def _key(
+    role: str,
+    names: Sequence[str],
+    records: list[dict[str, Any]],
+    options: Options,
+    *,
+    endings: Sequence[str] = ("",),
+) -> str | None:
+    """Find the key of a role: the one given, or the first of some usual names that any record has."""
+    given = options.columns.get(role)
+    wanted = names if given is None else [given + ending for ending in endings]
+    keys = dict.fromkeys(key for record in records for key in record)
+    found = next((name for name in wanted if name in keys), None)
+    if found is None and given is not None:
         raise DissensusError(
-            f"no record has the key {chosen!r}",
+            f"no record has the key {given!r}",
             expected=f"one of {listing(keys, most=12)}",
-            advice=suggestion(chosen, keys),
+            advice=suggestion(given, keys),
         )
     return found
-
-
-def _first_present(names: Sequence[str], records: list[dict[str, Any]]) -> str | None:
-    return next((name for name in names if any(name in record for record in records)), None)
 
 
 def _case_names(
@@ -181,82 +145,63 @@ def _case_names(
 # Records ----------------------------------------------------------------------------------------------
 
 
-def _add_record(
-    record: dict[str, Any], column: str, annotators: str | None, case: str, where: str, said: Collection
+def _add_votes(
+    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: Collection, _: Lists
 ) -> None:
-    labels = _entries(record.get(column), column, where)
-    names = _names(record, annotators, len(labels), where)
-    statuses = _statuses(record, column, len(labels), where)
-    for label, name, status in zip(labels, names, statuses, strict=True):
+    """Add every label of a list as the opinion of the annotator who stands in the same place."""
+    labels = _items(record.get(key), key, where)
+    names: Sequence[str | None] = [None] * len(labels)
+    if annotators is not None and (annotators in record or labels):
+        given = _items(record.get(annotators), annotators, where)
+        _check_as_many(len(labels), given, "annotators", where)
+        names = [optional_name(name, "an annotator", where) for name in given]
+    for label, name, status in zip(labels, names, _statuses(record, key, len(labels), where), strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)
         elif label is None or label != label:
             said.note("labels that are null", "taken as no opinion", case)
         else:
-            said.add_ranking(case, name, _blocks(label, where))
+            blocks = ranked_blocks(label, where) if is_ranked(label) else [as_block(label, where)]
+            said.add_ranking(case, name, blocks)
 
 
-def _add_order(
-    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
+def _add_list(
+    record: dict[str, Any], key: str, annotator: str | None, case: str, where: str, said: Collection, lists: Lists
 ) -> None:
-    """Add a list as the ranking of one annotator, best first; a list in it is a tie."""
-    labels = record.get(column)
-    if labels is not None:
-        blocks = [as_block(label, where) for label in _entries(labels, column, where)]
-        said.add_ranking(case, _one_name(record, annotator, where), blocks)
+    """Add a list as the ranking of one annotator: best first, where a list in it is a tie, or all labels alike."""
+    labels = record.get(key)
+    if labels is None:
+        return
+    blocks = [as_block(label, where) for label in _items(labels, key, where)]
+    if lists == "tie":
+        blocks = [[name for block in blocks for name in block]]
+    who = record.get(annotator or "")
+    who = who[0] if isinstance(who, list) and len(who) == 1 else who
+    said.add_ranking(case, optional_name(who, "the one annotator of a list", where), blocks)
 
 
-def _add_tie(
-    record: dict[str, Any], column: str, annotator: str | None, case: str, where: str, said: Collection
-) -> None:
-    """Add a list as the ranking of one annotator in which all labels are alike."""
-    labels = record.get(column)
-    if labels is not None:
-        block = [name for label in _entries(labels, column, where) for name in as_block(label, where)]
-        said.add_ranking(case, _one_name(record, annotator, where), [block])
-
-
-def _one_name(record: dict[str, Any], column: str | None, where: str) -> str | None:
-    value = record.get(column or "")
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return optional_name(value, "the one annotator of a list", where)
-
-
-def _blocks(label: Any, where: str) -> list[list[str]]:
-    return ranked_blocks(label, where) if is_ranked(label) else [as_block(label, where)]
-
-
-def _entries(value: Any, column: str, where: str) -> list[Any]:
+def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
-    return optional_list(value, f"the value of {column!r}", where)
+    return optional_list(value, f"the value of {key!r}", where)
 
 
-def _names(record: dict[str, Any], column: str | None, n_labels: int, where: str) -> Sequence[str | None]:
-    if column is None or (column not in record and not n_labels):
-        return [None] * n_labels
-    names = _entries(record.get(column), column, where)
-    _same_length(n_labels, len(names), "annotators", where)
-    return [optional_name(name, "an annotator", where) for name in names]
-
-
-def _statuses(record: dict[str, Any], column: str, n_labels: int, where: str) -> list[str]:
-    given = record.get(f"{column}.status") if column.endswith(RESPONSES) else None
+def _statuses(record: dict[str, Any], key: str, n_labels: int, where: str) -> list[str]:
+    given = record.get(f"{key}.status") if key.endswith(RESPONSES) else None
     if given is None:
         return [SUBMITTED] * n_labels
     statuses = as_list(given, "the list of statuses", where)
-    _same_length(n_labels, len(statuses), "statuses", where)
+    _check_as_many(n_labels, statuses, "statuses", where)
     if not all(status is None or isinstance(status, str) for status in statuses):
         raise wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
     return [str(status) for status in statuses]
 
 
-def _same_length(n_labels: int, n_others: int, others: str, where: str) -> None:
-    if n_labels != n_others:
+def _check_as_many(n_labels: int, others: list[Any], what: str, where: str) -> None:
+    if n_labels != len(others):
         raise FormatError(
-            f"the labels and the {others} of a record do not match",
-            expected=f"as many {others} as labels",
-            got=f"{n_labels} labels, {n_others} {others}",
+            f"the labels and the {what} of a record do not match",
+            expected=f"as many {what} as labels",
+            got=f"{n_labels} labels, {len(others)} {what}",
             where=where,
         )

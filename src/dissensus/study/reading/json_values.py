@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
-from dissensus.core.errors import FormatError
+from dissensus.core.aliases import Question, Unranked
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
 from dissensus.core.receipt import BY_NAME, Column
+from dissensus.study.reading.format import Options
+
+DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
+"""Keys (or arrays) that say something about all rankings of a file, and what."""
+
+
+def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
+    """Return what a file says about all its rankings, if it does.
+
+    >>> declaration({"unranked": "below"}, "unranked", "a.json")
+    'below'
+    """
+    if content.get(key) is None:
+        return None
+    value, known = str(content[key]), get_args(Unranked if key == "unranked" else Question)
+    if value not in known:
+        what = "the meaning of 'unranked'" if key == "unranked" else "the kind of question"
+        raise wrong_shape(value, what, " or ".join(map(repr, known)), where)
+    return value
 
 
 def as_list(value: Any, what: str, where: str) -> list[Any]:
@@ -118,14 +138,9 @@ def records_of(source: Source, *, inside: tuple[str, ...] = ()) -> list[Any]:
         return []
     if isinstance(content, dict):
         listed = next((content[name] for name in inside if isinstance(content.get(name), list)), None)
-        content = _keyed(content) if listed is None else listed
+        are_keyed = listed is None and all(isinstance(value, dict) for value in content.values())
+        content = [{"id": key, **value} for key, value in content.items()] if are_keyed else listed
     return content if isinstance(content, list) else []
-
-
-def _keyed(content: dict[str, Any]) -> list[Any]:
-    if not all(isinstance(value, dict) for value in content.values()):
-        return []
-    return [{"id": key, **value} for key, value in content.items()]
 
 
 def objects_of(source: Source, *, inside: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -157,12 +172,39 @@ def key_columns(
     'id' is the case (by its name), 'data' is not used, 'by.user' is the annotator (by its name)
     """
     keys = dict.fromkeys(key for record in records if isinstance(record, dict) for key in record)
+    known = {name: BY_NAME for name, role in roles.items() if role} | dict(reasons or {})
     columns = []
     for key in keys:
         inside = [name for name in roles if name == key or name.startswith(f"{key}.")] or [key]
-        columns += [Column(name, roles.get(name, ""), _reason(name, roles, reasons or {})) for name in inside]
+        columns += [Column(name, roles.get(name, ""), known.get(name, "")) for name in inside]
     return tuple(dict.fromkeys(columns))
 
 
-def _reason(name: str, roles: Mapping[str, str], reasons: Mapping[str, str]) -> str:
-    return reasons.get(name, BY_NAME if roles.get(name) else "")
+def question_to_read(what: str, asked: Mapping[str, bool], options: Options, *, expected: str = "") -> str | None:
+    """Choose what to read the conditions from: what the user names, or the only one whose answers name conditions.
+
+    ``asked`` tells of every question (or control) that has an answer whether an answer names conditions.
+    """
+    chosen = options.columns.get("condition")
+    names = [name for name, gives_conditions in asked.items() if gives_conditions]
+    if chosen is not None and chosen not in asked:
+        raise DissensusError(
+            f"no answers come from a {what} named {chosen!r}",
+            expected=f"one of {listing(asked, most=12)}",
+            advice=suggestion(chosen, asked),
+        )
+    if chosen is None and len(names) > 1:
+        raise DissensusError(
+            f"several {what}s could give the conditions",
+            expected=f"one {what} to read the conditions from",
+            got=listing(names, most=12),
+            advice=f'choose one: columns={{"condition": "{names[0]}"}} (--column condition={names[0]})',
+        )
+    if chosen is None and asked and not names:
+        raise FormatError(f"no {what} asks for conditions", expected=expected, got=f"{what}s {listing(asked, most=12)}")
+    return chosen or next(iter(names), None)
+
+
+def first_key(record: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first of some keys under which a record holds anything; an empty text if there is none."""
+    return next((name for name in names if record.get(name) is not None), "")

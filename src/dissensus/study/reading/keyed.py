@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from dissensus.core.errors import FormatError
@@ -29,16 +27,24 @@ class AnnotatorKeys(Format):
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
         """Read a label, or a list of blocks, per annotator and case; null is no opinion, an empty list abstains."""
         said = Collection()
-        for outer, inner, value in _entries(source, self.wrapper, self.levels):
-            named = dict(zip(self.levels, (outer, inner), strict=True))
-            case, annotator = named["case"], named["annotator"]
-            if value is None or annotator is None:
-                said.add_case(str(case))
-            elif case is not None:
-                said.add_ranking(case, annotator, as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
-        return replace(
-            said.parsed(), assumed=(f"the outer keys are {self.levels[0]}s, the inner keys {self.levels[1]}s",)
-        )
+        outer_role, inner_role = self.levels
+        content = as_object(source.content, "the file", str(source.path))
+        content = content[self.wrapper] if _is_wrapped(source, self.wrapper) else content
+        for outer, under in content.items():
+            as_name(outer, f"the name of the {outer_role}", str(source.path))
+            where = f"{outer_role} {outer!r}"
+            inner = as_object(under, f"what stands under {outer!r}", f"{source.path}, {where}")
+            if outer_role == "case":
+                said.add_case(outer)
+            for key, value in inner.items():
+                as_name(key, f"the name of the {inner_role}", where)
+                case, annotator = (outer, key) if outer_role == "case" else (key, outer)
+                if value is None:
+                    said.add_case(case)
+                else:
+                    said.add_ranking(case, annotator, as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
+        said.assume(f"the outer keys are {outer_role}s, the inner keys {inner_role}s")
+        return said.parsed()
 
 
 class CaseKeys(AnnotatorKeys):
@@ -63,19 +69,6 @@ def _first_label(content: Any) -> tuple[str, str, Any] | None:
     if not all(value is None or isinstance(value, str | int | list) for _, _, value in labels):
         return None
     return next((label for label in labels if label[2] is not None), None)
-
-
-def _entries(source: Source, wrapper: str, levels: tuple[str, str]) -> Iterator[tuple[str | None, str | None, Any]]:
-    """Walk through both levels; an outer key without any inner one has no entry but itself."""
-    content = as_object(source.content, "the file", str(source.path))
-    content = content[wrapper] if _is_wrapped(source, wrapper) else content
-    for outer, inner in content.items():
-        name = as_name(outer, f"the name of the {levels[0]}", str(source.path))
-        entries = as_object(inner, f"what stands under {outer!r}", f"{source.path}, {levels[0]} {outer!r}")
-        if not entries and levels[0] == "case":
-            yield name, None, None
-        for key, value in entries.items():
-            yield name, as_name(key, f"the name of the {levels[1]}", f"{levels[0]} {outer!r}"), value
 
 
 def refuse_two_readings(source: Source) -> None:

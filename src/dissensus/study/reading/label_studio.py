@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source
-from dissensus.core.receipt import AS_SAID, Column
+from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -23,14 +22,14 @@ from dissensus.study.reading.json_values import (
     objects_of,
     optional_list,
     optional_name,
+    question_to_read,
 )
 
 RANKING_TYPES = ("choices", "ranker", "taxonomy")
 UNRANKED_BUCKET = "_"
 
 
-@dataclass(frozen=True)
-class _Annotation:
+class _Annotation(NamedTuple):
     """One annotation of one task, and where it stands."""
 
     case: str
@@ -57,40 +56,31 @@ class LabelStudio(Format):
         blocks in the order that ``bucket_order`` gives. Of a taxonomy's path the leaf is the condition. An
         annotation without a result is an abstention; cancelled and repeated ones are skipped and counted.
         """
-        said = Collection()
-        annotations = list(_annotations(source, said))
-        control = _control(annotations, options)
-        leaves: dict[str, tuple[str, ...]] = {}
-        for annotation in annotations:
-            said.add_ranking(annotation.case, annotation.annotator, _blocks(annotation, control, options, said, leaves))
-        return said.parsed(columns=_columns(source, annotations, control, options))
+        return _parsed(source, options, "condition")
 
 
 def checklists_of_tasks(source: Source, options: Options) -> Parsed:
     """Read one checklist per annotation: what was chosen is present, and no choice at all is nothing found."""
+    return _parsed(source, options, "finding")
+
+
+def _parsed(source: Source, options: Options, role: str) -> Parsed:
     said = Collection()
     annotations = list(_annotations(source, said))
     control = _control(annotations, options)
     leaves: dict[str, tuple[str, ...]] = {}
     for annotation in annotations:
         result = _only_answer(annotation, control, said)
-        said.add_checklist(annotation.case, annotation.annotator, _chosen(result, annotation, said, leaves))
-    return said.parsed(columns=_columns(source, annotations, control, options, "finding"))
-
-
-def _columns(
-    source: Source,
-    annotations: list[_Annotation],
-    control: str | None,
-    options: Options,
-    role: str = "condition",
-) -> tuple[Column, ...]:
+        blocks = [] if result is None else _blocks(result, annotation, options, said, leaves, role)
+        if role == "finding":
+            said.add_checklist(annotation.case, annotation.annotator, blocks[0] if blocks else [])
+        else:
+            said.add_ranking(annotation.case, annotation.annotator, blocks)
     controls = dict.fromkeys(result.get("from_name") for annotation in annotations for result in annotation.results)
-    answer = f"annotations.result.{control}"
     roles = {"id": "case", "annotations.completed_by": "annotator"}
     roles |= {f"annotations.result.{name}": role if name == control else "" for name in controls}
     reason = AS_SAID if options.columns.get("condition") is not None else "the only control that names conditions"
-    return key_columns(objects_of(source), roles, {answer: reason})
+    return said.parsed(columns=key_columns(objects_of(source), roles, {f"annotations.result.{control}": reason}))
 
 
 def _is_task(record: dict[str, Any]) -> bool:
@@ -132,80 +122,31 @@ def _is_used(annotation: dict[str, Any], case: str, seen: set[str], said: Collec
 def _annotation(
     annotation: dict[str, Any], case: str, task: dict[str, Any], number: int, said: Collection
 ) -> _Annotation:
-    name = annotation.get("id")
+    name, data, who = annotation.get("id"), task.get("data"), annotation.get("completed_by")
     where = f"task {case}, annotation {number if name is None else name}"
     if annotation.get("ground_truth"):
         said.note("ground truth annotations", "kept like any other", f"task {case}")
+    if isinstance(who, dict):
+        who = who.get("id") if who.get("email") in (None, "") else who["email"]
+    annotator = optional_name(who, "the annotator (completed_by)", where)
     results = optional_list(annotation.get("result"), "the result of an annotation", where)
-    data = task.get("data")
-    return _Annotation(
-        case,
-        _annotator(annotation.get("completed_by"), where),
-        [as_object(result, "a result", where) for result in results],
-        data if isinstance(data, dict) else {},
-        where,
-    )
-
-
-def _annotator(completed_by: Any, where: str) -> str | None:
-    if isinstance(completed_by, dict):
-        email = completed_by.get("email")
-        completed_by = completed_by.get("id") if email in (None, "") else email
-    return optional_name(completed_by, "the annotator (completed_by)", where)
-
-
-# The control that is read -----------------------------------------------------------------------------
+    objects = [as_object(result, "a result", where) for result in results]
+    return _Annotation(case, annotator, objects, data if isinstance(data, dict) else {}, where)
 
 
 def _control(annotations: list[_Annotation], options: Options) -> str | None:
-    """Choose the control tag to read: the one the user names, or the only one there is."""
-    found = [(annotation, result) for annotation in annotations for result in annotation.results]
-    ranking = [(annotation, result) for annotation, result in found if result.get("type") in RANKING_TYPES]
-    names = list(dict.fromkeys(_from_name(result, annotation.where) for annotation, result in ranking))
-    chosen = options.columns.get("condition")
-    if chosen is not None and chosen not in names:
-        raise DissensusError(
-            f"no results come from a control named {chosen!r}",
-            expected=f"one of {listing(names, most=12)}",
-            advice=suggestion(chosen, names),
-        )
-    if found and not names:
-        kinds = dict.fromkeys(reprlib.repr(result.get("type")) for _, result in found)
-        raise FormatError(
-            "no annotation ranks or chooses conditions",
-            expected=f"results of the type {', '.join(RANKING_TYPES)}",
-            got=f"results of the type {', '.join(kinds)}",
-        )
-    if chosen is None and len(names) > 1:
-        raise _several_controls(names)
-    return chosen or next(iter(names), None)
-
-
-def _several_controls(names: list[str]) -> DissensusError:
-    return DissensusError(
-        "several controls give conditions",
-        expected="one control to read the conditions from",
-        got=listing(names, most=12),
-        advice=f'choose one: columns={{"condition": "{names[0]}"}} (--column condition={names[0]})',
-    )
-
-
-def _from_name(result: dict[str, Any], where: str) -> str:
-    return as_name(result.get("from_name"), "the control of a result (from_name)", where)
+    """Choose the control tag to read: the one the user names, or the only one that ranks or chooses."""
+    asked: dict[str, bool] = {}
+    for annotation in annotations:
+        for result in annotation.results:
+            if result.get("type") in RANKING_TYPES:
+                asked[as_name(result.get("from_name"), "the control of a result (from_name)", annotation.where)] = True
+    others = {reprlib.repr(result.get("type")): False for annotation in annotations for result in annotation.results}
+    expected = f"results of the type {', '.join(RANKING_TYPES)}"
+    return question_to_read("control", asked or others, options, expected=expected)
 
 
 # Results ----------------------------------------------------------------------------------------------
-
-
-def _blocks(
-    annotation: _Annotation,
-    control: str | None,
-    options: Options,
-    said: Collection,
-    leaves: dict[str, tuple[str, ...]],
-) -> list[list[str]]:
-    result = _only_answer(annotation, control, said)
-    return [] if result is None else _answer(result, annotation, options, said, leaves)
 
 
 def _only_answer(annotation: _Annotation, control: str | None, said: Collection) -> dict[str, Any] | None:
@@ -228,30 +169,16 @@ def _only_answer(annotation: _Annotation, control: str | None, said: Collection)
     return answers[0] if answers else None
 
 
-def _answer(
+def _blocks(
     result: dict[str, Any],
     annotation: _Annotation,
     options: Options,
     said: Collection,
     leaves: dict[str, tuple[str, ...]],
+    role: str,
 ) -> list[list[str]]:
     kind = str(result["type"])
-    if kind != "ranker":
-        said.assume(f"several {kind} of one annotation are tied: their order is not a ranking")
-    value = as_object(result.get("value"), "the value of a result", annotation.where).get(kind)
-    if kind == "ranker":
-        return _ranked(value, str(result["from_name"]), annotation, options, said)
-    items = as_list(value, f"the {kind} of a result", annotation.where)
-    return [[_leaf(item, annotation, said, leaves) for item in items]]
-
-
-def _chosen(
-    result: dict[str, Any] | None, annotation: _Annotation, said: Collection, leaves: dict[str, tuple[str, ...]]
-) -> list[str]:
-    if result is None:
-        return []
-    kind = str(result["type"])
-    if kind == "ranker":
+    if kind == "ranker" and role == "finding":
         raise FormatError(
             "a ranker orders conditions, and is no checklist",
             expected="results of the type choices or taxonomy",
@@ -259,8 +186,12 @@ def _chosen(
             advice="read it as rankings (--format label-studio), or choose another control (--column finding=NAME)",
         )
     value = as_object(result.get("value"), "the value of a result", annotation.where).get(kind)
+    if kind == "ranker":
+        return _ranked(value, str(result["from_name"]), annotation, options, said)
+    if role == "condition":
+        said.assume(f"several {kind} of one annotation are tied: their order is not a ranking")
     items = as_list(value, f"the {kind} of a result", annotation.where)
-    return [_leaf(item, annotation, said, leaves) for item in items]
+    return [[_leaf(item, annotation, said, leaves) for item in items]]
 
 
 def _leaf(item: Any, annotation: _Annotation, said: Collection, leaves: dict[str, tuple[str, ...]]) -> str:
@@ -278,15 +209,11 @@ def _ranked(value: Any, control: str, annotation: _Annotation, options: Options,
     if not isinstance(value, dict):
         items = as_list(value, "the ranker of a result", annotation.where)
         ranking = [as_condition(item, annotation.where) for item in items]
-        if ranking and ranking in _lists_shown(annotation.data):
+        shown = [value for value in annotation.data.values() if isinstance(value, list)]
+        if ranking and ranking in [[str(one.get("id")) for one in items if isinstance(one, dict)] for items in shown]:
             said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
         return [[name] for name in ranking]
     return _bucketed(value, annotation, options)
-
-
-def _lists_shown(data: dict[str, Any]) -> list[list[str]]:
-    lists = [value for value in data.values() if isinstance(value, list)]
-    return [[str(item.get("id")) for item in items if isinstance(item, dict)] for items in lists]
 
 
 def _bucketed(value: dict[str, Any], annotation: _Annotation, options: Options) -> list[list[str]]:

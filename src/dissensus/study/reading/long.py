@@ -1,21 +1,36 @@
-"""The long form: a table with one row per mentioned condition."""
+"""The long form: a table with one row per mentioned condition, also as crowd-kit has it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.reading.lists import holds_lists
-from dissensus.study.reading.positive_confidences import are_confidences_of_positive, with_both_conditions
-from dissensus.study.tables import find_columns, with_roles, without_second_order
+from dissensus.study.reading.label_lists import holds_lists
+from dissensus.study.tables import (
+    ROW,
+    find_columns,
+    numbered,
+    refuse_rows,
+    tidied,
+    with_roles,
+    without_second_order,
+)
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
 BY_ORDER = "confidences order the conditions; their values are not used (--confidence share uses them)"
+PROBABILITY = "the probability of the positive condition, from 0 to 1"
+OTHER_SCALES = (
+    "divide other scales so that 0 is surely not and 1 surely yes ((x - 1) / 4 for 1 to 5), or read them as grades "
+    "(--question grades --column condition=NAME)"
+)
 OPINION = ("case", "annotator", "annotation")
 """What tells the rows of one opinion."""
 
@@ -56,14 +71,52 @@ class Long(Format):
         )
 
 
+class CrowdKit(Long):
+    """Table of task, worker and label, as crowd-kit has it."""
+
+    id = "crowd-kit"
+    title = "table of task, worker, label"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell crowd-kit's table by its columns: task, worker (formerly performer) and label."""
+        return is_crowd_kit(source)
+
+
+def are_confidences_of_positive(columns: Sequence[str], options: Options) -> bool:
+    """Tell whether a table without conditions holds confidences that the positive one of two holds.
+
+    Examples
+    --------
+    >>> are_confidences_of_positive(["case", "reader", "confidence"], Options(positive="Melanoma"))
+    True
+    """
+    found = find_columns(columns, options.columns, required=())
+    return options.positive is not None and "condition" not in found and {"case", "confidence"} <= found.keys()
+
+
 def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
-    """Read how sure annotators are that the positive condition holds."""
+    """Read how sure annotators are that the positive condition holds: what is left goes to the other condition."""
     roles = find_columns(table.columns, options.columns, required=())
+    named = tidied(numbered(with_roles(table, roles)))
+    others = [f"not {options.positive}"]
+    if options.conditions is not None:
+        others = [name for name in options.conditions if name != options.positive]
+    if len(others) != 1:
+        expected = f"{options.positive} and one other"
+        raise DissensusError("a binary question has two conditions", expected=expected, got=str(len(others)))
+    sure = named["confidence"]
+    problem = "a confidence of the positive condition is not a probability"
+    wrong = ~((sure >= 0) & (sure <= 1))
+    refuse_rows(named, wrong, "confidence", problem, expected=PROBABILITY, advice=OTHER_SCALES)
+    both = [
+        named.with_columns(condition=pl.lit(name), confidence=sign * sure + offset)
+        for name, sign, offset in ((options.positive, 1, 0), (others[0], -1, 1))
+    ]
     assumed = [f"confidence is the probability of {options.positive}, the rest that of the other condition"]
     if options.confidence is None:
         assumed.append(BY_ORDER)
     columns = columns_of(table.columns, roles, options.columns)
-    return Parsed(with_both_conditions(table, options), columns=columns, assumed=tuple(assumed))
+    return Parsed(pl.concat(both).sort(ROW, maintain_order=True), columns=columns, assumed=tuple(assumed))
 
 
 def _order(table: pl.DataFrame) -> str:

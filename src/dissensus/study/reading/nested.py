@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
-from dissensus.core.aliases import Question, Unranked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
@@ -18,16 +17,10 @@ from dissensus.core.receipt import codes_in_words
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_list, as_name, is_text, key_columns, wrong_shape
+from dissensus.study.reading.json_values import DECLARED, as_list, as_name, declaration, is_text, key_columns
 
 RANKINGS = "rankings"
-ROLES = {
-    RANKINGS: "rankings",
-    "conditions": "conditions",
-    "case_names": "case",
-    "unranked": "meaning of not being mentioned",
-    "kind_of_question": "what annotators were asked",
-}
+ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **DECLARED}
 
 
 class Nested(Format):
@@ -50,42 +43,27 @@ class Nested(Format):
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
-        cases = _children(content.get(RANKINGS), 0, where)
         said = Collection()
+        cases = _children(content.get(RANKINGS), 0, where)
         names = _case_names(content, len(cases), where, said)
-        mentions = _mentions(cases, names)
+        rankings = [list(_rankings(case, name)) for case, name in zip(cases, names, strict=True)]
+        placed = [(place, one) for case in rankings for place, blocks in case for block in blocks for one in block]
+        mentions = [mention for _, mention in placed]
         conditions = condition_names(mentions, _conditions(content, options, where))
-        known = frozenset(conditions)
+        codes = iter(condition_codes(mentions, conditions, lambda at: placed[at][0]).tolist())
         said.assume("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):
             said.assume(codes_in_words(conditions))
-        for name, case in zip(names, cases, strict=True):
+        for name, case in zip(names, rankings, strict=True):
             said.add_case(name)
-            for number, ranking in enumerate(case, start=1):
-                place = f"case {name!r}, ranking {number}"
-                said.add_ranking(name, None, [_block(block, conditions, known, place) for block in ranking])
+            for _, blocks in case:
+                said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in blocks])
         keys = [source.content] if isinstance(source.content, dict) else []
         parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
-        return _with_question(_with_unranked(parsed, content.get("unranked"), where), content, where)
-
-
-def _with_unranked(parsed: Parsed, meaning: object, where: str) -> Parsed:
-    """Let every row say what it means not to be mentioned, as the long form does."""
-    if meaning is None:
+        for role in DECLARED:
+            if (declared := declaration(content, role, where)) is not None:
+                parsed = replace(parsed, frame=parsed.frame.with_columns(pl.lit(declared).alias(role)))
         return parsed
-    if meaning not in get_args(Unranked):
-        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", where)
-    return replace(parsed, frame=parsed.frame.with_columns(unranked=pl.lit(str(meaning))))
-
-
-def _with_question(parsed: Parsed, content: dict[str, Any], where: str) -> Parsed:
-    """Let every row say what was asked, as the long form does."""
-    asked = content.get("kind_of_question")
-    if asked is None:
-        return parsed
-    if asked not in get_args(Question):
-        raise wrong_shape(asked, "the kind of question", " or ".join(map(repr, get_args(Question))), where)
-    return replace(parsed, frame=parsed.frame.with_columns(kind_of_question=pl.lit(str(asked))))
 
 
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
@@ -108,14 +86,19 @@ def _case_names(content: dict[str, Any], n_cases: int, where: str, said: Collect
     return named
 
 
-def _mentions(cases: list[Any], names: list[str]) -> list[Any]:
-    mentions: list[Any] = []
-    for name, case in zip(names, cases, strict=True):
-        for number, ranking in enumerate(_children(case, 1, f"case {name!r}"), start=1):
-            place = f"case {name!r}, ranking {number}"
-            for block in _children(ranking, 2, place):
-                mentions.extend(_mention(mention, place) for mention in _children(block, 3, place))
-    return mentions
+def _rankings(case: Any, name: str) -> Iterator[tuple[str, list[list[str | int]]]]:
+    """Walk through the rankings of one case: where each stands, and the mentions of its blocks."""
+    for number, ranking in enumerate(_children(case, 1, f"case {name!r}"), start=1):
+        place = f"case {name!r}, ranking {number}"
+        blocks = [_children(block, 3, place) for block in _children(ranking, 2, place)]
+        if not all(blocks):
+            raise DissensusError(
+                "a block is empty",
+                expected="at least one condition in every block",
+                where=place,
+                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
+            )
+        yield place, [[_mention(mention, place) for mention in block] for block in blocks]
 
 
 def _children(parent: Any, depth: int, where: str) -> list[Any]:
@@ -128,28 +111,6 @@ def _children(parent: Any, depth: int, where: str) -> list[Any]:
             advice="a single label is [['name']]: one block that holds one condition",
         )
     return parent
-
-
-def _block(block: list[Any], conditions: tuple[str, ...], known: frozenset[str], where: str) -> list[str]:
-    if not block:
-        raise DissensusError(
-            "a block is empty",
-            expected="at least one condition in every block",
-            where=where,
-            advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-        )
-    return [_name(mention, conditions, known, where) for mention in block]
-
-
-def _name(mention: str | int, conditions: tuple[str, ...], known: frozenset[str], where: str) -> str:
-    if isinstance(mention, str) and mention in known:
-        return mention
-    if isinstance(mention, int) and 0 <= mention < len(conditions):
-        return conditions[mention]
-    try:
-        return conditions[int(condition_codes([mention], conditions)[0])]
-    except DissensusError as error:
-        raise error.at(where) from None
 
 
 def _mention(mention: Any, where: str) -> str | int:

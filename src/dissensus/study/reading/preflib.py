@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.collection import Collection, files_ending
 from dissensus.study.reading.format import Format, Options, Parsed
 
 KINDS = ("soc", "soi", "toc", "toi")
@@ -24,14 +23,6 @@ TYPE, ALTERNATIVES, VOTERS, ORDERS = (
 NAME = re.compile(r"ALTERNATIVE NAME (\d{1,9})")
 
 Blocks: TypeAlias = list[list[int]]
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """One file: the names of its alternatives, and how many voters gave each order."""
-
-    names: tuple[str, ...]
-    orders: list[tuple[int, Blocks]]
 
 
 class PrefLib(Format):
@@ -54,61 +45,48 @@ class PrefLib(Format):
         said.assume("every file is a case, named after it")
         said.assume("every voter is an annotator without a name")
         conditions: tuple[str, ...] | None = None
-        for path in _files(source, said):
+        for path in files_ending(ENDINGS, source, said, f"files ending in {', '.join(ENDINGS)}"):
             text = read_text(checked_path(path)) if source.kind == "directory" else source.text
-            profile = _profile(text, path, said)
-            conditions = profile.names if conditions is None else conditions
-            _same_alternatives(profile.names, conditions, path)
+            names, orders = _profile(text, path, said)
+            differing = sorted(set(names) ^ set(conditions or names))
+            if differing:
+                raise FormatError(
+                    "the files of the directory have different alternatives",
+                    expected=f"the same {len(conditions or ())} alternatives in every file",
+                    got=f"{listing(differing)} in some files only",
+                    where=str(path),
+                    advice="read the files one by one",
+                )
+            conditions = conditions or names
             said.add_case(path.stem)
-            for count, blocks in profile.orders:
-                named = [[profile.names[number - 1] for number in block] for block in blocks]
+            for count, blocks in orders:
+                named = [[names[number - 1] for number in block] for block in blocks]
                 if count:
                     said.add_ranking(path.stem, None, named, votes=count)
         return said.parsed(conditions)
 
 
-def _files(source: Source, said: Collection) -> list[Path]:
-    if source.kind != "directory":
-        return [source.path]
-    shown = [path for path in source.content if not path.name.startswith(".")]
-    files = [path for path in shown if path.suffix.lower() in ENDINGS]
-    for path in shown:
-        if path not in files:
-            said.skip("files with another ending", path.name)
-    if not files:
-        raise FormatError(
-            "the directory holds no PrefLib files",
-            expected=f"files ending in {', '.join(ENDINGS)}",
-            where=str(source.path),
-        )
-    return files
-
-
-def _same_alternatives(names: tuple[str, ...], conditions: tuple[str, ...], path: Path) -> None:
-    differing = sorted(set(names) ^ set(conditions))
-    if differing:
-        raise FormatError(
-            "the files of the directory have different alternatives",
-            expected=f"the same {len(conditions)} alternatives in every file",
-            got=f"{listing(differing)} in some files only",
-            where=str(path),
-            advice="read the files one by one",
-        )
-
-
 # One file ---------------------------------------------------------------------------------------------
 
 
-def _profile(text: str, path: Path, said: Collection) -> _Profile:
+def _profile(text: str, path: Path, said: Collection) -> tuple[tuple[str, ...], list[tuple[int, Blocks]]]:
+    """Return the names of the alternatives of a file, and how many voters gave each order."""
     header, lines = _split(text, path)
-    kind = _kind(header, path)
-    names = _names(header, path)
+    kind, names = _kind(header, path), _names(header, path)
     orders = [_order(line, kind, len(names), f"{path}, line {number}") for number, line in lines]
     empty = sum(count for count, blocks in orders for block in blocks if not block)
     if empty:
         said.note("empty braces in orders", "read as nothing", path.name, count=empty)
-    _check_totals(header, [count for count, _ in orders], path)
-    return _Profile(names, [(count, [block for block in blocks if block]) for count, blocks in orders])
+    for key, found in ((VOTERS, sum(count for count, _ in orders)), (ORDERS, len(orders))):
+        if key in header and _number(header, key, path) != found:
+            raise FormatError(
+                f"{key} does not fit the orders",
+                expected=f"{header[key]}, as the header says",
+                got=str(found),
+                where=str(path),
+                advice="the file may be cut off; download it again",
+            )
+    return names, [(count, [block for block in blocks if block]) for count, blocks in orders]
 
 
 def _split(text: str, path: Path) -> tuple[dict[str, str], list[tuple[int, str]]]:
@@ -170,18 +148,6 @@ def _names(header: dict[str, str], path: Path) -> tuple[str, ...]:
     return names
 
 
-def _check_totals(header: dict[str, str], counts: list[int], path: Path) -> None:
-    for key, found in ((VOTERS, sum(counts)), (ORDERS, len(counts))):
-        if key in header and _number(header, key, path) != found:
-            raise FormatError(
-                f"{key} does not fit the orders",
-                expected=f"{header[key]}, as the header says",
-                got=str(found),
-                where=str(path),
-                advice="the file may be cut off; download it again",
-            )
-
-
 # One order --------------------------------------------------------------------------------------------
 
 
@@ -195,7 +161,17 @@ def _order(line: str, kind: str, n_alternatives: int, where: str) -> tuple[int, 
             where=where,
         )
     blocks = [[_alternative(text, n_alternatives, where) for text in block] for block in _blocks(order, where)]
-    _check_order(blocks, kind, n_alternatives, where)
+    given = [number for block in blocks for number in block]
+    problem = ""
+    if len(set(given)) < len(given):
+        twice = next(number for number in given if given.count(number) > 1)
+        problem = f"alternative {twice} stands twice in one order"
+    elif kind.startswith("s") and any(len(block) > 1 for block in blocks):
+        problem = f"an order has a tie, but the data type is {kind} (strict orders)"
+    elif kind.endswith("c") and len(given) < n_alternatives:
+        problem = f"an order is incomplete, but the data type is {kind} (complete orders)"
+    if problem:
+        raise FormatError(problem, got=f"{len(given)} of {n_alternatives} alternatives", where=where)
     return int(count), blocks
 
 
@@ -227,17 +203,3 @@ def _alternative(text: str, n_alternatives: int, where: str) -> int:
             where=where,
         )
     return int(text)
-
-
-def _check_order(blocks: Blocks, kind: str, n_alternatives: int, where: str) -> None:
-    given = [number for block in blocks for number in block]
-    problem = ""
-    if len(set(given)) < len(given):
-        twice = next(number for number in given if given.count(number) > 1)
-        problem = f"alternative {twice} stands twice in one order"
-    elif kind.startswith("s") and any(len(block) > 1 for block in blocks):
-        problem = f"an order has a tie, but the data type is {kind} (strict orders)"
-    elif kind.endswith("c") and len(given) < n_alternatives:
-        problem = f"an order is incomplete, but the data type is {kind} (complete orders)"
-    if problem:
-        raise FormatError(problem, got=f"{len(given)} of {n_alternatives} alternatives", where=where)

@@ -6,7 +6,6 @@ from typing import Any
 
 from dissensus.core.errors import FormatError, listing, suggestion
 from dissensus.core.files import Source
-from dissensus.core.receipt import Column
 from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import (
@@ -14,6 +13,7 @@ from dissensus.study.reading.json_values import (
     as_name,
     as_object,
     checked_records,
+    first_key,
     key_columns,
     objects_of,
     optional_list,
@@ -41,31 +41,22 @@ class Prodigy(Format):
         """
         said = Collection()
         vocabulary: dict[str, None] = {}
+        roles = {"options": "conditions", "accept": "condition", "answer": "state of the answer"}
         for where, record in checked_records(source, "record"):
-            case = as_name(_first(record, HASHES), "the hash of a task", where)
+            task, user = first_key(record, HASHES), first_key(record, ANNOTATORS)
+            case = as_name(record.get(task), "the hash of a task", where)
             said.add_case(case)
+            roles |= {task: "case", **({user: "annotator"} if user else {})}
             choices = _choices(record, where)
             vocabulary.update(dict.fromkeys(choices.values()))
-            if _is_accepted(record, case, where, said):
-                annotator = optional_name(_first(record, ANNOTATORS), "the annotator", where)
-                said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+            answer = as_name(record.get("answer"), "the answer", where)
+            if answer != "accept":
+                said.skip(f"answers {answer!r:.40}", case)
+                continue
+            annotator = optional_name(record.get(user), "the annotator", where)
+            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
         said.assume("several accepted options are tied")
-        return said.parsed(tuple(vocabulary) or None, columns=_columns(objects_of(source)))
-
-
-def _columns(records: list[dict[str, Any]]) -> tuple[Column, ...]:
-    roles = {"options": "conditions", "accept": "condition", "answer": "state of the answer"}
-    for names, role in ((HASHES, "case"), (ANNOTATORS, "annotator")):
-        roles |= dict.fromkeys({_first_key(record, names) for record in records} - {""}, role)
-    return key_columns(records, roles)
-
-
-def _first_key(record: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((name for name in names if record.get(name) is not None), "")
-
-
-def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return record.get(_first_key(record, names))
+        return said.parsed(tuple(vocabulary) or None, columns=key_columns(objects_of(source), roles))
 
 
 def _choices(record: dict[str, Any], where: str) -> dict[str, str]:
@@ -79,13 +70,6 @@ def _choices(record: dict[str, Any], where: str) -> dict[str, str]:
     return choices
 
 
-def _is_accepted(record: dict[str, Any], case: str, where: str, said: Collection) -> bool:
-    answer = as_name(record.get("answer"), "the answer", where)
-    if answer != "accept":
-        said.skip(f"answers {answer!r:.40}", case)
-    return answer == "accept"
-
-
 def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> list[str]:
     if "accept" not in record and not choices:
         raise FormatError(
@@ -94,9 +78,8 @@ def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> li
             got=f"keys {listing(record, most=12)}",
             where=where,
         )
-    accepted = [
-        as_condition(item, where) for item in optional_list(record.get("accept"), "the accepted options", where)
-    ]
+    given = optional_list(record.get("accept"), "the accepted options", where)
+    accepted = [as_condition(item, where) for item in given]
     unknown = [key for key in accepted if choices and key not in choices]
     if unknown:
         raise FormatError(

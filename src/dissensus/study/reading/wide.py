@@ -12,9 +12,9 @@ from dissensus.core.files import Source
 from dissensus.core.receipt import Column, columns_of
 from dissensus.study.ratings import SCORE_NAMES
 from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role
-from dissensus.study.reading.format import Format, LongRows, Options, Parsed
+from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_strangers
-from dissensus.study.reading.lists import holds_lists
+from dissensus.study.reading.label_lists import holds_lists
 from dissensus.study.tables import ALIASES, ROW, find_columns, numbered, refuse_rows, with_roles
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
@@ -34,24 +34,14 @@ class Wide(Format):
         """Read ``a>b=c`` cells: ``>`` separates ranks, ``=`` ties; an empty cell is no opinion."""
         table = as_table(source)
         found = layout(table, options)
-        refuse_strangers(table, found.case, found.annotators, options)
-        rows = LongRows()
-        for row in table.cast(pl.String).iter_rows(named=True):
-            rows.add_case(row[found.case])
-            for annotator in found.annotators:
-                if row[annotator]:
-                    rows.add_ranking(row[found.case], annotator, split_ranking(row[annotator]))
-        frame = rows.frame().drop(ROW).join(found.of_case, on="case", how="left", maintain_order="left")
-        return Parsed(frame, tie_separator=options.tie_separator, columns=found.columns, assumed=found.assumed)
-
-
-def split_ranking(cell: str) -> list[list[str]]:
-    """Split ``a>b=c`` into blocks.
-
-    >>> split_ranking("Melanoma > Nevus = Hemangioma")
-    [['Melanoma'], ['Nevus', 'Hemangioma']]
-    """
-    return [[name.strip() for name in block.split("=")] for block in cell.split(">")]
+        refuse_strangers(table, found.case, found.columns, options)
+        cells = found.cells("annotator", "condition").with_columns(pl.col("condition").replace("", None))
+        said = filled(cells, pl.col("condition").is_not_null(), "annotator")
+        blocks = said.with_columns(pl.col("condition").str.split(">"))
+        blocks = blocks.with_columns(rank=pl.int_ranges(1, pl.col("condition").list.len() + 1))
+        ranked = blocks.explode("condition", "rank").with_columns(pl.col("condition").str.split("="))
+        ranked = ranked.explode("condition").with_columns(pl.col("condition").str.strip_chars())
+        return Parsed(ranked, tie_separator=options.tie_separator, columns=found.roles, assumed=found.assumed)
 
 
 def is_matrix_of_labels(source: Source) -> bool:
@@ -71,9 +61,9 @@ def is_integer_matrix(table: pl.DataFrame) -> bool:
     if any(dtype.is_nested() for dtype in table.dtypes):
         return False
     case = _case_column(table, find_columns(table.columns, {}, required=()))
-    filled = [column.cast(pl.String).drop_nulls().str.strip_chars() for column in table.drop(case)]
-    return any(len(column) for column in filled) and all(
-        bool(column.str.contains(r"^\d+(\.0*)?$").all()) for column in filled
+    filled_cells = [column.cast(pl.String).drop_nulls().str.strip_chars() for column in table.drop(case)]
+    return any(len(column) for column in filled_cells) and all(
+        bool(column.str.contains(r"^\d+(\.0*)?$").all()) for column in filled_cells
     )
 
 
@@ -83,33 +73,57 @@ class Layout:
 
     Attributes
     ----------
-    case, annotators
-        The column of cases, and those of annotators.
+    table
+        The table, all of it text.
+    case, columns
+        The column of cases, and those that hold opinions.
     of_case
         The name, row number and group of each case.
-    columns, assumed
+    roles, assumed
         For the receipt.
     """
 
+    table: pl.DataFrame
     case: str
-    annotators: list[str]
+    columns: list[str]
     of_case: pl.DataFrame
-    columns: tuple[Column, ...]
+    roles: tuple[Column, ...]
     assumed: tuple[str, ...]
+
+    def cells(self, column: str, cell: str) -> pl.DataFrame:
+        """Give every cell a row of its own, in the order of the rows: its case, its column and what it holds."""
+        if not self.columns:
+            expected = f"one column per {column}"
+            raise DissensusError(
+                "the table has no column beside the case", expected=expected, got=f"column {self.case!r}"
+            )
+        numbers = [str(number) for number in range(len(self.columns))]  # no name of a column gets in the way
+        cells = (
+            self.of_case.hstack(self.table.rename(dict(zip(self.columns, numbers, strict=True))))
+            .unpivot(numbers, index=self.of_case.columns, variable_name=column, value_name=cell)
+            .sort(ROW, maintain_order=True)
+        )
+        return cells.with_columns(pl.Series(column, self.columns, pl.String).gather(cells[column].cast(pl.Int64)))
+
+
+def filled(cells: pl.DataFrame, is_filled: pl.Expr, *emptied: str) -> pl.DataFrame:
+    """Keep the cells that hold an opinion, and one for a case that has none, emptied so that only the case is left."""
+    kept = cells.filter(is_filled | (~is_filled.any().over(ROW) & pl.col(ROW).is_first_distinct()))
+    return kept.with_columns(pl.when(is_filled).then(pl.col(role)).alias(role) for role in emptied)
 
 
 def layout(table: pl.DataFrame, options: Options) -> Layout:
     """Tell the column of cases, that of groups if there is one, and the others, which are annotators."""
     found = find_columns(table.columns, options.columns, required=())
     case, group = _case_column(table, found), found.get("group")
-    annotators = [name for name in table.columns if name not in (case, group)]
+    others = [name for name in table.columns if name not in (case, group)]
     roles = {role: name for role, name in found.items() if role in ("case", "group")}
-    others = {name: Column(name, "annotator", "as every other column") for name in annotators}
     named = {column.name: column for column in columns_of(table.columns, roles, options.columns)}
-    first = {} if "case" in found else {case: Column(case, "case", "as the first column")}
-    columns = tuple({**named, **others, **first}[name] for name in table.columns)
+    named |= {name: Column(name, "annotator", "as every other column") for name in others}
+    named |= {} if "case" in found else {case: Column(case, "case", "as the first column")}
     assumed = () if "case" in found else (f"the first column, {case!r}, names the cases",)
-    return Layout(case, annotators, _one_row_per_case(table, case, group), columns, assumed)
+    text = table.select(pl.col(others).cast(pl.String))
+    return Layout(text, case, others, _one_row_per_case(table, case, group), tuple(named.values()), assumed)
 
 
 def _case_column(table: pl.DataFrame, found: Mapping[str, str]) -> str:

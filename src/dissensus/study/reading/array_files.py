@@ -1,32 +1,38 @@
-"""Arrays of rankings in an npz file: orders of all conditions, and the group of each place."""
+"""Arrays of cases by annotators by conditions: orders and their ties, or confidences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import Rows, annotations_from_ranking_arrays, stacked
+from dissensus.study.ranking_arrays import (
+    Rows,
+    annotations_from_confidences,
+    annotations_from_ranking_arrays,
+    stacked,
+)
 from dissensus.study.rankings import Annotations
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import wrong_shape
+from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
 from dissensus.study.tables import ROW
 
 ARRAYS = ("rankings", "groups")
 NAMES = {"conditions": "conditions", "case_names": "cases"}
-MEANING = "unranked"
-QUESTION = "kind_of_question"
+
+
+KEYS = ("opinions", "confidences")
+"""Names of the array in an npz file; only one of them may be there."""
 
 
 class RankingArrays(Format):
@@ -44,11 +50,35 @@ class RankingArrays(Format):
         rankings, groups = (array_named(source, name) for name in ARRAYS)
         rows = stacked("groups", groups, "iu")
         conditions, cases, assumed = names_of(source, options, rows)
+        meaning, question = (declaration(source.content, key, str(source.path)) for key in DECLARED)
         said = annotations_from_ranking_arrays(
-            rankings, groups, conditions=conditions, case_names=cases, unranked=_meaning(source)
-        ).asked(_question(source))
+            rankings, groups, conditions=conditions, case_names=cases, unranked=meaning or "below"
+        ).asked(question or "conditions")
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
         return parsed_rows(source, said, rows, roles, assumed)
+
+
+class Confidences(Format):
+    """A confidence per condition, annotator and case: larger is better, equal is a tie, 0 is not ranked."""
+
+    id = "confidences"
+    title = "array (.npy, or opinions in .npz) of cases by annotators by conditions: larger is better, 0 is unranked"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell whole numbers in an npy file with three axes, or an npz file with an array of such a name."""
+        if source.kind == "npy":
+            return bool(source.content.ndim == 3 and source.content.dtype.kind in "iu")
+        return source.kind == "npz" and sum(key in source.content for key in KEYS) == 1
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
+        key = next((key for key in KEYS if source.kind == "npz" and key in source.content), KEYS[0])
+        array = source.content if source.kind == "npy" else array_named(source, key)
+        rows = stacked("confidences", array, "iuf")
+        conditions, cases, assumed = names_of(source, options, rows)
+        said = annotations_from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
+        order = "confidences order the conditions; their values are not used"
+        return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 
 
 def array_named(source: Source, name: str) -> NDArray[Any]:
@@ -87,27 +117,11 @@ def _own_names(source: Source, key: str) -> Sequence[str] | None:
     return [str(name) for name in names]
 
 
-def _meaning(source: Source) -> Unranked:
-    meaning = str(source.content[MEANING]) if MEANING in source.content else "below"
-    if meaning not in get_args(Unranked):
-        raise wrong_shape(meaning, "the meaning of 'unranked'", "'below' or 'unobserved'", str(source.path))
-    return meaning  # type: ignore[return-value]  # checked
-
-
-def _question(source: Source) -> Question:
-    asked = str(source.content[QUESTION]) if QUESTION in source.content else "conditions"
-    if asked not in get_args(Question):
-        expected = " or ".join(map(repr, get_args(Question)))
-        raise wrong_shape(asked, "the kind of question", expected, str(source.path))
-    return asked  # type: ignore[return-value]  # checked
-
-
 def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
     """Return a study as the long table that readers give, with a note on rows that rank nothing."""
     n_absent = len(rows.cells) - said.n_rankings
     notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()
-    known = {**roles, "conditions": "conditions", "case_names": "case", MEANING: "meaning of not being mentioned"}
-    known[QUESTION] = "what annotators were asked"
+    known = {**roles, "conditions": "conditions", "case_names": "case", **DECLARED}
     arrays = source.content if source.kind == "npz" else {}
     frame = long_table(said).with_columns(pl.lit(None, pl.Int64).alias(ROW))
     columns = tuple(Column(name, known.get(name, "")) for name in arrays)

@@ -1,0 +1,558 @@
+"""The formats of files of predictions: how each is recognised, read, and told of in a receipt."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from dissensus.core.delimited import SEPARATORS, is_number
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.json_text import refuse_scattered
+from dissensus.core.names import known_name
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, codes_in_words, columns_of
+from dissensus.predictions.forms import (
+    ALIASES,
+    KIND_OF_ROLE,
+    PredictionOptions,
+    Subject,
+    case_column,
+    check_matrix_kind,
+    check_one_row_each,
+    column_conditions,
+    from_lists,
+    from_long,
+    from_matrix,
+    from_numbers,
+    from_wide,
+    numbers_in,
+    row_names,
+)
+from dissensus.study.builders import condition_names
+from dissensus.study.tables import find_columns, missing_column, normalised, refuse_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dissensus.core.files import Source
+    from dissensus.predictions.lists import PredictionKind, Predictions
+
+MATRIX_KEYS = ("probs", "scores", "predictions", "numbers", "probabilities", "logits", "sets", "pred_probs", "arr_0")
+CASE_KEYS = ("case_ids", "case_names", "cases", "case_id", "ids")
+CONDITION_KEYS = ("classes", "conditions", "class_names", "condition_names", "labels")
+"""Names of the arrays of an npz file, first choice first."""
+
+LIST_KEYS: dict[PredictionKind, tuple[str, ...]] = {
+    "ranking": ("ranked", "ranking"),
+    "set": ("set", "prediction_set"),
+    "scores": ("scores", "probs", "probabilities"),
+}
+"""The keys under which a record holds a prediction of all its conditions, and what kind it is."""
+
+NUMBER_ALIASES: dict[str, tuple[str, ...]] = {
+    "score": ("prediction", "predicted", "number", "value", "score", "rating", "mean", "y_pred"),
+    "sd": ("sd", "std", "stddev", "standard_deviation", "sigma"),
+}
+"""The roles of columns beside the case where a model gives a number per case, and the names they go by."""
+
+ONE_SCORE = (*ALIASES["score"], "p")
+MOST_WHOLE = 2**53
+"""Below it a float is the whole number that was written."""
+
+ROWS_BY_POSITION = "the rows are the cases of the study, in its order"
+COLUMNS_BY_POSITION = "the columns are the conditions of the study, in its order"
+SETS = "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)"
+UNLISTED = {
+    "scores": "a condition that a case does not list has the score 0",
+    "ranking": "a condition that a case does not list ranks below all others",
+}
+"""What the absence of a condition means, by the kind of predictions that do not list all."""
+
+OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition"}
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What was read of a file, the role of every column, and what was assumed."""
+
+    predictions: Predictions
+    columns: tuple[Column, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PredictionFormat:
+    """A format of predictions: its name on the command line, how it is recognised, and how it is read."""
+
+    name: str
+    recognises: Callable[[Source, PredictionOptions], bool]
+    parse: Callable[[Source, PredictionOptions], Understood]
+
+
+def _is_set_by_guess(predictions: Predictions, options: PredictionOptions) -> tuple[str, ...]:
+    return (SETS,) if predictions.kind == "set" and options.kind is None else ()
+
+
+# Arrays -----------------------------------------------------------------------------------------------
+
+
+def _parse_arrays(source: Source, options: PredictionOptions) -> Understood:
+    """Read a matrix, and the names of its rows and columns: its own (npz), or those of the study, in their order."""
+    arrays = source.content if source.kind == "npz" else {}
+    array = _named_matrix(arrays) if source.kind == "npz" else source.content
+    if not isinstance(array, np.ndarray):
+        raise FormatError("this is not an array file", expected="npy or npz", got=source.kind)
+    own_cases, own_conditions = _names(arrays, CASE_KEYS), _names(arrays, CONDITION_KEYS)
+    cases = options.cases if own_cases is None else own_cases
+    conditions = options.conditions if own_conditions is None else own_conditions
+    said = _from_array(array, replace(options, cases=cases, conditions=conditions))
+    roles = {key: "case" for key in CASE_KEYS if key in arrays}
+    roles |= {key: "condition" for key in CONDITION_KEYS if key in arrays}
+    roles |= {key: said.kind for key in arrays if arrays[key] is array}
+    columns = tuple(Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays)
+    by_position = {ROWS_BY_POSITION: own_cases is None}
+    by_position[COLUMNS_BY_POSITION] = own_conditions is None and said.kind != "numbers"
+    assumed = [sentence for sentence, is_assumed in by_position.items() if is_assumed]
+    return Understood(said, columns, (*assumed, *_is_set_by_guess(said, options)))
+
+
+def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
+    """Build from an array without names; both lists of names are needed, and give the order."""
+    kind, conditions, cases = options.kind, options.conditions, options.cases
+    is_list = array.dtype.kind in "biuf" and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1))
+    if kind == "numbers" or (kind is None and conditions is None and is_list):
+        if cases is None:
+            raise DissensusError(
+                "numbers without names need the list of their cases",
+                expected="cases=[...] in the order of the numbers",
+                got=f"{len(array)} numbers",
+                advice="give the list, or save the names too: np.savez(file, predictions=..., case_ids=...)",
+            )
+        check_one_row_each(cases)
+        return from_numbers(array.ravel(), None, options)
+    matrix = _two_dimensional(array, options.alpha_index)
+    if conditions is None or cases is None:
+        missing = [what for what, names in (("cases", cases), ("conditions", conditions)) if names is None]
+        raise DissensusError(
+            f"a matrix without names needs the list of its {' and its '.join(missing)}",
+            expected="cases=[...] in the order of the rows, conditions=[...] in the order of the columns",
+            got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
+            advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
+        )
+    check_one_row_each(cases)
+    check_matrix_kind(kind)
+    is_binary = matrix.dtype.kind in "biu" and bool(((matrix == 0) | (matrix == 1)).all())
+    return from_matrix(matrix, replace(options, kind=kind or ("set" if is_binary else "scores")))
+
+
+def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[Any]:
+    if array.dtype.kind not in "biuf":
+        raise DissensusError("the array does not hold numbers", got=f"an array of {array.dtype}")
+    if array.ndim == 3 and array.dtype.kind == "b":
+        n_alphas, index = array.shape[2], alpha_index or 0
+        if alpha_index is None and n_alphas != 1:
+            raise DissensusError(
+                f"the array holds sets for {n_alphas} values of alpha",
+                expected="a choice of one of them",
+                advice=f"say which: alpha_index=0 to {n_alphas - 1}",
+            )
+        if not 0 <= index < n_alphas:
+            raise DissensusError("alpha_index is out of range", expected=f"0 to {n_alphas - 1}", got=str(index))
+        return array[:, :, index]
+    if array.ndim != 2:
+        raise DissensusError(
+            "the array is not a matrix",
+            expected="shape (cases, conditions), or (cases, conditions, alphas) of booleans for sets",
+            got=f"shape {array.shape} of {array.dtype}",
+            advice="average an ensemble over its members first" if array.ndim == 3 else "",
+        )
+    return array
+
+
+def _named_matrix(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    known = [key for key in MATRIX_KEYS if key in arrays]
+    found = known or [key for key in arrays if key not in (*CASE_KEYS, *CONDITION_KEYS)]
+    if len(found) != 1:
+        raise FormatError(
+            "the file holds several matrices" if found else "the file holds no matrix of predictions",
+            expected=f"one array named {', '.join(map(repr, MATRIX_KEYS[:4]))} or the like",
+            got=f"arrays {listing(arrays)}",
+        )
+    return arrays[found[0]]
+
+
+def _names(arrays: Mapping[str, NDArray[Any]], keys: Sequence[str]) -> tuple[str, ...] | None:
+    key = next((key for key in keys if key in arrays), None)
+    if key is None:
+        return None
+    values = arrays[key]
+    if values.ndim != 1 or values.dtype.kind not in "USiu":
+        raise FormatError(
+            f"the array {key!r} does not hold names",
+            expected="a one-dimensional array of text or integers",
+            got=f"shape {values.shape} of {values.dtype}",
+        )
+    return tuple(np.char.decode(values, "utf-8").tolist() if values.dtype.kind == "S" else map(str, values.tolist()))
+
+
+# Rows of numbers --------------------------------------------------------------------------------------
+
+
+def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
+    """Tell rows of numbers, also in a table whose first row are numbers, unless they are the codes of its columns."""
+    if source.kind != "table":
+        return source.kind in ("text", "json")
+    names = [name.partition("_duplicated_")[0] for name in source.table.columns]
+    are_codes = names == [str(code) for code in range(len(names))]
+    is_header = are_codes and options.cases is not None and len(options.cases) == len(source.table)
+    return not is_header and all(is_number(name) for name in names)
+
+
+def _parse_matrix(source: Source, options: PredictionOptions) -> Understood:
+    if source.kind != "json":
+        return _parse_arrays(replace(source, content=matrix_from_text(source.text)), options)
+    try:
+        return _parse_arrays(replace(source, content=np.array(source.content)), options)
+    except ValueError as error:
+        if isinstance(error, DissensusError):
+            raise
+        raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
+
+
+def matrix_from_text(text: str) -> NDArray[Any]:
+    """Read rows of numbers, separated by blanks or commas; whole numbers give an array of integers.
+
+    >>> matrix_from_text("0.5 0.5")
+    array([[0.5, 0.5]])
+    """
+    lines = text.splitlines()
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not rows:
+        raise FormatError("the file holds no numbers", expected="one row of numbers per case")
+    separator = separator_of(rows[0])
+    try:
+        matrix = np.loadtxt(rows, delimiter=separator, ndmin=2)
+    except ValueError as error:
+        raise _bad_line(lines, separator) from error
+    written = not any("." in row or "e" in row.lower() for row in rows)
+    whole = written and bool((np.abs(matrix) < MOST_WHOLE).all()) and bool((matrix == np.round(matrix)).all())
+    return matrix.astype(np.int64) if whole else matrix
+
+
+def separator_of(line: str) -> str | None:
+    """Find what separates the cells of a line; nothing stands for blanks."""
+    return next((mark for mark in SEPARATORS if mark in line), None)
+
+
+def _bad_line(lines: Sequence[str], separator: str | None) -> FormatError:
+    """Find the first line that is not like the first, or not numbers."""
+    width = 0
+    for number, line in enumerate(lines, start=1):
+        cells, where = line.split("#")[0].split(separator), f"line {number}"
+        if not line.split("#")[0].strip():
+            continue
+        wrong = [cell for cell in cells if not is_number(cell)]
+        if wrong:
+            return FormatError("a score is not a number", got=repr(wrong[0].strip()), where=where)
+        width = width or len(cells)
+        if len(cells) != width:
+            expected = f"{width} numbers as in the first row"
+            return FormatError("the rows differ in length", expected=expected, got=str(len(cells)), where=where)
+    return FormatError("the numbers cannot be read", expected="one row of numbers per case")
+
+
+# Tables -----------------------------------------------------------------------------------------------
+
+
+def _is_tabular(source: Source) -> bool:
+    return source.is_table or (source.kind == "jsonl" and not is_list_per_case(source.content))
+
+
+def _table(source: Source) -> pl.DataFrame:
+    if source.is_table:
+        return source.table
+    if source.kind != "jsonl":
+        raise FormatError("this is not a table", expected="CSV, TSV, Parquet or JSON lines", got=source.kind)
+    refuse_scattered(source.content, len({key for record in source.content for key in record}), str(source.path))
+    try:
+        return pl.DataFrame(source.content, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError) as error:
+        raise FormatError(
+            "the records do not make a table",
+            expected="single words and numbers under the same keys in every row, or a list under the key 'ranked'",
+            got=str(error).partition(";")[0],
+            where=str(source.path),
+        ) from error
+
+
+def _recognises_long(source: Source, options: PredictionOptions) -> bool:
+    """Tell a long table from a wide one: it has a column of conditions, of scores or of ranks."""
+    if not _is_tabular(source):
+        return False
+    taken = set(options.names or ()) if source.is_table else set()
+    free = {normalised(name) for name in _table(source).columns if name not in taken}
+    return any(role in options.columns or not free.isdisjoint(ALIASES[role]) for role in ("condition", "score", "rank"))
+
+
+def _parse_long(source: Source, options: PredictionOptions) -> Understood:
+    table, given, kind = _table(source), options.columns, options.kind
+    said = from_long(table, options)
+    found = find_columns(table.columns, given, aliases=ALIASES)
+    used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
+    spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
+    unlisted = UNLISTED.get(said.kind) or (f"the rows of a case are a set, {AS_SAID}" if kind == "set" else "")
+    return Understood(said, columns_of(table.columns, used, given, unused=spare), (unlisted,) if unlisted else ())
+
+
+def _parse_wide(source: Source, options: PredictionOptions, table: pl.DataFrame | None = None) -> Understood:
+    """Read one row per case and one column per condition; roles are those of the file, whatever was made of it."""
+    given, conditions, own = options.columns.get("case"), options.names, _table(source)
+    said = from_wide(own if table is None else table, options)
+    case = case_column(own, conditions, given=given)
+    by_name = case is not None and normalised(case) in ALIASES["case"]
+    reason = AS_SAID if given is not None else BY_NAME if by_name else "as the first column"
+    columns = tuple(
+        Column(name, "case", reason)
+        if name == case
+        else Column(name, OF_CONDITION.get(said.kind, ""), "as every other column")
+        for name in own.columns
+    )
+    are_codes = conditions and all(name.isdecimal() for name in own.columns if name != case)
+    codes = (codes_in_words(conditions),) if conditions and are_codes and not set(own.columns) & set(conditions) else ()
+    rows = (ROWS_BY_POSITION,) if case is None else ()
+    return Understood(said, columns, (*rows, *codes, *_is_set_by_guess(said, options)))
+
+
+# One number per case ----------------------------------------------------------------------------------
+
+
+def columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the columns of cases and numbers, and maybe of standard deviations.
+
+    >>> columns_of_numbers(pl.DataFrame({"case": ["x"], "prediction": [2.5]}), {})
+    {'score': 'prediction', 'case': 'case'}
+    """
+    beside = {role: given.get(role) for role in NUMBER_ALIASES}
+    found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
+    case = case_column(table.drop(found.values()), given=given.get("case"))
+    return found if case is None else {**found, "case": case}
+
+
+def _recognises_numbers(source: Source, options: PredictionOptions) -> bool:
+    """Tell a table of numbers: it is said to be one, or holds one number per case where no conditions are known."""
+    if not _is_tabular(source):
+        return False
+    if options.kind is not None or options.conditions is not None or options.positive is not None:
+        return options.kind == "numbers"
+    table, given = _table(source), options.columns
+    names = {normalised(name) for name in table.columns}
+    if any(given.get(role) for role in ("condition", "rank")) or names & {*ALIASES["condition"]}:
+        return False
+    roles = columns_of_numbers(table, given)
+    return "score" in roles and set(roles.values()) == set(table.columns)
+
+
+def _parse_numbers(source: Source, options: PredictionOptions) -> Understood:
+    table = _table(source)
+    roles = columns_of_numbers(table, options.columns)
+    if "score" not in roles:
+        raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
+    cases = row_names(table, roles.get("case"), options.cases)
+    _, numbers = numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
+    deviations = numbers[:, 1] if "sd" in roles else None
+    said = from_numbers(numbers[:, 0], deviations, replace(options, cases=cases))
+    told = {"number" if role == "score" else role: column for role, column in roles.items()}
+    rows = () if "case" in roles else (ROWS_BY_POSITION,)
+    return Understood(said, columns_of(table.columns, told, options.columns), rows)
+
+
+# One probability per case -----------------------------------------------------------------------------
+
+
+def probability_column(table: pl.DataFrame, options: PredictionOptions) -> str | None:
+    """Find the one column beside the cases: named like one of two conditions, or like a score."""
+    known, columns = set(options.names or ()), options.columns
+    case = case_column(table, options.names, given=columns.get("case"))
+    others = [column for column in table.columns if column != case]
+    if len(others) != 1 or columns.get("score") not in (None, others[0]):
+        return None
+    is_named = others[0] in known and len(known) == 2
+    is_score = normalised(others[0]) in ONE_SCORE or columns.get("score") == others[0]
+    return others[0] if is_named or (is_score and others[0] not in known) else None
+
+
+def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
+    is_possible = not options.findings and _is_tabular(source)
+    return is_possible and probability_column(_table(source), options) is not None
+
+
+def _parse_binary(source: Source, options: PredictionOptions) -> Understood:
+    """Build scores of both conditions from the probability of one: the other has the rest."""
+    table, conditions = _table(source), options.names
+    column = probability_column(table, options)
+    if column is None or conditions is None or len(conditions) != 2:
+        count = "no list of" if conditions is None else len(conditions)
+        raise DissensusError(
+            "one score per case is enough for two conditions only",
+            expected="a study of two conditions, or a score for each condition",
+            got=f"{count} conditions, columns {listing(table.columns)}",
+            advice="write a row per case and condition (case, condition, score), or a column per condition",
+        )
+    positive = _positive(column, conditions, options.positive)
+    other = next(condition for condition in conditions if condition != positive)
+    share = table[column].cast(pl.Float64, strict=False)
+    refuse_rows(
+        table.with_columns(table[column].alias("probability")),
+        ~share.is_between(0, 1).fill_null(False),
+        "probability",
+        f"a number in the column {column!r} is not a probability",
+        expected="a number from 0 to 1 in every row; the other condition has the rest",
+        advice="give logits and other scores for both conditions, in a column each",
+    )
+    both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
+    wide = _parse_wide(source, replace(options, kind="scores"), both)
+    reason = AS_SAID if options.positive is not None else BY_NAME
+    role = Column(column, f"probability of {positive!r}", reason)
+    columns = tuple(role if one.name == column else one for one in wide.columns)
+    return Understood(wide.predictions, columns, (*wide.assumed, f"{other!r} has what {positive!r} leaves of 1"))
+
+
+def _positive(column: str, conditions: tuple[str, ...], positive: str | None) -> str:
+    """Tell the condition whose probability a column holds."""
+    if column in conditions and positive in (None, column):
+        return column
+    if column in conditions:
+        raise DissensusError(
+            f"the column {column!r} is said to hold the probability of {positive!r}",
+            expected=f"positive={column!r}, or nothing",
+            advice="rename the column, or leave --positive out",
+        )
+    if positive is None:
+        one, other = conditions
+        raise DissensusError(
+            f"the column {column!r} does not say whose probability it is",
+            expected=f"--positive {one!r} (0.9 means 0.9 for {one!r}, 0.1 for {other!r}) or --positive {other!r}",
+            got="no word",
+            advice=f"say positive={one!r} or positive={other!r} (--positive), or call the column like the condition",
+        )
+    return known_name("condition", positive, conditions)
+
+
+# A list per case --------------------------------------------------------------------------------------
+
+
+def is_list_per_case(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell objects that hold a ranking, a set or scores."""
+    return bool(rows) and bool(_offered(rows[0]))
+
+
+def _offered(row: Mapping[str, Any]) -> dict[PredictionKind, str]:
+    """Find the keys of a row that hold a prediction."""
+    folded = {normalised(key): key for key in row}
+    return {kind: folded[key] for kind, keys in LIST_KEYS.items() for key in keys if key in folded}
+
+
+def _parse_lines(source: Source, options: PredictionOptions) -> Understood:
+    """Read one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
+    if source.kind != "jsonl":
+        raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
+    rows = source.content
+    kind = options.kind or _kind_of_lines(rows)
+    if kind == "numbers":
+        raise FormatError(
+            "the rows do not hold a number each",
+            expected="a number under the key 'prediction'",
+            got=f"keys {listing(rows[0] if rows else ())}",
+        )
+    cases = tuple(_case_of_line(row, number) for number, row in enumerate(rows, start=1))
+    check_one_row_each(cases)
+    lists = [_content(row, kind, number, cases) for number, row in enumerate(rows)]
+    if kind == "scores":
+        said = _scores_by_name(lists, cases, options)
+    else:
+        said = from_lists(kind, lists, replace(options, cases=cases))
+    roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
+    found = {key: roles.get(normalised(key), "") for row in rows for key in row}
+    columns = tuple(Column(key, role, BY_NAME if role else "") for key, role in found.items())
+    return Understood(said, columns, (UNLISTED[kind],) if kind in UNLISTED else ())
+
+
+def _kind_of_lines(rows: Sequence[Mapping[str, Any]]) -> PredictionKind:
+    kinds = {kind: number for number, row in reversed([*enumerate(rows, start=1)]) for kind in _offered(row)}
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    first = "; ".join(f"{kind} in row {number}" for kind, number in sorted(kinds.items()))
+    raise FormatError(
+        "the file mixes kinds of predictions" if kinds else "the rows hold no predictions",
+        expected=f"in every row one of the keys {listing(keys[0] for keys in LIST_KEYS.values())}",
+        got=first or f"keys {listing(rows[0] if rows else ())}",
+        advice="write one file per kind, or say kind=... if every row has several" if kinds else "",
+    )
+
+
+def _case_of_line(row: Mapping[str, Any], number: int) -> str:
+    folded = {normalised(key): key for key in row}
+    key = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
+    if key is None or row[key] in (None, ""):
+        raise FormatError(
+            "a row has no case",
+            expected="the name of a case under the key 'case_id'",
+            got=f"keys {listing(row)}",
+            where=f"row {number}",
+        )
+    return str(row[key])
+
+
+def _content(row: Mapping[str, Any], kind: PredictionKind, number: int, cases: Sequence[str]) -> Any:
+    content = row.get(_offered(row).get(kind, ""))
+    if not isinstance(content, dict if kind == "scores" else list):
+        wanted = 'an object such as {"Eczema": 0.7}' if kind == "scores" else "a list of names"
+        raise FormatError(
+            f"a row has no {kind}" if content is None else f"the {kind} of a row cannot be read",
+            expected=f"{wanted} under the key {LIST_KEYS[kind][0]!r}",
+            got=f"keys {listing(row)}" if content is None else f"{content!r:.60}",
+            where=f"row {number + 1}, case {cases[number]!r}",
+        )
+    return content
+
+
+def _scores_by_name(
+    rows: Sequence[Mapping[str, Any]], cases: tuple[str, ...], options: PredictionOptions
+) -> Predictions:
+    case = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    named = dict(zip(names, names, strict=True))
+    if names and all(name.isdecimal() for name in names):
+        named = dict(zip(names, column_conditions(names, options.names), strict=True))
+    mentions = [named[name] for row in rows for name in row]
+    values = [value for row in rows for value in row.values()]
+    subject = Subject(options.name, condition_names(mentions, options.conditions), cases)
+    codes = subject.coded(mentions, case)
+    for at, value in enumerate(values):
+        is_real = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_real or not abs(value) <= sys.float_info.max:
+            raise DissensusError(
+                "a score is not a finite number" if is_real else "a score is not a number",
+                expected="a number",
+                got=repr(value),
+                where=subject.place(int(case[at]), int(codes[at])),
+            )
+    return subject.with_some("scores", case, codes, np.array(values, dtype=np.float64), findings=options.findings)
+
+
+FORMATS = (
+    PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
+    PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
+    PredictionFormat("matrix", _recognises_matrix, _parse_matrix),
+    PredictionFormat("numbers", _recognises_numbers, _parse_numbers),
+    PredictionFormat("binary", _recognises_binary, _parse_binary),
+    PredictionFormat("long", _recognises_long, _parse_long),
+    PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
+    PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
+)
+"""All formats; the first that fits a file is taken."""

@@ -1,0 +1,530 @@
+"""The forms in which predictions come: matrices, nested lists, long and wide tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from dissensus.core.checks import check_length
+from dissensus.core.delimited import is_number
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.predictions.lists import (
+    DEVIATION,
+    NUMBER,
+    Conditions,
+    PredictionKind,
+    Predictions,
+    check_kind,
+    in_order,
+)
+from dissensus.study import tables
+from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike, NDArray
+
+    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "case": tables.ALIASES["case"],
+    "condition": (*tables.ALIASES["condition"], "finding", "findings", "finding_name"),
+    "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
+    "rank": tables.ALIASES["rank"],
+}
+"""The roles a column of a long table can have, and the names it goes by, first choice first."""
+
+KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
+
+PANDAS_INDEX = "__index_level_0__"
+"""The column in which pandas writes an index without a name to Parquet."""
+
+BOOLEAN_CELLS = {"true": "1", "false": "0"}
+NOT_SEEN = "leave out the cases that the model did not see"
+
+
+@dataclass(frozen=True)
+class PredictionOptions:
+    """What is said about predictions beyond their content; see :func:`read_predictions`."""
+
+    name: str = "model"
+    conditions: Conditions = None
+    cases: Sequence[str] | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    kind: PredictionKind | None = None
+    alpha_index: int | None = None
+    positive: str | None = None
+    findings: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the conditions, where they are known."""
+        return None if self.conditions is None else condition_names([], self.conditions)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose predictions, about which cases and conditions; they are built from values of all conditions, or of some."""
+
+    name: str
+    conditions: tuple[str, ...]
+    case_names: tuple[str, ...]
+
+    def place(self, case: int, code: int | None = None) -> str:
+        """Say where a value stands: its row, its case and its condition."""
+        condition = "" if code is None else f", condition {self.conditions[code]!r}"
+        return f"row {case + 1}, case {self.case_names[case]!r}{condition}"
+
+    def with_all(self, matrix: FloatArray, kind: PredictionKind = "scores", *, findings: bool = False) -> Predictions:
+        """Build from a value for every case and condition, shape (n_cases, K)."""
+        wrong = np.argwhere(~np.isfinite(matrix))
+        if len(wrong):
+            row, column = map(int, wrong[0])
+            are_scores = kind == "scores"
+            raise DissensusError(
+                "a score is not a finite number" if are_scores else f"a {self.conditions[column]} is not finite",
+                expected=f"a number for every case{' and condition' * are_scores}",
+                got=f"{matrix[row, column]}; {len(wrong)} such in all",
+                where=self.place(row, column if are_scores else None),
+                advice="" if are_scores else NOT_SEEN,
+            )
+        if kind == "scores" and not findings:
+            self._refuse_zeros(np.asarray(~matrix.any(axis=1)))
+        order = np.argsort(-matrix, axis=1, kind="stable")
+        offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+        values = np.take_along_axis(matrix, order, axis=1).ravel()
+        named = (self.name, kind, self.conditions, self.case_names)
+        return Predictions(*named, offsets, order.ravel(), values, complete=True)
+
+    def with_some(
+        self, kind: PredictionKind, case: IntArray, codes: IntArray, values: FloatArray, *, findings: bool = False
+    ) -> Predictions:
+        """Build from listed conditions in any order: on which case, which one, how good; ranks become counts of blocks.
+
+        What is not listed has the score 0, which all findings of a case may have.
+        """
+        self._refuse_repeated(case, codes)
+        if kind == "scores":
+            if (values < 0).any():
+                return self.with_all(self._filled(case, codes, values), findings=findings)
+            case, codes, values = _kept(values != 0, case, codes, values)
+            if not findings:
+                self._refuse_zeros(np.bincount(case, minlength=len(self.case_names)) == 0)
+        if not in_order(case, codes, values):
+            keys = {"case": case, "minus_value": 0.0 - values, "code": codes}
+            order = pl.DataFrame(keys).select(pl.arg_sort_by(*keys)).to_series().to_numpy()
+            case, codes, values = case[order], codes[order], values[order]
+        offsets = offsets_from_lengths(np.bincount(case, minlength=len(self.case_names)))
+        values = blocks_to_the_end(case, values) if kind == "ranking" else values
+        return Predictions(self.name, kind, self.conditions, self.case_names, offsets, codes, values)
+
+    def coded(self, mentions: Sequence[Any], case: IntArray) -> IntArray:
+        """Translate names or codes of conditions into codes, or say on which case one is unknown."""
+        return condition_codes(mentions, self.conditions, lambda at: self.place(int(case[at])))
+
+    def _refuse_zeros(self, empty: BoolArray) -> None:
+        if empty.any():
+            cases = np.flatnonzero(empty)
+            raise DissensusError(
+                "all scores of a case are zero",
+                expected="at least one score that is not zero for every case",
+                got=f"{len(cases)} of {len(empty)} cases: {listing(self.case_names[case] for case in cases)}",
+                where=self.place(int(cases[0])),
+                advice=NOT_SEEN,
+            )
+
+    def _refuse_repeated(self, case: IntArray, codes: IntArray) -> None:
+        keys = np.sort(case * len(self.conditions) + codes)
+        twice = keys[1:][~begins_run(keys)[1:]]
+        if len(twice):
+            row, code = divmod(int(twice[0]), len(self.conditions))
+            raise DissensusError(
+                f"condition {self.conditions[code]!r} is listed twice on one case",
+                expected="every condition at most once per case",
+                got=f"{len(twice)} repeated",
+                where=f"case {self.case_names[row]!r}",
+            )
+
+    def _filled(self, case: IntArray, codes: IntArray, values: FloatArray) -> FloatArray:
+        """Return a matrix, for scores that may be negative only where all conditions have one."""
+        n_cases, n_conditions = len(self.case_names), len(self.conditions)
+        if len(codes) < n_cases * n_conditions:
+            negative = int((values < 0).argmax())
+            raise DissensusError(
+                "a score is negative although some conditions have none",
+                expected=f"scores of zero or more, or a score for all {n_conditions} conditions on every case",
+                got=str(values[negative]),
+                where=self.place(int(case[negative]), int(codes[negative])),
+                advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
+            )
+        matrix = np.zeros((n_cases, n_conditions))
+        matrix[case, codes] = values
+        return matrix
+
+
+def _kept(rows: BoolArray, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Keep some rows of columns, which are the same if all are kept."""
+    return columns if rows.all() else tuple(column[rows] for column in columns)
+
+
+def blocks_to_the_end(case: IntArray, values: FloatArray) -> FloatArray:
+    """Count, for each condition of sorted rankings, the blocks from its own to the last of its case.
+
+    >>> blocks_to_the_end(np.array([0, 0, 0, 1]), np.array([-1.0, -5.0, -5.0, -1.0]))
+    array([2., 1., 1., 1.])
+    """
+    block = np.cumsum(begins_run(case, values))
+    last = np.zeros(case[-1] + 1 if len(case) else 0, dtype=np.int64)
+    last[case] = block
+    return (last[case] - block + 1).astype(np.float64)
+
+
+# Matrices ---------------------------------------------------------------------------------------------
+
+
+def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
+    """Build scores, or sets of 0 and 1; see :meth:`Predictions.from_scores` and :meth:`Predictions.from_sets`."""
+    matrix = _matrix(values, "sets" if options.kind == "set" else "scores")
+    subject = subject_of_matrix(matrix, options)
+    if options.kind != "set":
+        return subject.with_all(matrix.astype(np.float64), findings=options.findings)
+    wrong = np.argwhere((matrix != 0) & (matrix != 1))
+    if len(wrong):
+        row, column = map(int, wrong[0])
+        raise DissensusError(
+            "a matrix of sets must hold 0 and 1 only", got=str(matrix[row, column]), where=subject.place(row, column)
+        )
+    case, codes = np.nonzero(matrix)
+    return subject.with_some("set", case, codes, np.ones(len(codes)))
+
+
+def _matrix(values: ArrayLike, what: str) -> NDArray[Any]:
+    if hasattr(values, "columns"):
+        raise DissensusError(
+            f"{what} must be a matrix without names",
+            got="a data frame, whose columns could be in another order",
+            advice="use Predictions.from_wide, which goes by the names of the columns",
+        )
+    try:
+        matrix = np.asarray(values)
+    except ValueError as error:
+        raise DissensusError(f"the rows of the {what} differ in length", expected="a matrix") from error
+    if matrix.ndim != 2:
+        raise DissensusError(f"{what} must be a matrix", expected="shape (cases, K)", got=f"shape {matrix.shape}")
+    if matrix.dtype.kind not in "iufb":
+        raise DissensusError(f"{what} must be numbers", got=f"an array of {matrix.dtype}")
+    return matrix
+
+
+def subject_of_matrix(matrix: NDArray[Any], options: PredictionOptions) -> Subject:
+    """Name the rows and columns of a matrix, or say that the names do not fit it."""
+    n_cases, n_conditions = matrix.shape
+    columns = options.names or condition_names([], n_conditions)
+    rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
+    if (len(rows), len(columns)) != matrix.shape:
+        turned = (len(columns), len(rows)) == matrix.shape
+        raise DissensusError(
+            "the matrix does not fit the names",
+            expected=f"{len(rows)} rows (cases) and {len(columns)} columns (conditions)",
+            got=f"{n_cases} rows and {n_conditions} columns",
+            advice="transpose the matrix" if turned else "give one case per row and one condition per column",
+        )
+    return Subject(options.name, columns, rows)
+
+
+def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
+    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
+    given = {NUMBER: numbers} if deviations is None else {NUMBER: numbers, DEVIATION: deviations}
+    columns = [_vector(values, what) for what, values in given.items()]
+    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
+    matrix = np.stack(columns, axis=1)
+    subject = subject_of_matrix(matrix, replace(options, conditions=tuple(given)))
+    negative = np.flatnonzero((matrix[:, 1:] < 0).any(axis=1))
+    if len(negative):
+        row = int(negative[0])
+        raise DissensusError(
+            "an sd is negative", expected="0 or more", got=f"{matrix[row, 1]:g}", where=subject.place(row)
+        )
+    return subject.with_all(matrix, "numbers")
+
+
+def _vector(values: ArrayLike, what: str) -> FloatArray:
+    try:
+        vector = np.asarray(values)
+    except ValueError as error:
+        raise DissensusError(f"every {what} must be one number", got=str(error)) from error
+    if vector.ndim != 1 or vector.dtype.kind not in "iufb":
+        raise DissensusError(
+            "numbers must be a list with one number per case",
+            expected="shape (cases,)",
+            got=f"shape {vector.shape} of {vector.dtype}",
+            advice="scores of conditions go to Predictions.from_scores" if vector.ndim == 2 else "",
+        )
+    return vector.astype(np.float64)
+
+
+# Nested lists -----------------------------------------------------------------------------------------
+
+
+def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> Predictions:
+    """Flatten case > block > condition, or the members of one set per case; sets may be a matrix, too.
+
+    See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
+    """
+    if kind == "set" and (isinstance(lists, np.ndarray) or _hold_booleans(lists)):
+        return from_matrix(lists, replace(options, kind=kind))
+    cases = [_items(one, kind) for one in lists]
+    blocks = [[one] for one in cases]
+    if kind == "ranking":
+        blocks = [[[item] if _is_condition(item) else _items(item, "block") for item in one] for one in cases]
+    mentions = [mention for one in blocks for block in one for mention in block]
+    names = condition_names(mentions, options.conditions)
+    subject = Subject(options.name, names, numbered_names(options.cases, len(cases)))
+    empty = [case for case, one in enumerate(blocks) if kind == "ranking" and not all(one)]
+    if empty:
+        where = subject.place(empty[0])
+        raise DissensusError("a block is empty", expected="at least one condition in every block", where=where)
+    sizes = np.array([len(block) for one in blocks for block in one], dtype=np.int64)
+    case = np.repeat(np.repeat(np.arange(len(blocks)), [len(one) for one in blocks]), sizes)
+    rank = np.array([rank for one in blocks for rank in range(len(one))], dtype=np.float64)
+    values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
+    return subject.with_some(kind, case, subject.coded(mentions, case), values)
+
+
+def _hold_booleans(sets: Sequence[Any]) -> bool:
+    unfit = [row for row in sets if not isinstance(row, Collection)]
+    if unfit:
+        raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
+    first = next((row for row in sets if len(row)), ())
+    return not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
+
+
+def _items(value: Any, what: str) -> list[Any]:
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Sequence | set | frozenset | np.ndarray):
+        raise DissensusError(
+            f"a {what} must be a list",
+            expected="case > condition or block of tied conditions",
+            got=f"{value!r:.60}",
+        )
+    return list(value)
+
+
+def _is_condition(block: object) -> bool:
+    return isinstance(block, str | Integral | np.bool_ | float) or block is None
+
+
+# Long tables ------------------------------------------------------------------------------------------
+
+
+def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
+    """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
+    table = tables.polars_frame(frame)
+    roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
+    chosen = _kind_of_rows(table, roles, options)
+    needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, chosen) == chosen}
+    table = tables.tidied(tables.with_roles(table, needed))
+    if not len(table):
+        raise DissensusError("the table has no rows", expected="at least one row below the header")
+    tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
+    case, case_names = tables.case_codes(table["case"])
+    codes, known = tables.label_codes(table, options.names)
+    values, listed = _values(table, chosen), codes >= 0
+    subject = Subject(options.name, known, case_names)
+    return subject.with_some(chosen, *_kept(listed, case, codes, values), findings=options.findings)
+
+
+def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
+    """Settle what the rows mean: what is asked for, or what the one column of numbers says.
+
+    Rows without a number are certain if a case has one label; several need a word, unless they are findings, which are
+    all present.
+    """
+    kind = options.kind
+    check_kind(kind or "scores")
+    offered = {KIND_OF_ROLE[role]: role for role in roles if role in KIND_OF_ROLE}
+    if not offered and kind is None and options.findings:
+        return "set"
+    if not offered and kind != "set" and not _numbers_without_role(table, roles):
+        several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
+        if not several.any() or kind == "ranking":
+            return kind or "ranking"
+        raise DissensusError(
+            "a case has several labels, and no score or rank",
+            expected="one label per case, a column 'score' or 'rank', or a word: set or ranking (by the order of rows)",
+            got=f"{several.sum()} such rows; columns {listing(table.columns, most=12)}",
+            advice="say kind='set' or kind='ranking' (--kind set)",
+        )
+    if kind in KIND_OF_ROLE.values() and kind not in offered:
+        role = "score" if kind == "scores" else "rank"
+        raise tables.missing_column(role, ALIASES[role], table.columns)
+    if kind is not None:
+        return kind
+    if len(offered) == 1:
+        return next(iter(offered))
+    raise DissensusError(
+        "the table has scores and ranks" if offered else "the table has no score column and no rank column",
+        expected="one of them" if offered else "a column named 'score' or 'rank' or the like",
+        got=f"columns {listing(table.columns, most=12)}",
+        advice="say which counts: kind='scores' or kind='ranking'"
+        if offered
+        else "rename the column, or say kind='set' if the rows of a case are a set",
+    )
+
+
+def _numbers_without_role(table: pl.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """Name the columns of numbers that no role uses: one of them may be the score."""
+    spare = table.drop(roles.values())
+    return [column.name for column in spare if len(column.drop_nulls()) and not _holds_text(column)]
+
+
+def _values(table: pl.DataFrame, kind: PredictionKind) -> FloatArray:
+    """Return a number per row that is larger for better conditions."""
+    role = "rank" if kind == "ranking" else "score"
+    if kind == "set" or role not in table.columns:
+        return -np.arange(len(table), dtype=np.float64) if kind == "ranking" else np.ones(len(table))
+    numbers, silent = table[role], table["condition"].is_null()
+    tables.refuse_rows(table, numbers.is_not_null() & silent, role, f"a row has a {role} but no condition")
+    fits = numbers.is_finite() & (numbers > 0) if kind == "ranking" else numbers.is_finite()
+    problem = "a rank must be a positive number; 1 is best" if kind == "ranking" else "a score is not a finite number"
+    tables.refuse_rows(table, ~fits.fill_null(False) & ~silent, role, problem)
+    return (-1.0 if kind == "ranking" else 1.0) * numbers.fill_null(0.0).to_numpy()
+
+
+# Wide tables ------------------------------------------------------------------------------------------
+
+
+def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
+    """Build from one row per case and one column per condition; see :meth:`Predictions.from_wide`.
+
+    Without a column for the case, ``options.cases`` names the rows.
+    """
+    table = tables.polars_frame(frame)
+    column = case_column(table, options.names, given=options.columns.get("case"))
+    rows = row_names(table, column, options.cases)
+    cells = table if column is None else table.drop(column)
+    names = column_conditions(cells.columns, options.names)
+    binary, matrix = numbers_in(cells, rows)
+    check_matrix_kind(options.kind)
+    kind = options.kind or ("set" if binary else "scores")
+    return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
+
+
+def check_matrix_kind(kind: PredictionKind | None) -> None:
+    """Refuse to read a matrix as rankings."""
+    check_kind(kind or "scores")
+    if kind == "numbers":
+        raise DissensusError(
+            "a matrix holds scores of conditions, not one number per case",
+            expected="one column of numbers beside the case",
+        )
+    if kind == "ranking":
+        raise DissensusError(
+            "a matrix holds scores or sets, not rankings",
+            expected="kind='scores' or kind='set'",
+            advice="the order of scores is a ranking already; give ranks as a long table",
+        )
+
+
+def case_column(
+    table: pl.DataFrame, conditions: Sequence[str] | None = None, *, given: str | None = None
+) -> str | None:
+    """Find the column with the names of cases: given, by a usual name, or the first if it holds text."""
+    free = [column for column in table.columns if column not in set(conditions or ())]
+    found = tables.find_columns(free, {"case": given}, aliases={"case": ALIASES["case"]}, required=())
+    usual = found.get("case") or (PANDAS_INDEX if PANDAS_INDEX in free else None)
+    if usual is not None or not free or free[0] != table.columns[0]:
+        return usual
+    return free[0] if free[0] == "" or _holds_text(table[free[0]]) else None
+
+
+def _holds_text(column: pl.Series) -> bool:
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return False
+    text = column.cast(pl.String)
+    return text.cast(pl.Float64, strict=False).null_count() > text.null_count()
+
+
+def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Name the case of each row: by a column, or as given where there is none."""
+    if column is None and given is None:
+        raise tables.missing_column("case", ALIASES["case"], table.columns)
+    if column is None:
+        return tuple(given or ())
+    names = table.select(pl.col(column).cast(pl.String).alias("case"))
+    tables.refuse_rows(names, (names["case"].is_null()) | (names["case"] == ""), "case", "a row has no case")
+    check_one_row_each(names["case"].to_list())
+    return tuple(names["case"].to_list())
+
+
+def check_one_row_each(case_names: Sequence[str]) -> None:
+    """Refuse a file with one row per case that names a case twice."""
+    first: dict[str, int] = {}
+    for row, name in enumerate(case_names, start=1):
+        if first.setdefault(name, row) != row:
+            raise DissensusError(
+                f"case {name!r} stands in several rows",
+                expected="one row per case",
+                got=f"rows {first[name]} and {row}; {len(case_names) - len(set(case_names))} repeated in all",
+            )
+
+
+def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
+    """Name the condition of each column; integers are codes and need a list."""
+    repeated = [column for column in columns if column.rpartition("_duplicated_")[0] in columns]
+    if repeated:
+        name = repeated[0].rpartition("_duplicated_")[0]
+        raise DissensusError(f"condition {name!r} has several columns", expected="one column per condition")
+    are_codes = all(is_number(column) for column in columns) and not set(columns) <= set(conditions or ())
+    if are_codes and not all(column.isdecimal() for column in columns):
+        raise DissensusError(
+            "the table seems to have no header",
+            expected="the names of conditions in the first row",
+            got=f"numbers: {listing(columns)}",
+        )
+    if are_codes and conditions is None:
+        raise DissensusError(
+            "integer column names need a list of conditions",
+            expected="the names of the conditions in the order of their codes",
+            got=f"columns {listing(columns)} without a list",
+            advice=tables.GIVE_CONDITIONS,
+        )
+    known = conditions or columns
+    names = dict(enumerate(known)) if are_codes else {}
+    named = [names.get(int(column)) if are_codes else column for column in columns]
+    unknown = [column for column, name in zip(columns, named, strict=True) if name not in set(known)]
+    if unknown:
+        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
+    return tuple(map(str, named))
+
+
+def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:
+    """Return the cells as a matrix, and whether they are booleans or the integers 0 and 1."""
+    nested = [column for column, dtype in cells.schema.items() if dtype.is_nested()]
+    if nested:
+        raise DissensusError("a cell holds several values", expected="a number", where=f"column {nested[0]!r}")
+    text = [column for column, dtype in cells.schema.items() if dtype == pl.String]
+    if text:
+        tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace(BOOLEAN_CELLS).replace("", None)
+        cells = cells.with_columns(tidy)
+    integers = all(
+        dtype.is_integer() or dtype == pl.Boolean or column in text for column, dtype in cells.schema.items()
+    )
+    binary = integers and all(bool(column.cast(pl.String).is_in(("0", "1", "true", "false")).all()) for column in cells)
+    numbers = cells.select(pl.all().cast(pl.Float64, strict=False))
+    for column in (name for name in cells.columns if numbers[name].null_count()):
+        row = numbers[column].is_null().arg_max() or 0
+        value = cells[column][row]
+        case = f", case {case_names[row]!r}" if row < len(case_names) else ""
+        raise DissensusError(
+            "a score is missing" if value is None else "a score is not a number",
+            expected="a number for every case and condition",
+            got="an empty cell" if value is None else repr(value),
+            where=f"row {row + 1}{case}, column {column!r}",
+        )
+    return binary, numbers.to_numpy().astype(np.float64)

@@ -28,10 +28,11 @@ from dissensus import (
     read_annotations,
     simulate_study,
 )
-from dissensus.evaluation.calibration import calibration_steps, restored_calibration
+from dissensus.evaluation.calibration import restored_calibration
 from dissensus.evaluation.candidates import candidates
 from dissensus.evaluation.held_out import HeldOut, clustered
 from shared_data import SHARED, needs_shared
+from watched import Watch
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -188,9 +189,10 @@ def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
 
 def test_progress_counts_every_pair_and_panel() -> None:
     said = simulate_study(n_cases=12, n_conditions=8, seed=2).annotations
-    done: list[int] = []
-    calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=done.append)
-    assert sum(done) == calibration_steps(said, ["plackett-luce:1,2"], max_pairs=20)
+    watch = Watch()
+    calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=watch)
+    assert watch.announced == {"holding annotators out": watch.done}
+    assert watch.done > 2 * 20
 
 
 def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:

@@ -18,6 +18,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
+from dissensus.core.progress import expect
 from dissensus.core.value import Value
 from dissensus.evaluation.candidates import candidates, of_ratings, refine
 from dissensus.evaluation.evaluator import (
@@ -301,7 +302,8 @@ def calibrate(
     allow_missing
         Leave cases out that some model lacks, instead of refusing.
     advance
-        Told the number of pairs and panels done; see :func:`calibration_steps`.
+        Told the number of pairs and panels done; how many there are, finer steps aside, is told to its ``expect``, if
+        it has one (:class:`~dissensus.core.progress.Watched`).
 
     Returns
     -------
@@ -328,34 +330,17 @@ def calibrate(
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
-    judge = Judge(
-        HeldOut.of(said, max_pairs=max_pairs, seed=seed),
-        PanelSplit.of(said, max_cases=max_pairs, seed=seed) if isinstance(said, Annotations) else None,
-        models,
-        {"draws": draws, "seed": seed, "threads": threads},
-        advance,
-    )
-    for spec in judged_specs(said, aggregations, models):
+    pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)
+    split = PanelSplit.of(said, max_cases=max_pairs, seed=seed) if isinstance(said, Annotations) else None
+    judge = Judge(pairs, split, models, {"draws": draws, "seed": seed, "threads": threads}, advance)
+    specs = judged_specs(said, aggregations, models)
+    n_panels = 0 if split is None else len(split.cases)
+    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + n_panels))
+    for spec in specs:
         judge.score(spec)
     if refine:
         judge.refine()
     return judge.calibration()
-
-
-def calibration_steps(
-    study: Study,
-    aggregations: Sequence[Aggregation | str] | None = None,
-    models: Mapping[str, Predictions] | None = None,
-    *,
-    max_pairs: int,
-) -> int:
-    """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = study if isinstance(study, Ratings) else Annotations.checked(study, "calibrate")
-    pairs = HeldOut.of(said, max_pairs=max_pairs, seed=0).n_pairs
-    panels = 0
-    if isinstance(said, Annotations):
-        panels = len(PanelSplit.of(said, max_cases=max_pairs, seed=0).cases)
-    return len(judged_specs(said, aggregations, models or {})) * (pairs + panels)
 
 
 def judged_specs(

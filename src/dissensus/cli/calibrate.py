@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dissensus.cli import options, progress
 from dissensus.cli.options import option
-from dissensus.cli.terminal import grid, say, show
+from dissensus.cli.terminal import filled, say, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,12 +26,11 @@ def calibrate(
     *,
     file: options.AnnotationFile,
     out: Annotated[Path, option("Directory to write scores and panels into.")],
-    predictions: options.PredictionFiles = None,
+    models: Mapping[str, Any],
     aggregation: options.Aggregations = None,
     refine: Annotated[bool, option("Search on around the best: finer reliabilities, then alphas.", "--refine")] = False,
     max_pairs: Annotated[int | None, option("How many annotators are held out at most.")] = None,
     how: Mapping[str, Any],
-    allow_missing: options.AllowMissing = False,
     overwrite: options.OverwriteDirectory = False,
     said: Mapping[str, Any],
 ) -> None:
@@ -48,23 +47,20 @@ def calibrate(
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.calibration import calibrate as calibrated
     from dissensus.evaluation.calibration import not_a_calibration
-    from dissensus.predictions.reader import named_paths
 
-    places = named_paths(predictions or [])
-    inputs = (file, said["conditions"], *places.values())
+    inputs = (file, said["conditions"], *options.model_places(models).values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_a_calibration, inputs=inputs)
     reading = options.examine_for([], file, said)
-    read = options.read_models(places, reading.study, said, allow_missing=allow_missing)
-    models = {name: model.predictions for name, model in read.items()}
+    readings = options.read_models(models, reading.study, said)
     given = options.passed_on(**how, max_pairs=max_pairs)
     progress.compile_on_first_use()
     with progress.shown() as advance:
         found = calibrated(
             reading.study,
             aggregation or None,
-            models,
+            {name: model.predictions for name, model in readings.items()},
             refine=refine,
-            allow_missing=allow_missing,
+            allow_missing=bool(models["allow_missing"]),
             advance=advance,
             **given,
         )
@@ -89,47 +85,37 @@ def show_calibration(found: Calibration, out: Path) -> None:
 def score_table(found: Calibration) -> Table:
     """Show the best aggregations by their scores."""
     order = sorted(found.score_rows, key=lambda row: -float(row["score"]))[:SHOWN]
-    rows = [
-        (
-            ("* " if row["on_plateau"] else "  ") + row["aggregation"],
-            f"{row['score']:.3f}",
-            f"{row['difference']:.3f}".replace("-0.000", "0.000"),
-            f"{row['difference_se']:.3f}",
-        )
-        for row in order
-    ]
-    title = f"the {len(rows)} best of {len(found.specs)} (* as good as the best)"
-    return grid(("aggregation", "score", "to best", "error"), rows, numbers=3, title=title)
+    title = f"the {len(order)} best of {len(found.specs)} (* as good as the best)"
+    cells = {
+        "aggregation": "{mark} {aggregation}",
+        "score": "{score:.3f}",
+        "to best": "{difference:z.3f}",
+        "error": "{difference_se:.3f}",
+    }
+    return filled(cells, ({**row, "mark": " *"[row["on_plateau"]]} for row in order), title=title)
 
 
 def curve_table(found: Calibration) -> Table:
     """Show stated against confirmed for the best."""
-    rows = [
-        (
-            f"{row['low']:g} to {row['high']:g}",
-            f"{row['n_cases']:,}",
-            f"{row['stated']:.2f}",
-            f"{row['predicted']:.2f}",
-            f"{row['confirmed']:.2f}",
-            f"{row['confirmed_se']:.2f}",
-        )
-        for row in found.curve().rows(named=True)
-    ]
-    names = ("certainty", "cases", "stated", "expected", "confirmed", "error")
-    return grid(names, rows, numbers=5, title="certainty from half of the annotators, and what the others said")
+    cells = {
+        "certainty": "{low:g} to {high:g}",
+        "cases": "{n_cases:,}",
+        "stated": "{stated:.2f}",
+        "expected": "{predicted:.2f}",
+        "confirmed": "{confirmed:.2f}",
+        "error": "{confirmed_se:.2f}",
+    }
+    title = "certainty from half of the annotators, and what the others said"
+    return filled(cells, found.curve().rows(named=True), title=title)
 
 
 def model_table(found: Calibration) -> Table:
     """Show predicted against observed agreement of every model."""
-    rows = [
-        (
-            row["model"],
-            row["estimand"],
-            f"{row['predicted']:.3f}",
-            f"{row['observed']:.3f}",
-            f"{row['gap']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]",
-        )
-        for row in found.model_rows
-    ]
-    names = ("model", "estimand", "predicted", "observed", "difference")
-    return grid(names, rows, numbers=3, title="agreement of models with annotators who were held out")
+    cells = {
+        "model": "{model}",
+        "estimand": "{estimand}",
+        "predicted": "{predicted:.3f}",
+        "observed": "{observed:.3f}",
+        "difference": "{gap:+.3f} [{low:+.3f}, {high:+.3f}]",
+    }
+    return filled(cells, found.model_rows, words=2, title="agreement of models with annotators who were held out")

@@ -30,12 +30,13 @@ def convert(
     """
     from dissensus.core.output import checked_file_target
     from dissensus.study.canonical import check_annotations_ending, write_annotations
+    from dissensus.study.checklists import Checklists
     from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
     checked_file_target(out, overwrite=overwrite, inputs=(file, said["conditions"]))
     reading = options.examine(file, said)
-    study = reading.study if reading.study.kind == "checklists" else reading.rankings
+    study = reading.study if isinstance(reading.study, Checklists) else reading.rankings
     write_annotations(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
     what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dissensus.cli import options, progress
-from dissensus.cli.options import SCALE, option
+from dissensus.cli.options import option
 from dissensus.cli.terminal import grid, say, show
-from dissensus.core.errors import DissensusError, suggestion
+from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,67 +34,24 @@ def evaluate(
     *,
     file: options.AnnotationFile,
     out: Annotated[Path, option("Directory to write the results into.")],
-    predictions: options.PredictionFiles = None,
+    models: Mapping[str, Any],
     aggregation: options.Aggregations = None,
     metric: options.Metrics = None,
-    kind: options.Kinds = None,
     categories: options.CategoriesFile = None,
     strata: Annotated[
         Path | None,
         option("Table with a case column and columns to group cases by; a column called image holds pictures."),
     ] = None,
     how: Mapping[str, Any],
-    level: Annotated[float | None, option("Probability that intervals hold.")] = None,
-    annotators: Annotated[
-        str | None,
-        option(
-            "Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
-            metavar="sample|fixed",
-        ),
-    ] = None,
+    estimates: Mapping[str, Any],
     every: Mapping[str, Any],
-    panel: Annotated[
-        bool | None,
-        option(
-            "Whether to estimate what a large panel of such annotators would say, by a prior that models inform; by "
-            "itself with 100 annotated cases and two opinions per case.",
-            "--panel/--no-panel",
-            show_default=False,
-        ),
-    ] = None,
     calibrate: Annotated[
         bool, option("Let annotators who are held out choose the reference run.", "--calibrate")
     ] = False,
     report: Annotated[bool, option("Write report.html beside the tables.", "--report/--no-report")] = True,
     remote_images: options.RemoteImages = False,
-    allow_missing: options.AllowMissing = False,
-    shard_size: Annotated[
-        int | None,
-        option(
-            "Evaluate Parquet files so many cases at a time; by itself 10 000 for directories and large files. It "
-            "changes memory and speed, no number.",
-            metavar="CASES",
-            panel=SCALE,
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        option(
-            "Go on with an interrupted run of Parquet files, or add files that came since.", "--resume", panel=SCALE
-        ),
-    ] = False,
-    learn_again: Annotated[
-        bool,
-        option(
-            "With added files, learn frequencies and priors from all cases again; computes all shards again.",
-            "--learn-again",
-            panel=SCALE,
-        ),
-    ] = False,
-    workers: Annotated[int | None, option("Processes on this machine (extra dask).", metavar="N", panel=SCALE)] = None,
-    dask: Annotated[
-        str | None, option("Scheduler of a Dask cluster that runs already.", metavar="ADDRESS", panel=SCALE)
-    ] = None,
+    pieces: Mapping[str, Any],
+    cluster: Mapping[str, Any],
     overwrite: options.OverwriteDirectory = False,
     said: Mapping[str, Any],
 ) -> None:
@@ -109,36 +66,24 @@ def evaluate(
       dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
       --categories risks.csv --out results
     """
-    from dissensus.predictions.reader import named_paths
-
-    places = named_paths(predictions or [])
-    pieces = options.passed_on(shard_size=shard_size, resume=resume or None)
-    asked = options.passed_on(
-        **how,
-        metrics=metric or None,
-        level=level,
-        annotators=annotators,
-        panel=panel,
-        reference="calibrated" if calibrate else None,
-    )
+    reference = "calibrated" if calibrate else None
+    asked = options.passed_on(**how, **estimates, metrics=metric or None, reference=reference)
     request = Request(
         file,
-        places,
         out,
+        models=models,
         said=said,
-        asked=asked,
-        kinds=kinds_of_models(kind or [], places),
         texts=aggregation or None,
         every=every,
+        asked=asked,
         categories=categories,
         strata=strata,
-        allow_missing=allow_missing,
-        overwrite=overwrite,
         page={"remote_images": remote_images} if report else None,
-        cluster=(workers, dask),
+        overwrite=overwrite,
+        cluster=cluster,
     )
-    is_large = bool(pieces) or request.is_large
-    show_results(request.in_pieces(**pieces, learn_again=learn_again) if is_large else request.in_memory(), out)
+    is_large = "shard_size" in pieces or "resume" in pieces or request.is_large
+    show_results(request.in_pieces(pieces) if is_large else request.in_memory(), out)
 
 
 @dataclass(frozen=True)
@@ -147,34 +92,36 @@ class Request:
 
     Attributes
     ----------
-    file, places, out
-        Opinions, predictions by the name of the model, and where results go.
-    said, every, asked
-        How opinions are read, what is said of every aggregation, and what the Python function takes as it is.
-    kinds, texts
-        What predictions are, by model, and the aggregations.
+    file, out
+        Opinions, and where results go.
+    models, said, every, cluster
+        Options that belong together: predictions, how opinions are read, what is said of every aggregation, and where
+        all is computed.
+    texts, asked
+        The aggregations, and what the Python function takes as it is.
     categories, strata
         Files beside them.
     page
         Options of the report, if there is to be one.
-    cluster
-        Processes on this machine, or the address of a cluster.
     """
 
     file: Path
-    places: Mapping[str, Path]
     out: Path
+    models: Mapping[str, Any]
     said: Mapping[str, Any]
-    asked: Mapping[str, Any]
-    kinds: Mapping[str, Any]
     texts: Sequence[str] | None
     every: Mapping[str, Any]
+    asked: Mapping[str, Any]
     categories: Path | None
     strata: Path | None
-    allow_missing: bool
-    overwrite: bool
     page: Mapping[str, Any] | None
-    cluster: tuple[int | None, str | None]
+    overwrite: bool
+    cluster: Mapping[str, Any]
+
+    @property
+    def places(self) -> dict[str, Path]:
+        """The files of predictions."""
+        return options.model_places(self.models)
 
     @property
     def is_large(self) -> bool:
@@ -202,12 +149,12 @@ class Request:
         reading = options.examine_for(named, self.file, self.said)
         study = reading.study
         chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
-        models = options.read_models(self.places, study, self.said, kinds=self.kinds, allow_missing=self.allow_missing)
+        models = options.read_models(self.models, study, self.said)
         beside = {path: open_source(path) for path in files if path is not None}
         known = None if self.categories is None else Categories.from_source(beside[self.categories], study.conditions)
         columns = {} if self.strata is None else read_strata(beside[self.strata], study.case_names)
         progress.compile_on_first_use()
-        with executor_of(*self.cluster) as executor, progress.shown(tells_cost=True) as advance:
+        with executor_of(**self.cluster) as executor, progress.shown(tells_cost=True) as advance:
             result = evaluated(
                 study,
                 {name: model.predictions for name, model in models.items()},
@@ -215,7 +162,7 @@ class Request:
                 categories=known,
                 images=columns.pop("image", None),
                 strata=columns,
-                allow_missing=self.allow_missing,
+                allow_missing=bool(self.models["allow_missing"]),
                 executor=executor,
                 advance=advance,
                 **self.asked,
@@ -226,19 +173,18 @@ class Request:
         write_results(result, self.out, overwrite=self.overwrite, page=self.page)
         return result
 
-    def in_pieces(self, **pieces: Any) -> Evaluation:
+    def in_pieces(self, pieces: Mapping[str, Any]) -> Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.shards.asked import Watch
         from dissensus.shards.evaluation import evaluate_files
 
-        kinds = self.kinds
         reading = {
             **options.reading_options(self.said),
             "format": self.said["format"],
             "format_is_given": self.said["format"] is not None,
-            "kinds": {name: kinds.get(name, kinds.get("")) for name in self.places if name in kinds or "" in kinds},
-            "allow_missing": self.allow_missing,
+            "kinds": options.kinds_of_models(self.models),
+            "allow_missing": bool(self.models["allow_missing"]),
         }
         chosen = options.with_every(chosen_aggregations(self.texts), self.every)
         progress.compile_on_first_use()
@@ -248,7 +194,7 @@ class Request:
             tell_receipts,
             lambda result, place: write_page(result, place, self.page),
         )
-        with executor_of(*self.cluster) as executor:
+        with executor_of(**self.cluster) as executor:
             return evaluate_files(
                 as_given(self.file),
                 {name: as_given(place) for name, place in self.places.items()},
@@ -260,27 +206,8 @@ class Request:
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,
-                **{**self.asked, **pieces, "threads": threads_of(self.cluster[0], self.asked.get("threads"))},
+                **{**self.asked, **pieces, "threads": threads_of(self.cluster["workers"], self.asked.get("threads"))},
             )
-
-
-def kinds_of_models(given: Sequence[str], names: Iterable[str]) -> dict[str, Any]:
-    """Split ``NAME=KIND``; a kind alone is that of every model, under the name "".
-
-    >>> kinds_of_models(["set", "A=scores"], ["A", "B"])
-    {'': 'set', 'A': 'scores'}
-    """
-    kinds = {}
-    for text in given:
-        name, _, kind = text.rpartition("=")
-        if name and name not in names:
-            raise DissensusError(
-                f"--kind is given for {name!r}, which is no model",
-                expected=f"one of {', '.join(map(repr, names))}",
-                advice=suggestion(name, names),
-            )
-        kinds[name] = kind
-    return kinds
 
 
 def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

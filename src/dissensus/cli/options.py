@@ -43,12 +43,6 @@ OverwriteDirectory = Annotated[
     bool, option("Replace earlier results; never a directory that holds anything else.", "--overwrite")
 ]
 
-PredictionFiles = Annotated[
-    list[str] | None,
-    option(
-        "A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed.", metavar="NAME=FILE"
-    ),
-]
 Aggregations = Annotated[
     list[str] | None,
     option(
@@ -62,16 +56,6 @@ Metrics = Annotated[
     list[str] | None, option("A metric, e.g. top-k-accuracy:3. Repeat as needed.", "--metric", metavar="NAME:K")
 ]
 MetricName = Annotated[str | None, option("A metric, by its name in the results.", "--metric")]
-Kinds = Annotated[
-    list[str] | None,
-    option(
-        "What a model's predictions are where the file leaves a doubt: scores, ranking, set or numbers. Without a "
-        "name, those of all models. Repeat as needed.",
-        "--kind",
-        metavar="NAME=KIND",
-    ),
-]
-AllowMissing = Annotated[bool, option("Leave out the cases that some model lacks.", "--allow-missing")]
 CategoriesFile = Annotated[
     Path | None,
     option(
@@ -83,15 +67,16 @@ CategoriesFile = Annotated[
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
-def bundle(panel: str | None, **rows: tuple[Any, ...]) -> dict[str, Any]:
+def bundle(panel: str | None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
     """Declare options that belong together: type, words and, where its type says too little, what a value is."""
-    return {
-        name: Annotated[
-            kind | None,
-            option(text, *([f"--{name}"] if kind is bool else []), panel=panel, metavar="".join(metavar) or None),
-        ]
-        for name, (kind, text, *metavar) in rows.items()
-    }
+    return {name: Annotated[kind | None, _option_of(name, kind, panel, *row)] for name, (kind, *row) in rows.items()}
+
+
+def _option_of(name: str, kind: Any, panel: str | None, text: str, metavar: str | None = None) -> Any:
+    """Declare one of them; a switch has no value, and its opposite only if both names are given."""
+    if kind is bool:
+        return option(text, metavar or f"--{name.replace('_', '-')}", panel=panel, show_default=False)
+    return option(text, panel=panel, metavar=metavar)
 
 
 READING = bundle(
@@ -148,10 +133,79 @@ HOW = bundle(
     seed=(int, "Same seed, same draws."),
     threads=(int, "Threads; all processors by default."),
 )
-"""How much is drawn; what is not given is not passed on, and the Python function says what holds."""
+"""How much is drawn."""
 
-BUNDLES = {"said": READING, "spec": SPEC, "every": EVERY, "how": HOW}
+MODELS = bundle(
+    None,
+    predictions=(
+        list[str],
+        "A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed.",
+        "NAME=FILE",
+    ),
+    kind=(
+        list[str],
+        "What a model's predictions are where the file leaves a doubt: scores, ranking, set or numbers. Without a "
+        "name, those of all models. Repeat as needed.",
+        "NAME=KIND",
+    ),
+    allow_missing=(bool, "Leave out the cases that some model lacks."),
+)
+"""What the models said."""
+
+ESTIMATES = bundle(
+    None,
+    level=(float, "Probability that intervals hold."),
+    annotators=(
+        str,
+        "Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
+        "sample|fixed",
+    ),
+    panel=(
+        bool,
+        "Whether to estimate what a large panel of such annotators would say, by a prior that models inform; by itself "
+        "with 100 annotated cases and two opinions per case.",
+        "--panel/--no-panel",
+    ),
+)
+"""What is estimated."""
+
+PIECES = bundle(
+    SCALE,
+    shard_size=(
+        int,
+        "Evaluate Parquet files so many cases at a time; by itself 10 000 for directories and large files. It changes "
+        "memory and speed, no number.",
+        "CASES",
+    ),
+    resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
+    learn_again=(
+        bool,
+        "With added files, learn frequencies and priors from all cases again; computes all shards again.",
+    ),
+)
+"""How studies larger than memory are evaluated."""
+
+CLUSTER = bundle(
+    SCALE,
+    workers=(int, "Processes on this machine (extra dask).", "N"),
+    dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
+)
+"""Where it is computed."""
+
+BUNDLES = {
+    "said": READING,
+    "spec": SPEC,
+    "every": EVERY,
+    "models": MODELS,
+    "cluster": CLUSTER,
+    "how": HOW,
+    "estimates": ESTIMATES,
+    "pieces": PIECES,
+}
 """Options that belong together, by the name under which a command takes all of them."""
+
+PASSED_ON = ("how", "estimates", "pieces")
+"""Bundles of which a command takes what was given: for the rest, the Python function has its defaults."""
 
 USUAL = {"ratings": "normal-inverse-gamma"}
 """How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce."""
@@ -165,22 +219,14 @@ def bundled(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def expanded(**given: Any) -> None:
         own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
-        if "how" in own:
-            own["how"] = passed_on(**own["how"])
+        own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
         command(**given, **own)
 
-    options = [
-        one
-        for parameter in parameters
-        for one in (
-            [parameter]
-            if parameter.name not in BUNDLES
-            else [
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-                for name, kind in BUNDLES[parameter.name].items()
-            ]
-        )
-    ]
+    options: list[inspect.Parameter] = []
+    for parameter in parameters:
+        kinds = BUNDLES.get(parameter.name, {})
+        options += [parameter.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
+        options += [] if kinds else [parameter]
     expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
     expanded.__annotations__ = {one.name: one.annotation for one in options}
     return expanded
@@ -335,39 +381,59 @@ def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple
     return tuple(chosen) if every["prior"] is None else with_prior(chosen, every["prior"])
 
 
-def read_models(
-    places: Mapping[str, Path],
-    study: Study,
-    said: Mapping[str, Any],
-    *,
-    kinds: Mapping[str, Any] | None = None,
-    allow_missing: bool,
-) -> dict[str, PredictionReading]:
+def model_places(models: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the files of predictions, by the name of the model."""
+    from dissensus.predictions.reader import named_paths
+
+    return named_paths(models["predictions"] or [])
+
+
+def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the predictions of models are, as far as it is said: ``KIND`` alone is that of every other model.
+
+    >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
+    {'A': 'scores', 'B': 'set'}
+    """
+    kinds, names = {}, tuple(model_places(models))
+    for text in models["kind"] or []:
+        name, _, kind = text.rpartition("=")
+        if name and name not in names:
+            raise DissensusError(
+                f"--kind is given for {name!r}, which is no model",
+                expected=f"one of {', '.join(map(repr, names))}",
+                advice=suggestion(name, names),
+            )
+        kinds[name] = kind
+    return {name: kinds.get(name, kinds.get("")) for name in names if name in kinds or "" in kinds}
+
+
+def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]) -> dict[str, PredictionReading]:
     """Read the predictions of models, and tell what was understood of each, and what it does not score."""
     from dissensus.predictions.description import coverage
     from dissensus.predictions.reader import examine_predictions
 
-    kinds = kinds or {}
-    models = {}
-    for name, place in places.items():
-        models[name] = examine_predictions(
+    kinds = kinds_of_models(models)
+    readings = {
+        name: examine_predictions(
             place,
             name=name,
             conditions=study.conditions or None,
             cases=study.case_names,
             findings=study.kind == "checklists",
-            kind=kinds.get(name, kinds.get("")),
+            kind=kinds.get(name),
             positive=said["positive"],
-            allow_missing=allow_missing,
+            allow_missing=bool(models["allow_missing"]),
             limits=limit_sizes(said["limit"]),
         )
-    for model in models.values():
+        for name, place in model_places(models).items()
+    }
+    for model in readings.values():
         say_receipt_of_model(model.receipt)
         listed = model.predictions
         unscored = coverage(listed)[0] if listed.kind == "scores" and not listed.complete else None
         if unscored is not None and unscored.count:
             say(f"! {model.source.path}: {unscored}", style="yellow", stderr=True)
-    return models
+    return readings
 
 
 def say_receipt(receipt: Receipt) -> None:

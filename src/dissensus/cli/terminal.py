@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -85,6 +85,16 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
         lines = (cell.split("\n") if place >= first else [cell] for place, cell in enumerate(row))
         table.add_row(*(Text("\n".join(map(visible, cell))) for cell in lines))
     return table
+
+
+def filled(cells: Mapping[str, str], rows: Iterable[Mapping[str, Any]], *, words: int = 1, title: str = "") -> Table:
+    """Lay out rows by a format for every column; after the first ones, as many as ``words``, come numbers.
+
+    >>> filled({"model": "{model}", "value": "{mean:.2f}"}, [{"model": "A", "mean": 0.5}]).row_count
+    1
+    """
+    texts = ([form.format(**row) for form in cells.values()] for row in rows)
+    return grid(tuple(cells), texts, numbers=len(cells) - words, title=title)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

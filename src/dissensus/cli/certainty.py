@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +56,8 @@ def certainty(
     """
     from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.categories import Categories
+    from dissensus.evaluation.certainty import certainty_profile, check_top
+    from dissensus.evaluation.rank_certainty import rank_certainty
 
     _check(unmentioned, via, top, rank)
     if out is not None:
@@ -63,12 +65,17 @@ def certainty(
     study, chosen = options.read_for(spec, file, said)
     drawn = chosen.sample(study, **how)
     groups = None if categories is None else Categories.from_file(categories, drawn.conditions)
-    profile = _profile(drawn, top, rank, unmentioned)
+    most = max(1, min(USUAL_TOP, drawn.n_conditions - 1)) if top is None else top
+    check_top(most, drawn.n_conditions)
+    progress.compile_on_first_use()
+    if rank is not None:
+        profile = (_found("comparing draws", rank_certainty, drawn, rank=rank, unranked=unmentioned),)
+    else:
+        profile = _found("comparing draws", certainty_profile, drawn, tops=range(1, most + 1), unranked=unmentioned)
     table = _side_by_side(profile)
     named = {f"rank {one.rank}" if one.rank else f"top {one.top}": one for one in profile}
     if groups is not None:
-        named["category"] = by_category = _by_category(drawn, groups, via, rank)
-        table = _with_categories(table, by_category, drawn, groups)
+        named["category"], table = _with_categories(table, drawn, groups, via=via, rank=rank)
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
     if out is not None:
         write_table(ordered, out, overwrite=overwrite)
@@ -99,29 +106,10 @@ def _check(unmentioned: str, via: str, top: int | None, rank: int | None) -> Non
         )
 
 
-def _profile(drawn: Plausibilities, top: int | None, rank: int | None, unmentioned: Any) -> tuple[Certainty, ...]:
-    """Find the certainty of the first 1, 2, ... places, or of one place."""
-    from dissensus.evaluation.certainty import certainty_profile, check_top
-    from dissensus.evaluation.rank_certainty import rank_certainty
-
-    most = max(1, min(USUAL_TOP, drawn.n_conditions - 1)) if top is None else top
-    if rank is None:
-        check_top(most, drawn.n_conditions)
-    progress.compile_on_first_use()
-    with progress.shown("comparing draws", drawn.n_cases) as advance:
-        if rank is not None:
-            return (rank_certainty(drawn, rank=rank, unranked=unmentioned, advance=advance),)
-        return certainty_profile(drawn, tops=range(1, most + 1), unranked=unmentioned, advance=advance)
-
-
-def _by_category(drawn: Plausibilities, categories: Categories, via: Any, rank: int | None) -> Certainty:
-    from dissensus.evaluation.certainty import annotation_certainty
-    from dissensus.evaluation.rank_certainty import rank_certainty
-
-    with progress.shown("comparing categories", drawn.n_cases) as advance:
-        if rank is not None:
-            return rank_certainty(drawn, rank=rank, categories=categories, advance=advance)
-        return annotation_certainty(drawn, categories=categories, via=via, advance=advance)
+def _found(what: str, function: Callable[..., Any], drawn: Plausibilities, *given: Any, **named: Any) -> Any:
+    """Call a function of draws, and show how far it is."""
+    with progress.shown(what, drawn.n_cases) as advance:
+        return function(drawn, *given, advance=advance, **named)
 
 
 def _side_by_side(profile: tuple[Certainty, ...]) -> pl.DataFrame:
@@ -138,23 +126,26 @@ def _side_by_side(profile: tuple[Certainty, ...]) -> pl.DataFrame:
 
 
 def _with_categories(
-    table: pl.DataFrame, by_category: Certainty, drawn: Plausibilities, categories: Categories
-) -> pl.DataFrame:
-    """Add category and, if categories have levels, the expected risk."""
+    table: pl.DataFrame, drawn: Plausibilities, categories: Categories, *, via: str, rank: int | None
+) -> tuple[Certainty, pl.DataFrame]:
+    """Find the certainty of categories; add it and, if categories have levels, the expected risk."""
     import polars as pl
 
     from dissensus.evaluation.categories import expected_risk
+    from dissensus.evaluation.certainty import annotation_certainty
+    from dissensus.evaluation.rank_certainty import rank_certainty
 
-    added = table.with_columns(
-        pl.Series("category", [names[0] for names in by_category.winners]),
-        pl.Series("category_certainty", by_category.values),
-        pl.Series("category_error", by_category.errors),
+    how = (annotation_certainty, {"via": via}) if rank is None else (rank_certainty, {"rank": rank})
+    found = _found("comparing categories", how[0], drawn, categories=categories, **how[1])
+    table = table.with_columns(
+        pl.Series("category", [names[0] for names in found.winners]),
+        pl.Series("category_certainty", found.values),
+        pl.Series("category_error", found.errors),
     )
-    if not categories.levels:
-        return added
-    with progress.shown("averaging risks", drawn.n_cases) as advance:
-        risks = expected_risk(drawn, categories, advance=advance).drop("case")
-    return added.with_columns(risks.rename(lambda name: f"risk_{name}").iter_columns())
+    if categories.levels:
+        risks = _found("averaging risks", expected_risk, drawn, categories).drop("case")
+        table = table.with_columns(risks.rename(lambda name: f"risk_{name}").iter_columns())
+    return found, table
 
 
 def _summary(named: dict[str, Certainty]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dissensus.cli import options
@@ -26,7 +27,7 @@ def compare(
             "that, or both are equivalent."
         ),
     ] = None,
-    out: options.TableOut = None,
+    out: Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.

@@ -329,7 +329,7 @@ def summary_table(result: Evaluation) -> Table:
     names = shown_estimands(result)
     between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
     rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
-    told = [described_estimand(result, name) for name in names]
+    told = list(names.values())
     title = f"{', '.join(told[:-1])} and {told[-1]}; {100 * result.level:g} % intervals"
     return grid(("model", "metric", *names), rows, numbers=len(names), title=title)
 
@@ -348,21 +348,15 @@ def left_out(result: Evaluation) -> list[str]:
     return [*hidden, *apart] if result.models else []
 
 
-def shown_estimands(result: Evaluation) -> tuple[str, ...]:
-    """Name the estimands that tables show: panel where it is estimated, agreement and adjusted."""
-    from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
-
-    adjusted = [ADJUSTED] if result.adjusted_runs else []
-    return (*([PANEL] if result.panel is not None else []), AGREEMENT, *adjusted)
-
-
-def described_estimand(result: Evaluation, name: str) -> str:
-    """Say what an estimand compares with, in a few words."""
-    return {
-        "panel": "against a large panel",
+def shown_estimands(result: Evaluation) -> dict[str, str]:
+    """Name the estimands that tables show, panel and adjusted if there are any, with what they compare with."""
+    adjusted = f"adjusted under {result.run_label(result.reference)}" if result.adjusted_runs else ""
+    words = {
+        "panel": "against a large panel" if result.panel is not None else "",
         "agreement": "agreement with single annotators",
-        "adjusted": f"adjusted under {result.run_label(result.reference)}",
-    }[name]
+        "adjusted": adjusted,
+    }
+    return {name: told for name, told in words.items() if told}
 
 
 def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
@@ -401,7 +395,7 @@ def practice_table(result: Evaluation) -> Table:
         name.replace("Plackett-Luce maximum likelihood", "PL ML") for name in found[0].practices
     )  # so that it fits 80 columns
     names = ("model", *estimands, *practices, *known)
-    under = f"; adjusted under {result.run_label(result.reference)}" if result.adjusted_runs else ""
+    under = f"; {estimands['adjusted']}" if "adjusted" in estimands else ""
     short = "; PL ML: Plackett-Luce maximum likelihood" if "PL ML" in names else ""
     title = f"{found[0].metric.name} by every practice{under}{short}"
     note = "; truth: known here, because the study is simulated" if known else ""

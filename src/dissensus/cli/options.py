@@ -37,7 +37,6 @@ AnnotationFile = Annotated[
     Path, argument("Annotations: CSV, TSV, Parquet, JSON, JSON lines, PrefLib, a directory.", "FILE")
 ]
 ResultsDirectory = Annotated[Path, argument("Directory that `dissensus evaluate` wrote.", "RESULTS")]
-TableOut = Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.", "--out")]
 Overwrite = Annotated[bool, option("Replace the file if it exists; never an input.", "--overwrite")]
 OverwriteDirectory = Annotated[
     bool, option("Replace earlier results; never a directory that holds anything else.", "--overwrite")
@@ -322,44 +321,28 @@ def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tu
 
 
 def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggregation:
-    """Make an aggregation from its text, or that of a kind of study, and the parameters that were given beside it."""
+    """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
     from dissensus.aggregation.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    spec = one_spec(Aggregation.family, given["aggregation"] or USUAL.get(kind, "plackett-luce"))
-    plain = one_spec(Aggregation.family, spec.id)  # what was left out depends on what is given beside
-    names = (part.name for part in spec.parameter_fields())
-    own = {name: getattr(spec, name) for name in names if getattr(spec, name) != getattr(plain, name)}
-    cuts, alpha = threshold_list(given["thresholds"]), alpha_of(given["alpha"])
-    beside = {**given, "aggregation": None, "thresholds": cuts, "alpha": alpha}
-    return type(spec).from_parameters({**own, **passed_on(**beside)})
+    if given["thresholds"] is not None:
+        numbers_of("--thresholds", given["thresholds"])
+    text, *parameters = (given[name] for name in SPEC)
+    named = [f"{name}={value}" for name, value in zip([*SPEC][1:], parameters, strict=True) if value is not None]
+    return one_spec(Aggregation.family, ":".join([text or USUAL.get(kind, "plackett-luce"), *named]))
 
 
-def alpha_of(text: str | None) -> float | str | None:
-    """Read a number, or the word for one that is to be fitted.
-
-    >>> alpha_of("0.5"), alpha_of("fitted")
-    (0.5, 'fitted')
-    """
-    if text is None or text == "fitted":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise DissensusError("--alpha is not understood", expected="a number, or fitted", got=repr(text)) from None
-
-
-def threshold_list(text: str | None) -> tuple[float, ...] | None:
+def numbers_of(name: str, text: str) -> tuple[float, ...]:
     """Read numbers separated by commas.
 
-    >>> threshold_list("0, 2.5")
+    >>> numbers_of("--thresholds", "0, 2.5")
     (0.0, 2.5)
     """
     try:
-        return None if text is None else tuple(float(part) for part in text.split(","))
+        return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise DissensusError(
-            "--thresholds is not understood", expected="numbers separated by commas", got=repr(text)
+            f"{name} is not understood", expected="numbers separated by commas", got=repr(text)
         ) from None
 
 
@@ -367,8 +350,7 @@ def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple
     """Give thresholds to all aggregations, which must be of ratings, and a prior to those that have one."""
     from dissensus.evaluation.evaluator import with_prior
 
-    cuts = threshold_list(every["thresholds"])
-    if cuts is not None:
+    if every["thresholds"] is not None:
         others = [spec.id for spec in chosen if spec.needs != "ratings"]
         if others:
             raise DissensusError(
@@ -377,6 +359,7 @@ def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple
                 got=", ".join(others),
                 advice="leave --thresholds out",
             )
+        cuts = numbers_of("--thresholds", every["thresholds"])
         chosen = [type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in chosen]
     return tuple(chosen) if every["prior"] is None else with_prior(chosen, every["prior"])
 

@@ -30,11 +30,12 @@ from dissensus import (
     read_annotations,
     simulate_study,
 )
-from dissensus.evaluation.calibration import calibration_steps, restored_calibration
+from dissensus.evaluation.calibration import restored_calibration
 from dissensus.evaluation.candidates import candidates
 from dissensus.evaluation.folds import clustered
 from dissensus.evaluation.held_out import HeldOut
 from shared_data import SHARED, needs_shared
+from watched import Watch
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -196,6 +197,14 @@ def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
     assert fine.row_of(fine.best)["score"] > coarse.row_of(coarse.best)["score"]
     ratio = fine.best.alpha / fine.best.reliability  # type: ignore[attr-defined]
     assert 0.25 < ratio < 1.0  # the two are confounded: the posterior depends little on more than their ratio
+
+
+def test_progress_counts_every_pair_and_panel() -> None:
+    said = simulate_study(n_cases=12, n_conditions=8, seed=2).annotations
+    watch = Watch()
+    calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=watch)
+    assert watch.announced == {"holding annotators out": watch.done}
+    assert watch.done > 2 * 20
 
 
 def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:

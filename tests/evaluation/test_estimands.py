@@ -14,12 +14,13 @@ from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.evaluation import sentences
-from dissensus.evaluation.evaluator import steps, with_panel
+from dissensus.evaluation.evaluator import with_panel
 from dissensus.evaluation.practices import side_by_side, with_truth
 from dissensus.evaluation.questions import Questions
 from dissensus.figures.charts import Chart, Line, Points
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
+from watched import Watch
 
 Kind = TypeVar("Kind", Line, Points)
 
@@ -239,13 +240,14 @@ def test_merged_evaluations_say_why_they_have_no_panel() -> None:
 
 
 def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:
-    done: list[int] = []
+    watch = Watch()
     study = ds.simulate_study(n_cases=100, n_conditions=8, seed=2)
-    ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=done.append)
+    ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=watch)
+    assert watch.announced == {"evaluating": watch.done}
     chosen, reason = with_panel(Questions.of(study.annotations, study.predictions), (result.runs[0].spec,), None)
     assert reason == ""
     assert len(chosen) == 2
-    assert sum(done) == steps(study.annotations, len(chosen), None)
+    assert watch.done > len(chosen) * study.annotations.n_cases
 
 
 # Figures ----------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dissensus.cli.app
 import dissensus.cli.evaluate
-import dissensus.cli.large_studies
 import dissensus.cli.options
 import dissensus.cli.progress
 import dissensus.compilation

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,15 +56,18 @@ def _visible_mistakes() -> Iterator[None]:
 
 
 class ListingCommand(TyperCommand):
-    """A command whose help lists what can be chosen, those of installed packages included."""
+    """A command whose help lists what can be chosen, plug-ins included, and the defaults of the Python function."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
+        defaults = python_defaults(FUNCTIONS[self.name]) if self.name in FUNCTIONS else {}
         for option in self.params:
             if option.name in FAMILIES and isinstance(option, TyperOption):
                 module, kind = FAMILIES[option.name]
                 known = getattr(import_module(module), kind).family.known()
                 option.help = f"{option.help} There are: {', '.join(known)}."
+            if option.default is None and option.name in defaults:
+                option.default = defaults[option.name]
         super().format_help(ctx, formatter)
 
 
@@ -71,6 +77,37 @@ FAMILIES = {
     "format": ("dissensus.study.reading.format", "Format"),
 }
 """Options that choose one of a family, and where the family is."""
+
+FUNCTIONS = {
+    "aggregate": "dissensus.aggregation.base:sample",
+    "certainty": "dissensus.aggregation.base:sample",
+    "calibrate": "dissensus.evaluation.calibration:calibrate",
+    "evaluate": "dissensus.evaluation.evaluator:evaluate",
+}
+"""Where the defaults of a command's options are declared: module and function."""
+
+
+def python_defaults(place: str) -> dict[str, Any]:
+    """Read the defaults of a function from its source, which costs less than importing it.
+
+    >>> python_defaults("dissensus.evaluation.evaluator:evaluate")["level"]
+    0.9
+    """
+    module, _, name = place.partition(":")
+    found = find_spec(module)
+    tree = ast.parse(Path(str(found and found.origin)).read_text(encoding="utf-8"))
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    (signature, *_) = (node.args for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+    values = {one.arg: value for one, value in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if value}
+    known = {one: constants.get(value.id) if isinstance(value, ast.Name) else value for one, value in values.items()}
+    return {one: value.value for one, value in known.items() if isinstance(value, ast.Constant)}
+
 
 app = typer.Typer(
     cls=VisibleGroup,
@@ -101,13 +138,8 @@ def _dissensus(
 
 
 app.command()(demo)
-app.command(cls=ListingCommand)(validate)
-app.command(cls=ListingCommand)(convert)
-app.command(cls=ListingCommand)(aggregate)
-app.command(cls=ListingCommand)(certainty)
-app.command(cls=ListingCommand)(calibrate)
-app.command(cls=ListingCommand)(evaluate)
-app.command()(compare)
-app.command()(report)
-app.command()(plot)
+for listing in (validate, convert, aggregate, certainty, calibrate, evaluate):
+    app.command(cls=ListingCommand)(listing)
+for plain in (compare, report, plot):
+    app.command()(plain)
 app.command("compile")(compile_now)

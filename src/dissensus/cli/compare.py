@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dissensus.cli import options
+from dissensus.cli.options import option
+from dissensus.cli.terminal import grid, say, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,20 +18,17 @@ if TYPE_CHECKING:
 
 
 def compare(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
-    metric: Annotated[
-        str | None, typer.Option("--metric", help="Only this metric, by its name in the results.")
-    ] = None,
+    results: options.ResultsDirectory,
+    metric: options.MetricName = None,
     margin: Annotated[
         float | None,
-        typer.Option(
-            "--margin",
-            help="Largest difference that does not matter: verdicts then also say whether a model is not worse by more "
-            "than that, or both are equivalent.",
+        option(
+            "Largest difference that does not matter: verdicts then also say whether a model is not worse by more than "
+            "that, or both are equivalent."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
-    overwrite: options.OverwriteOption = False,
+    out: Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.
 
@@ -44,7 +41,6 @@ def compare(
 
       dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
-    from dissensus.cli.terminal import say, show
     from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.results import PANEL
     from dissensus.evaluation.sentences import flips, plain
@@ -69,7 +65,6 @@ def compare(
 
 def comparison_table(differences: Sequence[Difference]) -> Table:
     """Show how pairs of models compare by one estimand, metric and run."""
-    from dissensus.cli.grid import grid
     from dissensus.evaluation.sentences import probability_better
     from dissensus.evaluation.words import small_probability
 

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.options import option
+from dissensus.cli.progress import compile_with_progress
+
 
 def compile_now(
-    workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes at once; by default one per processor, at most 3.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Compile anew what is compiled already.")] = False,
+    workers: Annotated[int | None, option("Processes at once; by default one per processor, at most 3.")] = None,
+    force: Annotated[bool, option("Compile anew what is compiled already.", "--force")] = False,
 ) -> None:
     """Compile all kernels now, so that no later command has to wait; for setting up machines and images.
 
@@ -24,7 +25,6 @@ def compile_now(
 
       NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
     """
-    from dissensus.cli.progress import compile_with_progress
     from dissensus.compilation import EXERCISES, needed
     from dissensus.core.checks import check_count
 

@@ -6,20 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dissensus.cli import options
+from dissensus.cli.terminal import say
 
 
 @options.bundled
 def convert(
     *,
     file: options.AnnotationFile,
-    out: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .parquet, .jsonl, .json or .npz.", readable=False),
-    ],
-    overwrite: options.OverwriteOption = False,
+    out: Annotated[Path, options.argument("Where to: .csv, .tsv, .parquet, .jsonl, .json or .npz.", "OUT")],
+    overwrite: options.Overwrite = False,
     said: Mapping[str, Any],
 ) -> None:
     """Write opinions in the canonical long form, one row per mentioned condition or finding; nothing is lost.
@@ -32,8 +28,6 @@ def convert(
 
       dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
-    from dissensus.cli.terminal import say
-    from dissensus.core.names import visible
     from dissensus.core.output import checked_file_target
     from dissensus.study.canonical import check_annotations_ending, write_annotations
     from dissensus.study.diagnosis import plural
@@ -45,4 +39,4 @@ def convert(
     write_annotations(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
     what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
-    say(visible(f"{file} ({reading.receipt.format}) -> {out}: {what}"))
+    say(f"{file} ({reading.receipt.format}) -> {out}: {what}")

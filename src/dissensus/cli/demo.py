@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from dissensus.cli import options
+from dissensus.cli import options, progress
+from dissensus.cli.options import option
+from dissensus.cli.terminal import grid, say, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,11 +28,11 @@ PRINTED_DRAWS = 4000
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Directory to write the results into.")] = Path("demo-results"),
-    cases: Annotated[int, typer.Option(help="Cases of the simulated study.", min=1)] = 400,
-    draws: Annotated[int, typer.Option(help="Draws per case.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Same seed, same study and results.", min=0)] = 1,
-    overwrite: options.OverwriteResultsOption = False,
+    out: Annotated[Path, option("Directory to write the results into.")] = Path("demo-results"),
+    cases: Annotated[int, option("Cases of the simulated study.", min=1)] = 400,
+    draws: Annotated[int, option("Draws per case.")] = 1000,
+    seed: Annotated[int, option("Same seed, same study and results.", min=0)] = 1,
+    overwrite: options.OverwriteDirectory = False,
 ) -> None:
     """Simulate a study of differential diagnoses and five models, evaluate them, and write the report.
 
@@ -47,9 +47,6 @@ def demo(
       dissensus demo --cases 2000 --out larger-demo
     """
     from dissensus.cli.evaluate import show_results, write_results
-    from dissensus.cli.progress import compile_on_first_use
-    from dissensus.cli.terminal import say
-    from dissensus.cli.terminal import show as show_table
     from dissensus.cli.validate import show_diagnosis
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.evaluator import default_aggregations
@@ -61,12 +58,12 @@ def demo(
     checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
     show_diagnosis(f"a {ORIGIN} of differential diagnoses", diagnose(study.annotations))
-    compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
+    progress.compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
-    write_results(result, out, overwrite=overwrite)
+    write_results(result, out, overwrite=overwrite, page={})
     show_results(result, out)
     say(f"\n{lesson(result)}\n")
-    show_table(printed_table())
+    show(printed_table())
     _say_what_next(out)
 
 
@@ -86,28 +83,21 @@ def was_written_by_demo(out: Path) -> bool:
 
 def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
     """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
-    from dataclasses import replace
-
-    from dissensus.cli.progress import progress_of_cases
-    from dissensus.evaluation.evaluator import default_aggregations, evaluate, steps, with_panel
+    from dissensus.cli.evaluate import with_inputs
+    from dissensus.evaluation.evaluator import evaluate
     from dissensus.evaluation.practices import with_truth
-    from dissensus.evaluation.questions import Questions
 
-    chosen = default_aggregations()
-    n_runs = len(with_panel(Questions.of(study.annotations, study.predictions), chosen, None)[0])
-    with progress_of_cases("evaluating", steps(study.annotations, n_runs, None)) as advance:
+    with progress.shown() as advance:
         result = evaluate(
             study.annotations,
             study.predictions,
-            aggregations=chosen,
             draws=draws,
             seed=seed,
             categories=study.categories,
             strata=study.strata,
             advance=advance,
         )
-    noted = replace(result, inputs={ORIGIN: origin})
-    return with_truth(noted, study.truth)
+    return with_truth(with_inputs(result, {ORIGIN: origin}), study.truth)
 
 
 def lesson(result: Evaluation) -> str:
@@ -163,7 +153,6 @@ def _held(found: Sequence[Beside]) -> str:
 
 def printed_table() -> Table:
     """Show the cases that the paper prints: certainty, and how often a model's set holds the top condition."""
-    from dissensus.cli.grid import grid
     from dissensus.simulate.printed_cases import printed_cases
 
     names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
@@ -213,8 +202,6 @@ def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]
 
 
 def _say_what_next(out: Path) -> None:
-    from dissensus.cli.terminal import say
-
     report = (out / "report.html").absolute()
     lines = (
         f"Look at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}",

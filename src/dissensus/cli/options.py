@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Every option, declared once: its name, type and words; where none is given, the Python function says what holds."""
 
 from __future__ import annotations
 
@@ -10,232 +10,236 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
     from dissensus.aggregation.base import Aggregation
     from dissensus.core.receipt import Receipt
-    from dissensus.evaluation.categories import Categories
+    from dissensus.predictions.reader import PredictionReading
     from dissensus.study.reading import Reading
     from dissensus.study.study import Study
 
-INPUT = "What to read"
-MODEL = "The aggregation"
+INPUT, MODEL, COMPARED, SCALE = "What to read", "The aggregation", "What to compare", "Large studies"
+
+
+def option(text: str, *names: str, panel: str | None = None, metavar: str | None = None, **more: Any) -> Any:
+    """Declare an option by its words; files are opened later, which says more than typer would."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, readable=False, **more)
+
+
+def argument(text: str, metavar: str, **more: Any) -> Any:
+    """Declare an argument by its words."""
+    return typer.Argument(help=text, metavar=metavar, readable=False, **more)
+
 
 AnnotationFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="Annotations: CSV, TSV, Parquet, JSON, JSON lines, PrefLib, a directory.",
-        readable=False,  # opening it says more
+    Path, argument("Annotations: CSV, TSV, Parquet, JSON, JSON lines, PrefLib, a directory.", "FILE")
+]
+ResultsDirectory = Annotated[Path, argument("Directory that `dissensus evaluate` wrote.", "RESULTS")]
+Overwrite = Annotated[bool, option("Replace the file if it exists; never an input.", "--overwrite")]
+OverwriteDirectory = Annotated[
+    bool, option("Replace earlier results; never a directory that holds anything else.", "--overwrite")
+]
+
+Aggregations = Annotated[
+    list[str] | None,
+    option(
+        "An aggregation and its reliabilities, with parameters such as plackett-luce:1:prior=informed, in the place of "
+        "the usual ones. Repeat as needed.",
+        "--aggregation",
+        metavar="NAME:1,2,3",
     ),
 ]
-CategoriesOption = Annotated[
+Metrics = Annotated[
+    list[str] | None, option("A metric, e.g. top-k-accuracy:3. Repeat as needed.", "--metric", metavar="NAME:K")
+]
+MetricName = Annotated[str | None, option("A metric, by its name in the results.", "--metric")]
+CategoriesFile = Annotated[
     Path | None,
-    typer.Option(
-        help="Categories such as risks: one per line in the order of conditions, or a table with the columns condition "
-        "and category.",
-        rich_help_panel="What to compare",
-        readable=False,
+    option(
+        "Categories such as risks: one per line in the order of conditions, or a table with the columns condition and "
+        "category.",
+        panel=COMPARED,
     ),
 ]
-READING: dict[str, Any] = {
-    "format": Annotated[
-        str | None,
-        typer.Option("--format", help="Name of the format, if it is not recognised.", rich_help_panel=INPUT),
-    ],
-    "conditions": Annotated[
-        Path | None,
-        typer.Option(
-            "--conditions",
-            help="File with the names of all conditions, one per line, in order.",
-            rich_help_panel=INPUT,
-            readable=False,  # opening it says more
-        ),
-    ],
-    "column": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="ROLE=NAME",
-            help="Which column is which, e.g. case=image. Repeat as needed.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "ignore": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore", metavar="COLUMN", help="A column to leave out. Repeat as needed.", rich_help_panel=INPUT
-        ),
-    ],
-    "tie_separator": Annotated[
-        str | None,
-        typer.Option(
-            "--tie-separator", help="Text between tied conditions in one cell, e.g. '|'.", rich_help_panel=INPUT
-        ),
-    ],
-    "bucket_order": Annotated[
-        str | None,
-        typer.Option(
-            "--bucket-order", help="Ranked groups, best first, comma-separated (Label Studio).", rich_help_panel=INPUT
-        ),
-    ],
-    "unranked": Annotated[
-        str | None,
-        typer.Option(
-            "--unranked", help="What not being mentioned means: below (default) or unobserved.", rich_help_panel=INPUT
-        ),
-    ],
-    "duplicates": Annotated[
-        str | None,
-        typer.Option(
-            "--duplicates",
-            help="A condition mentioned again in a ranking: refuse (default), keep the first, or the best.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "confidence": Annotated[
-        str | None,
-        typer.Option(
-            "--confidence",
-            help="What confidences do: order conditions (default), or share one vote among them.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "lists": Annotated[
-        str | None,
-        typer.Option(
-            "--lists",
-            help="What lists of labels are: votes of several annotators, or the order or the tie of one.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "nothing": Annotated[
-        str | None,
-        typer.Option(
-            "--nothing",
-            metavar="NAME",
-            help="The name that says that nothing was found (--format checklist).",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "question": Annotated[
-        str | None,
-        typer.Option(
-            "--question",
-            metavar="conditions|binary|grades",
-            help="What annotators were asked: which conditions, whether the positive of two holds, or which grade.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "positive": Annotated[
-        str | None,
-        typer.Option(
-            "--positive",
-            metavar="NAME",
-            help="The positive one of two conditions: annotators were asked for it, and a model's file of one number "
-            "per case holds its probability.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    "limit": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--limit",
-            metavar="NAME=SIZE",
-            help="What a file may ask for, e.g. columns=200000 or memory=32GB. Repeat as needed.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-}
+RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
+
+
+def bundle(panel: str | None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
+    """Declare options that belong together: type, words and, where its type says too little, what a value is."""
+    return {name: Annotated[kind | None, _option_of(name, kind, panel, *row)] for name, (kind, *row) in rows.items()}
+
+
+def _option_of(name: str, kind: Any, panel: str | None, text: str, metavar: str | None = None) -> Any:
+    """Declare one of them; a switch has no value, and its opposite only if both names are given."""
+    if kind is bool:
+        return option(text, metavar or f"--{name.replace('_', '-')}", panel=panel, show_default=False)
+    return option(text, panel=panel, metavar=metavar)
+
+
+READING = bundle(
+    INPUT,
+    format=(str, "Name of the format, if it is not recognised."),
+    conditions=(Path, "File with the names of all conditions, one per line, in order."),
+    column=(list[str], "Which column is which, e.g. case=image. Repeat as needed.", "ROLE=NAME"),
+    ignore=(list[str], "A column to leave out. Repeat as needed.", "COLUMN"),
+    tie_separator=(str, "Text between tied conditions in one cell, e.g. '|'."),
+    bucket_order=(str, "Ranked groups, best first, comma-separated (Label Studio)."),
+    unranked=(str, "What not being mentioned means: below (default) or unobserved."),
+    duplicates=(str, "A condition mentioned again in a ranking: refuse (default), keep the first, or the best."),
+    confidence=(str, "What confidences do: order conditions (default), or share one vote among them."),
+    lists=(str, "What lists of labels are: votes of several annotators, or the order or the tie of one."),
+    nothing=(str, "The name that says that nothing was found (--format checklist).", "NAME"),
+    question=(
+        str,
+        "What annotators were asked: which conditions, whether the positive of two holds, or which grade.",
+        "conditions|binary|grades",
+    ),
+    positive=(
+        str,
+        "The positive one of two conditions: annotators were asked for it, and a model's file of one number per case "
+        "holds its probability.",
+        "NAME",
+    ),
+    limit=(list[str], "What a file may ask for, e.g. columns=200000 or memory=32GB. Repeat as needed.", "NAME=SIZE"),
+)
 """What a user can say about a file of opinions."""
 
-SPEC: dict[str, Any] = {
-    "aggregation": Annotated[
-        str | None,
-        typer.Option(
-            "--aggregation",
-            help="How opinions become plausibilities: by itself plackett-luce, for ratings normal-inverse-gamma.",
-            rich_help_panel=MODEL,
-        ),
-    ],
-    "reliability": Annotated[
-        float | None, typer.Option(help="How much to trust annotators; larger is more.", rich_help_panel=MODEL)
-    ],
-    "alpha": Annotated[
-        str | None, typer.Option(help="Prior mass of each condition, or fitted.", rich_help_panel=MODEL)
-    ],
-    "prior": Annotated[
-        str | None,
-        typer.Option(
-            help="Prior of conditions: observed, symmetric or frequency (informed needs models: dissensus evaluate).",
-            rich_help_panel=MODEL,
-        ),
-    ],
-    "scale": Annotated[
-        str | None, typer.Option(help="Concentration of PrIRN: per case or annotator.", rich_help_panel=MODEL)
-    ],
-    "ties": Annotated[
-        str | None, typer.Option(help="Weight of tied conditions in IRN: shared or each.", rich_help_panel=MODEL)
-    ],
-    "chains": Annotated[int | None, typer.Option(help="Chains of the sampler.", rich_help_panel=MODEL)],
-    "warmup": Annotated[int | None, typer.Option(help="Sweeps that each chain throws away.", rich_help_panel=MODEL)],
-    "tempered": Annotated[
-        bool | None,
-        typer.Option(
-            "--tempered", help="Race at plausibilities to the power of the reliability.", rich_help_panel=MODEL
-        ),
-    ],
-    "thresholds": Annotated[
-        str | None, typer.Option(help="Limits between intervals of ratings, comma-separated.", rich_help_panel=MODEL)
-    ],
-}
+PRIOR = (str, "Prior of conditions: observed, symmetric, frequency, or informed by the models of dissensus evaluate.")
+THRESHOLDS = (str, "Cut ratings into conditions here, comma-separated; by itself at their median.")
+SPEC = bundle(
+    MODEL,
+    aggregation=(str, "How opinions become plausibilities: plackett-luce by itself, normal-inverse-gamma for ratings."),
+    reliability=(float, "How much to trust annotators; larger is more."),
+    alpha=(str, "Prior mass of each condition, or fitted."),
+    prior=PRIOR,
+    scale=(str, "Concentration of PrIRN: per case or annotator."),
+    ties=(str, "Weight of tied conditions in IRN: shared or each."),
+    chains=(int, "Chains of the sampler."),
+    warmup=(int, "Sweeps that each chain throws away."),
+    tempered=(bool, "Race at plausibilities to the power of the reliability."),
+    thresholds=THRESHOLDS,
+)
 """An aggregation and its parameters."""
 
-BUNDLES = {"said": READING, "spec": SPEC}
+EVERY = bundle(MODEL, prior=PRIOR, thresholds=THRESHOLDS)
+"""What is said of every aggregation that has such a parameter."""
+
+HOW = bundle(
+    None,
+    draws=(int, "Draws per case."),
+    seed=(int, "Same seed, same draws."),
+    threads=(int, "Threads; all processors by default."),
+)
+"""How much is drawn."""
+
+MODELS = bundle(
+    None,
+    predictions=(
+        list[str],
+        "A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed.",
+        "NAME=FILE",
+    ),
+    kind=(
+        list[str],
+        "What a model's predictions are where the file leaves a doubt: scores, ranking, set or numbers. Without a "
+        "name, those of all models. Repeat as needed.",
+        "NAME=KIND",
+    ),
+    allow_missing=(bool, "Leave out the cases that some model lacks."),
+)
+"""What the models said."""
+
+ESTIMATES = bundle(
+    None,
+    level=(float, "Probability that intervals hold."),
+    annotators=(
+        str,
+        "Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
+        "sample|fixed",
+    ),
+    panel=(
+        bool,
+        "Whether to estimate what a large panel of such annotators would say, by a prior that models inform; by itself "
+        "with 100 annotated cases and two opinions per case.",
+        "--panel/--no-panel",
+    ),
+)
+"""What is estimated."""
+
+PIECES = bundle(
+    SCALE,
+    shard_size=(
+        int,
+        "Evaluate Parquet files so many cases at a time; by itself 10 000 for directories and large files. It changes "
+        "memory and speed, no number.",
+        "CASES",
+    ),
+    resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
+    learn_again=(
+        bool,
+        "With added files, learn frequencies and priors from all cases again; computes all shards again.",
+    ),
+)
+"""How studies larger than memory are evaluated."""
+
+CLUSTER = bundle(
+    SCALE,
+    workers=(int, "Processes on this machine (extra dask).", "N"),
+    dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
+)
+"""Where it is computed."""
+
+BUNDLES = {
+    "said": READING,
+    "spec": SPEC,
+    "every": EVERY,
+    "models": MODELS,
+    "cluster": CLUSTER,
+    "how": HOW,
+    "estimates": ESTIMATES,
+    "pieces": PIECES,
+}
 """Options that belong together, by the name under which a command takes all of them."""
+
+PASSED_ON = ("how", "estimates", "pieces")
+"""Bundles of which a command takes what was given: for the rest, the Python function has its defaults."""
 
 USUAL = {"ratings": "normal-inverse-gamma"}
 """How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce."""
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take the options of a bundle as one mapping: a parameter ``said`` or ``spec`` stands for them."""
+    """Let a command take the options of a bundle as one mapping: its parameter ``said``, ``spec`` or ``how``."""
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
 
     @wraps(command)
     def expanded(**given: Any) -> None:
         own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
+        own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
         command(**given, **own)
 
-    options = [one for parameter in parameters for one in _expanded(parameter)]
+    options: list[inspect.Parameter] = []
+    for parameter in parameters:
+        kinds = BUNDLES.get(parameter.name, {})
+        options += [parameter.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
+        options += [] if kinds else [parameter]
     expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
     expanded.__annotations__ = {one.name: one.annotation for one in options}
     return expanded
 
 
-def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """Put the options of a bundle in the place of the parameter that stands for them."""
-    if parameter.name not in BUNDLES:
-        return [parameter]
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-        for name, option in BUNDLES[parameter.name].items()
-    ]
+def passed_on(**given: Any) -> dict[str, Any]:
+    """Keep what was given: for the rest, the Python function has its defaults.
+
+    >>> passed_on(draws=100, seed=None)
+    {'draws': 100}
+    """
+    return {name: value for name, value in given.items() if value is not None}
 
 
-ThresholdsOption = Annotated[
-    str | None,
-    typer.Option("--thresholds", help="Cut ratings into conditions here, comma-separated; by itself at their median."),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists; never an input.")]
-OverwriteResultsOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace earlier results; never a directory that holds anything else.")
-]
-DrawsOption = Annotated[int, typer.Option(help="Draws per case.")]
-SeedOption = Annotated[int, typer.Option(help="Same seed, same draws.")]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads; all processors by default.")]
 ROLES = (
     *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
     *("weight", "votes", "group", "case_weight"),
@@ -286,13 +290,6 @@ def condition_list(path: Path | None) -> tuple[str, ...] | None:
     return names
 
 
-def categories_from(path: Path | None, conditions: tuple[str, ...]) -> Categories | None:
-    """Read the categories of conditions, if a file is given."""
-    from dissensus.evaluation.categories import Categories
-
-    return None if path is None else Categories.from_file(path, conditions)
-
-
 def examine(file: Path, said: Mapping[str, Any]) -> Reading:
     """Read opinions, of whichever kind, as the options of the command line say."""
     from dissensus.study.reading import examine_annotations
@@ -303,21 +300,15 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
 def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return how opinions are read, as the options of the command line say."""
     buckets = said["bucket_order"]
-    return {
-        "conditions": condition_list(said["conditions"]),
-        "columns": column_roles(said["column"]),
-        "ignore": tuple(said["ignore"] or ()),
-        "tie_separator": said["tie_separator"],
-        "bucket_order": tuple(name.strip() for name in buckets.split(",")) if buckets else None,
-        "unranked": said["unranked"],
-        "duplicates": said["duplicates"] or "refuse",
-        "confidence": said["confidence"],
-        "lists": said["lists"],
-        "nothing": said["nothing"],
-        "question": said["question"],
-        "positive": said["positive"],
-        "limits": limit_sizes(said["limit"]),
-    }
+    plain = ("tie_separator", "unranked", "duplicates", "confidence", "lists", "nothing", "question", "positive")
+    return passed_on(
+        conditions=condition_list(said["conditions"]),
+        columns=column_roles(said["column"]),
+        ignore=tuple(said["ignore"] or ()),
+        bucket_order=tuple(name.strip() for name in buckets.split(",")) if buckets else None,
+        limits=limit_sizes(said["limit"]),
+        **{name: said[name] for name in plain},
+    )
 
 
 def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tuple[Study, Aggregation]:
@@ -330,76 +321,112 @@ def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tu
 
 
 def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggregation:
-    """Make an aggregation from its text, or that of a kind of study, and the parameters that were given beside it."""
+    """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
     from dissensus.aggregation.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    spec = one_spec(Aggregation.family, given["aggregation"] or USUAL.get(kind, "plackett-luce"))
-    plain = one_spec(Aggregation.family, spec.id)  # what was left out depends on what is given beside
-    names = (part.name for part in spec.parameter_fields())
-    own = {name: getattr(spec, name) for name in names if getattr(spec, name) != getattr(plain, name)}
-    beside = {**given, "thresholds": threshold_list(given["thresholds"]), "alpha": alpha_of(given["alpha"])}
-    known = {key: value for key, value in beside.items() if value is not None and key != "aggregation"}
-    return type(spec).from_parameters({**own, **known})
+    if given["thresholds"] is not None:
+        numbers_of("--thresholds", given["thresholds"])
+    text, *parameters = (given[name] for name in SPEC)
+    named = [f"{name}={value}" for name, value in zip([*SPEC][1:], parameters, strict=True) if value is not None]
+    return one_spec(Aggregation.family, ":".join([text or USUAL.get(kind, "plackett-luce"), *named]))
 
 
-def alpha_of(text: str | None) -> float | str | None:
-    """Read a number, or the word for one that is to be fitted.
-
-    >>> alpha_of("0.5"), alpha_of("fitted")
-    (0.5, 'fitted')
-    """
-    if text is None or text == "fitted":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise DissensusError("--alpha is not understood", expected="a number, or fitted", got=repr(text)) from None
-
-
-def threshold_list(text: str | None) -> tuple[float, ...] | None:
+def numbers_of(name: str, text: str) -> tuple[float, ...]:
     """Read numbers separated by commas.
 
-    >>> threshold_list("0, 2.5")
+    >>> numbers_of("--thresholds", "0, 2.5")
     (0.0, 2.5)
     """
-    if text is None:
-        return None
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise DissensusError(
-            "--thresholds is not understood", expected="numbers separated by commas", got=repr(text)
+            f"{name} is not understood", expected="numbers separated by commas", got=repr(text)
         ) from None
 
 
-def cut_at(aggregations: Sequence[Aggregation], thresholds: str | None) -> tuple[Aggregation, ...]:
-    """Give thresholds to all aggregations of ratings."""
-    cuts = threshold_list(thresholds)
-    if cuts is None:
-        return tuple(aggregations)
-    if any(spec.needs != "ratings" for spec in aggregations):
-        raise DissensusError(
-            "--thresholds cut ratings into conditions",
-            expected="aggregations of ratings, such as normal-inverse-gamma",
-            got=", ".join(spec.id for spec in aggregations if spec.needs != "ratings"),
-            advice="leave --thresholds out",
+def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple[Aggregation, ...]:
+    """Give thresholds to all aggregations, which must be of ratings, and a prior to those that have one."""
+    from dissensus.evaluation.evaluator import with_prior
+
+    if every["thresholds"] is not None:
+        others = [spec.id for spec in chosen if spec.needs != "ratings"]
+        if others:
+            raise DissensusError(
+                "--thresholds cut ratings into conditions",
+                expected="aggregations of ratings, such as normal-inverse-gamma",
+                got=", ".join(others),
+                advice="leave --thresholds out",
+            )
+        cuts = numbers_of("--thresholds", every["thresholds"])
+        chosen = [type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in chosen]
+    return tuple(chosen) if every["prior"] is None else with_prior(chosen, every["prior"])
+
+
+def model_places(models: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the files of predictions, by the name of the model."""
+    from dissensus.predictions.reader import named_paths
+
+    return named_paths(models["predictions"] or [])
+
+
+def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the predictions of models are, as far as it is said: ``KIND`` alone is that of every other model.
+
+    >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
+    {'A': 'scores', 'B': 'set'}
+    """
+    kinds, names = {}, tuple(model_places(models))
+    for text in models["kind"] or []:
+        name, _, kind = text.rpartition("=")
+        if name and name not in names:
+            raise DissensusError(
+                f"--kind is given for {name!r}, which is no model",
+                expected=f"one of {', '.join(map(repr, names))}",
+                advice=suggestion(name, names),
+            )
+        kinds[name] = kind
+    return {name: kinds.get(name, kinds.get("")) for name in names if name in kinds or "" in kinds}
+
+
+def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]) -> dict[str, PredictionReading]:
+    """Read the predictions of models, and tell what was understood of each, and what it does not score."""
+    from dissensus.predictions.description import coverage
+    from dissensus.predictions.reader import examine_predictions
+
+    kinds = kinds_of_models(models)
+    readings = {
+        name: examine_predictions(
+            place,
+            name=name,
+            conditions=study.conditions or None,
+            cases=study.case_names,
+            findings=study.kind == "checklists",
+            kind=kinds.get(name),
+            positive=said["positive"],
+            allow_missing=bool(models["allow_missing"]),
+            limits=limit_sizes(said["limit"]),
         )
-    return tuple(type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in aggregations)
+        for name, place in model_places(models).items()
+    }
+    for model in readings.values():
+        say_receipt_of_model(model.receipt)
+        listed = model.predictions
+        unscored = coverage(listed)[0] if listed.kind == "scores" and not listed.complete else None
+        if unscored is not None and unscored.count:
+            say(f"! {model.source.path}: {unscored}", style="yellow", stderr=True)
+    return readings
 
 
 def say_receipt(receipt: Receipt) -> None:
     """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
-    from dissensus.cli.terminal import say
-
     for line in receipt.lines():
         say(line, style="yellow" if line.startswith("  !") else "dim", stderr=True)
 
 
 def say_receipt_of_model(receipt: Receipt) -> None:
     """Tell the same of a file of predictions in one line."""
-    from dissensus.cli.terminal import say
-
     line = "; ".join(line.strip() for line in receipt.lines())
     say(line, style="yellow" if receipt.lost else "dim", stderr=True)
 

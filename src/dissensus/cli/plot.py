@@ -5,31 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dissensus.cli import options
+from dissensus.cli.options import option
+from dissensus.cli.terminal import grid, say, show
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dissensus.evaluation.plots import Plots
-    from dissensus.figures.charts import Chart
+    from dissensus.evaluation.results import Evaluation
 
 
 def plot(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.")],
+    results: options.ResultsDirectory,
     figure: Annotated[
-        str | None, typer.Argument(metavar="[FIGURE]", help="Name of the figure; see --list.", show_default=False)
+        str | None, options.argument("Name of the figure; see --list.", "[FIGURE]", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the figure: .svg, .pdf, .png or .html.")] = None,
-    overwrite: options.OverwriteOption = False,
-    metric: Annotated[str | None, typer.Option("--metric", help="Name of the metric; the first one.")] = None,
-    run: Annotated[
-        str | None, typer.Option("--run", help='Label of the run, such as "plackett-luce 3" or "panel".')
-    ] = None,
-    case: Annotated[str | None, typer.Option("--case", help="Name of the case, for the figure of one case.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the figures, runs and metrics.")] = False,
+    out: Annotated[Path | None, option("Write the figure: .svg, .pdf, .png or .html.")] = None,
+    overwrite: options.Overwrite = False,
+    metric: options.MetricName = None,
+    run: Annotated[str | None, option('Label of the run, such as "plackett-luce 3" or "panel".')] = None,
+    case: Annotated[str | None, option("Name of the case, for the figure of one case.")] = None,
+    show_list: Annotated[bool, option("List the figures, runs and metrics.", "--list")] = False,
 ) -> None:
     """Draw a figure of an evaluation: SVG, PDF or PNG for a paper, or a page that works offline.
 
@@ -41,18 +38,26 @@ def plot(
 
       dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
     """
-    from dissensus.cli.terminal import say, show
-    from dissensus.core.names import visible
+    from dissensus.core.output import written_whole
+    from dissensus.evaluation.plots import Plots
+    from dissensus.evaluation.store import load_evaluation
+    from dissensus.figures.matplotlib_renderer import write_chart
+    from dissensus.figures.plotly_renderer import page
 
     if not show_list:
         _check(figure, out, results, overwrite=overwrite)
-    plots = _loaded(results)
+    evaluation = load_evaluation(results)
     if show_list or figure is None or out is None:
-        show(_listing(plots))
-        for what, names in _known_names(plots).items():
-            say(f"{what}: {', '.join(map(visible, names))}")
+        show(_listing(evaluation))
+        say(f"metrics: {', '.join(one.name for one in evaluation.metrics)}")
+        say(f"runs: {', '.join(one.label for one in evaluation.runs)}")
         return
-    _write(plots.chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
+    chart = Plots(evaluation).chart(figure, metric=metric, run=run, case=case)
+    if out.suffix.lower() != ".html":
+        write_chart(chart, out, overwrite=overwrite)
+    else:
+        with written_whole(out, overwrite=overwrite) as temporary:
+            temporary.write_text(page(chart), encoding="utf-8")
     say(f"  -> {out}")
 
 
@@ -72,40 +77,12 @@ def _check(figure: str | None, out: Path | None, results: Path, *, overwrite: bo
     checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
 
 
-def _loaded(results: Path) -> Plots:
-    from dissensus.evaluation.plots import Plots
-    from dissensus.evaluation.store import load_evaluation
-
-    return Plots(load_evaluation(results))
-
-
-def _write(chart: Chart, out: Path, *, overwrite: bool) -> None:
-    from dissensus.core.output import written_whole
-    from dissensus.figures.matplotlib_renderer import write_chart
-    from dissensus.figures.plotly_renderer import page
-
-    if out.suffix.lower() != ".html":
-        write_chart(chart, out, overwrite=overwrite)
-        return
-    with written_whole(out, overwrite=overwrite) as temporary:
-        temporary.write_text(page(chart), encoding="utf-8")
-
-
-def _listing(plots: Plots) -> Table:
-    from dissensus.cli.grid import grid
+def _listing(evaluation: Evaluation) -> Table:
     from dissensus.evaluation.plots import FIGURES
 
     rows = []
-    for name, sort in FIGURES.items():
-        lacking = sort.lacking(plots.evaluation)
-        taken = " ".join(f"--{option}" for option in sort.options)
-        rows.append((name, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
+    for figure, sort in FIGURES.items():
+        lacking = sort.lacking(evaluation)
+        taken = " ".join(f"--{name}" for name in sort.options)
+        rows.append((figure, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
     return grid(("figure", "shows", "options", "here"), rows)
-
-
-def _known_names(plots: Plots) -> dict[str, list[str]]:
-    evaluation = plots.evaluation
-    return {
-        "metrics": [metric.name for metric in evaluation.metrics],
-        "runs": [run.label for run in evaluation.runs],
-    }

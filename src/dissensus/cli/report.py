@@ -5,26 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dissensus.cli import options
+from dissensus.cli.options import option
 from dissensus.cli.terminal import say
 
 
 def report(
-    results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="Directory that `dissensus evaluate` wrote.", readable=False)
-    ],
-    out: Annotated[Path | None, typer.Option("--out", help="Where to; report.html among the results.")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
-    static: Annotated[
-        Path | None, typer.Option("--static", help="Write the figures as SVG into this new directory, for a paper.")
-    ] = None,
-    remote_images: Annotated[
-        bool, typer.Option("--remote-images", help="Let the page load images of cases from the network.")
-    ] = False,
-    overwrite: options.OverwriteOption = False,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    results: options.ResultsDirectory,
+    out: Annotated[Path | None, option("Where to; report.html among the results.")] = None,
+    title: Annotated[str | None, option("Heading of the page.")] = None,
+    static: Annotated[Path | None, option("Write the figures as SVG into this new directory, for a paper.")] = None,
+    remote_images: options.RemoteImages = False,
+    overwrite: options.Overwrite = False,
+    open_page: Annotated[bool, option("Open the page in a browser.", "--open")] = False,
 ) -> None:
     """Write the report: headline, figures, every case, methods and provenance in one file without network.
 
@@ -53,12 +46,7 @@ def report(
     write_report(evaluation, page, title=title, remote_images=remote_images, overwrite=overwrite)
     say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
-        _open(page)
+        import webbrowser
 
-
-def _open(page: Path) -> None:
-    """Show the page, or say that there is no browser."""
-    import webbrowser
-
-    if not webbrowser.open(page.resolve().as_uri()):
-        say("  no browser could be opened; open the file yourself")
+        if not webbrowser.open(page.resolve().as_uri()):
+            say("  no browser could be opened; open the file yourself")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import options
+from dissensus.cli.terminal import say
+from dissensus.core.errors import listing
 
 if TYPE_CHECKING:
     from dissensus.core.receipt import Receipt
@@ -23,7 +25,7 @@ def validate(
     *,
     file: options.AnnotationFile,
     said: Mapping[str, Any],
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+    as_json: Annotated[bool, options.option("Print all of it as JSON.", "--json")] = False,
 ) -> None:
     """Read opinions and print what was understood: the role of every column, assumptions, counts, what was skipped.
 
@@ -47,9 +49,6 @@ def validate(
 
 def show_reading(receipt: Receipt, found: Diagnosis) -> None:
     """Print a receipt whole, with the diagnosis of what was read."""
-    from dissensus.cli.terminal import say
-    from dissensus.core.errors import listing
-
     say(f"{receipt.path}: read as {receipt.understood}", style="bold")
     _section("", list(found.lines().items()))
     roles = receipt.roles().items()
@@ -64,8 +63,6 @@ def show_reading(receipt: Receipt, found: Diagnosis) -> None:
 
 def show_diagnosis(title: str, found: Diagnosis) -> None:
     """Print what a study holds that was not read from a file."""
-    from dissensus.cli.terminal import say
-
     say(title, style="bold")
     _section("", list(found.lines().items()))
     for remark in found.remarks():
@@ -78,7 +75,6 @@ def _section(title: str, rows: Iterable[tuple[str, ...]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from dissensus.cli.terminal import say
     from dissensus.core.names import visible
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 4 if title else 2))

@@ -18,6 +18,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
+from dissensus.core.progress import expect
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.candidates import candidates, refine
@@ -299,7 +300,8 @@ def calibrate(
     allow_missing
         Leave cases out that some model lacks, instead of refusing.
     advance
-        Told the number of pairs and panels done; see :func:`calibration_steps`.
+        Told the number of pairs and panels done; how many there are, finer steps aside, is told to its ``expect``, if
+        it has one (:class:`~dissensus.core.progress.Watched`).
 
     Returns
     -------
@@ -326,35 +328,17 @@ def calibrate(
     models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
-    how = {"draws": draws, "seed": seed, "threads": threads, "advance": advance}
-    judge = Judge(*_held_out(said, max_pairs, seed), models, how)
-    for spec in judged_specs(said, aggregations, models):
+    pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)
+    split = None if said.kind == "ratings" else PanelSplit.of(said, max_cases=max_pairs, seed=seed)
+    judge = Judge(pairs, split, models, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
+    specs = judged_specs(said, aggregations, models)
+    n_panels = 0 if split is None else len(split.cases)
+    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + n_panels))
+    for spec in specs:
         judge.score(spec)
     if refine:
         judge.refine()
     return judge.calibration()
-
-
-def calibration_steps(
-    study: Study,
-    aggregations: Sequence[Aggregation | str] | None = None,
-    models: Mapping[str, Predictions] | None = None,
-    *,
-    max_pairs: int,
-) -> int:
-    """Return how many pairs and panels :func:`calibrate` will count in ``advance``, without finer steps."""
-    said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
-    pairs, split = _held_out(said, max_pairs, 0)
-    n_panels = 0 if split is None else len(split.cases)
-    return len(judged_specs(said, aggregations, models or {})) * (pairs.n_pairs + n_panels)
-
-
-def _held_out(study: Study, most: int, seed: int) -> tuple[HeldOut, PanelSplit | None]:
-    """Choose who is held out: so many opinions, and the panels of so many cases, which ratings do not have."""
-    pairs = HeldOut.of(study, max_pairs=most, seed=seed)
-    if study.kind == "ratings":
-        return pairs, None
-    return pairs, PanelSplit.of(require_kind(study, "rankings", "calibrate"), max_cases=most, seed=seed)
 
 
 def judged_specs(

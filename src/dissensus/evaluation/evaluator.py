@@ -25,6 +25,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
+from dissensus.core.progress import expect
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
@@ -184,7 +185,8 @@ def evaluate(
         Where cases are evaluated: an executor of :mod:`concurrent.futures` or a client of :mod:`dask.distributed`; by
         default in this process. It changes the speed only.
     advance
-        Told the number of cases done, as often as there are aggregations.
+        Told the number of cases done, aggregation by aggregation; how many there are is told to its ``expect``, if it
+        has one (:class:`~dissensus.core.progress.Watched`).
 
     Examples
     --------
@@ -208,7 +210,7 @@ def evaluate(
     asked = Questions.of(annotations.select(common), said, labels)
     study, models = asked.study, asked.models
     chosen = chosen_aggregations(aggregations, annotations)
-    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads)
+    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads, advance=advance)
     chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
     chosen, reason = with_panel(asked, chosen, panel)
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
@@ -217,6 +219,8 @@ def evaluate(
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
+    again = 0 if design is None else len(chosen) * len(design.case)
+    expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
     run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
     left = None if design is None else LeftOut(pieces, models, design, asked.findings, threads)
@@ -351,6 +355,7 @@ def calibration_of(
     *,
     seed: int,
     threads: int | None,
+    advance: Callable[[int], None] | None = None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
     from dissensus.evaluation.calibration import Calibration, calibrate
@@ -359,7 +364,7 @@ def calibration_of(
     if reference is None or isinstance(reference, Calibration):
         return reference
     check_choice("reference", reference, ("calibrated",))
-    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads)
+    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads, advance=advance)
 
 
 def with_panel(
@@ -533,13 +538,6 @@ def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
             advice="say annotators='fixed' (--annotators fixed)",
         )
     return design
-
-
-def steps(study: Study, n_aggregations: int, annotators: AnnotatorsAre | None = None) -> int:
-    """Return how many cases :func:`evaluate` will count in ``advance``, those without some annotators included."""
-    asked = Questions.of(study, {}).study
-    design = design_of(asked, annotators)
-    return n_aggregations * (asked.n_cases + (0 if design is None else len(design.case)))
 
 
 def chosen_aggregations(

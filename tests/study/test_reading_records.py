@@ -109,6 +109,11 @@ READ = {
         task(taxonomy(["Insect", "Moth"], ["Bird", "Owl"]), taxonomy(["Bird"])),
         rankings=[[[["Moth", "Owl"]], [["Bird"]]]],
     ),
+    "a control without a name": says(
+        "e.json",
+        task(taxonomy(["Bird"]), {"from_name": [], "type": "rating", "value": {"rating": 4}}),
+        rankings=[[[["Bird"]], []]],
+    ),
     "one leaf on two branches": says(
         "e.json",
         task(taxonomy(["Skin", "Other"]), taxonomy(["Hair", "Other"])),

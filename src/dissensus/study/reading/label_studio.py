@@ -76,7 +76,9 @@ def _parsed(source: Source, options: Options, role: str) -> Parsed:
             said.add_checklist(annotation.case, annotation.annotator, blocks[0] if blocks else [])
         else:
             said.add_ranking(annotation.case, annotation.annotator, blocks)
-    controls = dict.fromkeys(result.get("from_name") for annotation in annotations for result in annotation.results)
+    controls = dict.fromkeys(
+        str(result.get("from_name")) for annotation in annotations for result in annotation.results
+    )
     roles = {"id": "case", "annotations.completed_by": "annotator"}
     roles |= {f"annotations.result.{name}": role if name == control else "" for name in controls}
     reason = AS_SAID if options.columns.get("condition") is not None else "the only control that names conditions"

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,13 +38,13 @@ MOST_WORKERS = 3
 # Exercises --------------------------------------------------------------------------------------------------
 
 
-def draws_of(spec: str, *, question: str = "") -> ds.Plausibilities:
+def draws_of(spec: str, *, question: Any = "") -> ds.Plausibilities:
     """Draw from an aggregation."""
     (aggregation,), said = as_specs(Aggregation.family, [spec]), ds.Annotations.from_rankings(RANKINGS, CONDITIONS)
     return aggregation.sample(said.asked(question) if question else said, draws=20)
 
 
-def draw(*specs: str, question: str = "") -> None:
+def draw(*specs: str, question: Any = "") -> None:
     """Draw from aggregations."""
     for spec in specs:
         for _ in draws_of(spec, question=question):
@@ -89,12 +90,12 @@ def ask_for_ties() -> None:
     ds.certainty_of(drawn, "a", unranked="pool")
 
 
-def judge(*metrics: str, models: object = SCORES, aggregation: str = "majority-vote") -> None:
+def judge(*metrics: str, models: Any = SCORES) -> None:
     """Evaluate a model; without metrics, by those of the first figure."""
     said, categories = ds.Annotations.from_rankings(RANKINGS, CONDITIONS), ["x", "x", "x", "y", "y", "y"]
     known = ds.Categories.from_labels(categories, CONDITIONS)
-    wanted = {"metrics": metrics} if metrics else {"categories": known}
-    ds.evaluate(said, {"model": models}, aggregations=[aggregation], draws=8, **wanted).to_frame()  # type: ignore[arg-type]
+    wanted: dict[str, Any] = {"metrics": metrics} if metrics else {"categories": known}
+    ds.evaluate(said, {"model": models}, aggregations=["majority-vote"], draws=8, **wanted).to_frame()
 
 
 def judge_otherwise() -> None:

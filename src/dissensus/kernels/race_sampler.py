@@ -342,63 +342,6 @@ def draw_theta(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: Flo
         theta[k] = max(theta[k], TINY) if shapes[k] > 0.0 else 0.0
 
 
-@copied
-def hold_ties(
-    stream: Stream,
-    ties: tuple[IntArray, IntArray, IntArray, IntArray],
-    rates: FloatArray,
-    masses: FloatArray,
-    lattice_most: int,
-    times: tuple[FloatArray, FloatArray],
-    lam: FloatArray,
-    room: TieRoom,
-) -> None:
-    """Hold what follows the first arrival of every tied block of a case, given the rates of its conditions.
-
-    ``ties`` are their repeats, the races behind them, and where their members are; ``times`` receive how long races
-    have been waiting for, and how long conditions have run.
-    """
-    (repeats, behind_ties, tie_offsets, tie_codes), (pending, exposure) = ties, times
-    for tie in range(len(repeats)):
-        j, behind, n = tie_offsets[tie], behind_ties[tie], repeats[tie]
-        size, z = tie_offsets[tie + 1] - j, masses[behind]
-        if size == 2:
-            a, b = tie_codes[j], tie_codes[j + 1]
-            with_a, with_b = z + rates[a], z + rates[b]
-            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
-            wait_a, wait_b = time_a / with_a, time_b / with_b
-            exposure[a] += wait_a
-            exposure[b] += wait_b
-            pending[behind] += wait_a + wait_b
-        elif n > 0:
-            for k in range(size):
-                lam[k], room.tau[k] = rates[tie_codes[j + k]], 0.0
-            pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room)
-            for k in range(size):
-                exposure[tie_codes[j + k]] += room.tau[k]
-
-
-@copied
-def run_races(
-    steps: tuple[IntArray, IntArray, IntArray],
-    drawn: FloatArray,
-    masses: FloatArray,
-    times: tuple[FloatArray, FloatArray],
-) -> None:
-    """Run all races of a case; ``drawn`` has their waiting times in units of their means from place 1.
-
-    See :func:`hold_ties`; nothing is waited for afterwards.
-    """
-    (successors, step_offsets, members), (pending, exposure) = steps, times
-    for race in range(len(successors)):
-        wait = pending[race] + drawn[1 + race] / masses[race]
-        pending[race] = 0.0
-        for j in range(step_offsets[race], step_offsets[race + 1]):
-            exposure[members[j]] += wait
-        pending[successors[race]] += wait
-    pending[len(successors)] = 0.0
-
-
 @compiled
 def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     posterior: Posterior,
@@ -420,16 +363,15 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
         room.drawn,
         room.lam,
     )
-    table, mass, times = room.tie_room.table, room.tie_room.mass, (pending, exposure)
+    table, mass, tau = room.tie_room.table, room.tie_room.mass, room.tie_room.tau
+    tie_code_offsets, tie_successors, repeats = races.tie_code_offsets, races.tie_successors, posterior.tie_repeats
     stream, row, tilt = streams[0], 0, 0.0
     for case in range(cases[0], cases[1]):
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
         first, last = column_offsets[case], column_offsets[case + 1]
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
-        n_races, columns, is_tilted = end - begin, last - first, posterior.is_tilted[case]
-        fractions, behind = posterior.tie_fractions[first_tie:last_tie], races.tie_successors[first_tie:last_tie]
-        tie_offsets = races.tie_code_offsets[first_tie : last_tie + 1]
-        ties = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, tie_codes
+        n_races, columns = end - begin, last - first
+        in_logs, is_tilted, fractions = posterior.in_logs[case], posterior.is_tilted[case], posterior.tie_fractions
         successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
         shapes, theta = posterior.shapes[first:last], room.theta[:columns]
         demand = posterior.demand[begin + first + case : end + last + case + 1]
@@ -449,14 +391,35 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
             for k in range(columns):
                 exposure[k] = 0.0
             for sweep in range(-warmup, draws):
-                hold_ties(stream, ties, theta, masses, lattice_most, times, lam, room.tie_room)
+                for tie in range(first_tie, last_tie):  # the repeats of tied blocks
+                    j, behind, n = tie_code_offsets[tie], tie_successors[tie], repeats[tie]
+                    size, z = tie_code_offsets[tie + 1] - j, masses[behind]
+                    if size == 2:
+                        a, b = tie_codes[j], tie_codes[j + 1]
+                        with_a, with_b = z + theta[a], z + theta[b]
+                        time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+                        wait_a, wait_b = time_a / with_a, time_b / with_b
+                        exposure[a] += wait_a
+                        exposure[b] += wait_b
+                        pending[behind] += wait_a + wait_b
+                    elif n > 0:
+                        for k in range(size):
+                            lam[k], tau[k] = theta[tie_codes[j + k]], 0.0
+                        pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room.tie_room)
+                        for k in range(size):
+                            exposure[tie_codes[j + k]] += tau[k]
                 fill_gammas(stream, demand, spreads, drawn)
-                run_races((successors, step_offsets, steps), drawn, masses, times)
+                for race in range(n_races):  # all waits of a race
+                    wait = pending[race] + drawn[1 + race] / masses[race]
+                    pending[race] = 0.0
+                    for j in range(step_offsets[race], step_offsets[race + 1]):
+                        exposure[steps[j]] += wait
+                    pending[successors[race]] += wait
                 if is_tilted:
                     for k in range(columns):
                         previous[k] = theta[k]
                 total = max(drawn[0], TINY)
-                if posterior.in_logs[case]:
+                if in_logs:
                     for k in range(columns):
                         exposure[k] += total
                     draw_theta(stream, shapes, exposure, theta)
@@ -474,12 +437,13 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                 add_masses(successors, step_offsets, steps, theta, masses)
                 if is_tilted:  # by the likelihood of what the repeats leave out of tied blocks
                     proposed = 0.0
-                    for tie in range(len(fractions)):
+                    for tie in range(first_tie, last_tie):
                         if fractions[tie] != 0.0:
-                            size = tie_offsets[tie + 1] - tie_offsets[tie]
+                            j, z = tie_code_offsets[tie], masses[tie_successors[tie]]
+                            size = tie_code_offsets[tie + 1] - j
                             for k in range(size):
-                                lam[k] = theta[tie_codes[tie_offsets[tie] + k]]
-                            log_p = log_block_probability(lam[:size], masses[behind[tie]], lattice_most, table, mass)
+                                lam[k] = theta[tie_codes[j + k]]
+                            log_p = log_block_probability(lam[:size], z, lattice_most, table, mass)
                             proposed += fractions[tie] * log_p
                     if sweep == -warmup or exponential(stream) >= tilt - proposed:
                         tilt = proposed

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, fill, inlined, plain
 from dissensus.kernels.likelihood import log_block_probability
 from dissensus.kernels.race_sampler import (
@@ -33,11 +33,12 @@ from dissensus.kernels.race_sampler import (
     TINY,
     ChainRoom,
     Posterior,
+    TieRoom,
     add_masses,
-    hold_ties,
+    hold_pair,
+    hold_tie,
     make_room,
     plackett_luce_posterior,
-    run_races,
 )
 from dissensus.kernels.races import Races
 from dissensus.kernels.randomness import (
@@ -197,6 +198,63 @@ def fill_rates(x: FloatArray, shapes: FloatArray, power: float, rates: FloatArra
 
 
 # One sweep --------------------------------------------------------------------------------------------
+
+
+@copied
+def hold_ties(
+    stream: Stream,
+    ties: tuple[IntArray, IntArray, IntArray, IntArray],
+    rates: FloatArray,
+    masses: FloatArray,
+    lattice_most: int,
+    times: tuple[FloatArray, FloatArray],
+    lam: FloatArray,
+    room: TieRoom,
+) -> None:
+    """Hold what follows the first arrival of every tied block of a case, given the rates of its conditions.
+
+    ``ties`` are their repeats, the races behind them, and where their members are; ``times`` receive how long races
+    have been waiting for, and how long conditions have run.
+    """
+    (repeats, behind_ties, tie_offsets, tie_codes), (pending, exposure) = ties, times
+    for tie in range(len(repeats)):
+        j, behind, n = tie_offsets[tie], behind_ties[tie], repeats[tie]
+        size, z = tie_offsets[tie + 1] - j, masses[behind]
+        if size == 2:
+            a, b = tie_codes[j], tie_codes[j + 1]
+            with_a, with_b = z + rates[a], z + rates[b]
+            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+            wait_a, wait_b = time_a / with_a, time_b / with_b
+            exposure[a] += wait_a
+            exposure[b] += wait_b
+            pending[behind] += wait_a + wait_b
+        elif n > 0:
+            for k in range(size):
+                lam[k], room.tau[k] = rates[tie_codes[j + k]], 0.0
+            pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room)
+            for k in range(size):
+                exposure[tie_codes[j + k]] += room.tau[k]
+
+
+@copied
+def run_races(
+    steps: tuple[IntArray, IntArray, IntArray],
+    drawn: FloatArray,
+    masses: FloatArray,
+    times: tuple[FloatArray, FloatArray],
+) -> None:
+    """Run all races of a case; ``drawn`` has their waiting times in units of their means from place 1.
+
+    See :func:`hold_ties`; nothing is waited for afterwards.
+    """
+    (successors, step_offsets, members), (pending, exposure) = steps, times
+    for race in range(len(successors)):
+        wait = pending[race] + drawn[1 + race] / masses[race]
+        pending[race] = 0.0
+        for j in range(step_offsets[race], step_offsets[race + 1]):
+            exposure[members[j]] += wait
+        pending[successors[race]] += wait
+    pending[len(successors)] = 0.0
 
 
 @compiled

@@ -580,7 +580,8 @@ class Evaluation(Value):
         found = []
         for place, run in enumerate(self.runs):
             key, means = self._key(place), self.case_means[place]
-            fit = FitSpread(self._stacked("fit", key, axis=3)) if self.sums.names("fit", key) else None
+            has_fit = any(("fit", key, block) in self.sums for block in (EACH, DATA_SET))
+            fit = FitSpread(self._stacked("fit", key, axis=3)) if has_fit else None
             how = (self.moved.get(key), fit, run.n_draws, run.n_chains)
             found.append(Estimate(key, run.identity, means, self.tallies[place], *how))
         for key in (ANNOTATORS, TRUTH):
@@ -669,18 +670,15 @@ class Evaluation(Value):
         There is no number of groups where cases stand alone.
         """
         if (key, *where) not in self._known_designs:
-            n_models = len(self.models)
+            n_models, n_groups = len(self.models), None
             n_rows = n_models * (n_models + 1) // 2 if where == ALL else n_models
-            found: tuple[FloatArray, int | None] = np.ones((n_rows, len(self.metrics))), None
+            found = np.ones((n_rows, len(self.metrics)))
             n_cases = self.n_cases if where == ALL else self._n(key, where)
-            blocks = [name for name in self.sums.names("moments", key, *where) if len(name) == len(where) + 3]
-            if blocks:
-                own = {str(name[-1]): design_effects(self.sums, name[1:], n_cases) for name in blocks}
-                places = {block: self._places(block) for block in own}
-                for block, (designs, _) in own.items():
-                    found[0][:, places[block]] = designs
-                found = found[0], next(iter(own.values()))[1]
-            self._known_designs[key, *where] = found
+            for block in (EACH, DATA_SET):
+                if ("moments", key, *where, block) in self.sums:
+                    own, n_groups = design_effects(self.sums, (key, *where, block), n_cases)
+                    found[:, self._places(block)] = own
+            self._known_designs[key, *where] = found, n_groups
         return self._known_designs[key, *where]
 
     def _places(self, block: str) -> list[int]:

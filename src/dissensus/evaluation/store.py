@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -60,7 +60,7 @@ EARLIER = ("arrays.npz", "data_set.bundle")
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
-POINTS = ("x", "y", "low", "high", "sizes")
+WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 
 
 def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
@@ -274,10 +274,7 @@ def _described(evaluation: Evaluation) -> Described:
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
         "remarks": list(evaluation.remarks),
-        "curves": [
-            {part.name: getattr(one, part.name) for part in fields(one) if part.name not in POINTS}
-            for one in evaluation.lines
-        ],
+        "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
         "inputs": dict(evaluation.inputs),
         "study": {
             "kind": study.kind,
@@ -374,7 +371,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         calibration=None if trust is None else restored_calibration(trust),
         remarks=tuple(described["remarks"]),
         lines=tuple(
-            replace(Curve(**one), **{name: arrays["curve", i, name] for name in POINTS})
+            Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))
             for i, one in enumerate(described["curves"])
         ),
         disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,

@@ -132,7 +132,8 @@ def worked(
         return
     window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
     submit, check = _sender(executor, work, settings)
-    waiting, under_way, done = list(reversed(payloads.items())), {}, SimpleQueue[Any]()
+    waiting, done = list(payloads.items())[::-1], SimpleQueue[Any]()
+    under_way: dict[Any, str] = {}
     try:
         while waiting or under_way:
             while waiting and len(under_way) < window:

@@ -93,7 +93,7 @@ def check_same(run: Path, other: Path) -> None:
 
 
 def parts(run: Path) -> dict[str, bytes]:
-    return {name: data for name, data in content_of(run).items() if name.startswith(("per_case", "certainty"))}
+    return {name: data for name, data in content_of(run).items() if name.startswith(("per_case/", "certainty/"))}
 
 
 @with_aggregations(LEARNS_NOTHING, "majority-vote")

@@ -122,7 +122,7 @@ def test_surveys_add_up_in_any_order_to_the_same() -> None:
     def shuffled(number: int) -> Survey:
         study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[[f"A{number % 3}", "B"], []])
         model = Predictions.from_scores(
-            [[0.5, number], [2, 1]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
+            [[0.5, float(number)], [2.0, 1.0]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
         )
         return survey_of(study, A=model)
 

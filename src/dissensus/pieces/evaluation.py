@@ -675,8 +675,8 @@ class FileEvaluation:
         settings = pickle.dumps((self.known_reading, request, self.asked.seed, finding))
         what = f"fitting the prior{f' of {finding}' if finding else ''}"
         found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-        parts = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
-        return reduce(Exact.__add__, (part for part in parts if part is not None))
+        parts: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
+        return reduce(Exact.__add__, filter(None, parts))
 
     # Evaluation ------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class AllPieces(Mapping[Name, Array]):
 def _opened(place: FilePath) -> Iterator[Mapping[str, Array]]:
     """Open the file of a piece, or say that it is damaged."""
     try:
-        with np.load(place, allow_pickle=False) as content:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
             yield content
     except DAMAGE as error:
         advice = "remove it and run again with --resume: it is computed again"

@@ -398,18 +398,19 @@ def locked(path: FilePath) -> int:
     return number
 
 
-def released(number: int) -> None:
-    """Give a lock back."""
-    if number in HELD:
-        HELD.discard(number)
-        os.close(number)
+def released(*numbers: int) -> None:
+    """Give locks back; all of them, unless it is said which."""
+    for number in numbers or tuple(HELD):
+        if number in HELD:
+            HELD.discard(number)
+            os.close(number)
 
 
 HELD: set[int] = set()
 """Files of the locks that this process holds; one that is forked would hold them after its end, and closes them."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [released(number) for number in list(HELD)])
+    os.register_at_fork(after_in_child=released)
 
 
 def is_run(path: Path) -> bool:

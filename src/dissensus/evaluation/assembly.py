@@ -151,7 +151,7 @@ def _kept(sums: Sums) -> Sums:
     """Leave out what can be found again from opinions and predictions; of categories, single precision is enough."""
     found = sums.only(lambda name: name[:2] not in (("rows", "table"), ("rows", "names")))
     small = {name for name in found.arrays if name[0] in ("resampled", "squares") and name[2] == "category"}
-    return Sums({name: np.float32(array) if name in small else array for name, array in found.arrays.items()})
+    return Sums({name: array.astype(np.float32) if name in small else array for name, array in found.arrays.items()})
 
 
 def _held(everything: Sums, held: Sums) -> Sums:

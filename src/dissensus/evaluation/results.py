@@ -696,8 +696,8 @@ class Evaluation(Value):
     def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
         """Return means over resampled cases, each on the scale of its metric."""
         if (key, *where) not in self._known_resampled:
-            both = np.float64(self._stacked("resampled", key, *where, axis=2))
-            squares = np.float64(self._stacked("squares", key, *where))
+            both = self._stacked("resampled", key, *where, axis=2).astype(np.float64)
+            squares = self._stacked("squares", key, *where).astype(np.float64)
             whole = where if where[0] != "category" else ALL
             designs = self._designs(key, whole)[0][: len(self.models)].copy()
             if ("reach", key, *where, DATA_SET) in self.sums:

@@ -1201,8 +1201,9 @@ class Study(Received):
         return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
 
 
-Annotations = Ratings = Checklists = Study
-"""Names of a study by its kind."""
+Annotations = Study
+Ratings = Study
+Checklists = Study
 
 
 def require_kind(study: object, kind: str, who: str) -> Study:

@@ -11,7 +11,7 @@ import numpy as np
 from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source, open_source
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Ratings
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:

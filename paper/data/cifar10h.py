@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.files import read_arrays
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:

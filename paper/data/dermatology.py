@@ -13,8 +13,8 @@ from dissensus.core.files import read_text
 from dissensus.core.notes import Note
 from dissensus.evaluation.categories import Categories
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations
+from dissensus.study.study import Annotations
 from paper.data.printed_cases import CASES, PredictionSet
 from paper.data.publication import Publication, PublishedFile
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
 from dissensus.core.notes import Note
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 LOWEST, HIGHEST = -5.0, 5.0
 

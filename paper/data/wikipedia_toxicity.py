@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Ratings
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dissensus.agreement.peers import annotator_agreement
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.evaluation.certainty import Certainty
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.printed_cases import CASES, N_CONDITIONS
 from paper.reproduction.certainty_claims import TITLE, uncertain_share
 from paper.reproduction.paper_runs import FAR_BELOW, GENERALLY, clearly

@@ -9,7 +9,7 @@ from dissensus.aggregation.base import Aggregation
 from dissensus.agreement.peers import annotator_agreement
 from dissensus.evaluation.categories import expected_risk
 from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.dermatology import Dermatology
 from paper.reproduction import certainty_claims
 from paper.reproduction.certainty_claims import certainty_frame, mean_certainties

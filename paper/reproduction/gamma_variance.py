@@ -19,7 +19,7 @@ from scipy.special import ndtr, stdtr
 
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior, posterior_parameters
 from dissensus.core.aliases import FloatArray
-from dissensus.study.ratings import Moments
+from dissensus.study.opinions import Moments
 
 NODES, WIDTH = 121, 12.0
 """Points of the quadrature, and how many standard deviations of the log variance they reach to each side."""

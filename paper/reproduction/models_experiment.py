@@ -14,7 +14,7 @@ from dissensus.metrics.base import Metric
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.dermatology import Dermatology
 from paper.reproduction import model_claims
 from paper.reproduction.certainty_claims import mean_certainties

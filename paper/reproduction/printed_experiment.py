@@ -20,7 +20,7 @@ from dissensus.evaluation.results import ADJUSTED
 from dissensus.figures.samples import kept_places
 from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Section, Settings
 

@@ -13,7 +13,7 @@ from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.certainty import Certainty, annotation_certainty
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Ratings
 from paper.reproduction.gamma_variance import GammaVariancePrior, chance_below, conjugate_chance_below
 from paper.reproduction.rows import AtLeast, Between, Claim, Printed, Row, Section, Settings, shaken_error
 

@@ -11,7 +11,7 @@ from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 QUALITIES: Mapping[str, tuple[float, float]] = {
     "stand-in A": (1.6, 60.0),

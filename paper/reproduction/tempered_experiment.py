@@ -16,7 +16,7 @@ from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.certainty import Certainty, certainty_profile
 from dissensus.evaluation.folds import Average, clustered
 from dissensus.evaluation.held_out import HeldOut, judged
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data.dermatology import Dermatology
 from paper.reproduction.certainty_claims import uncertain_share
 from paper.reproduction.rows import AtLeast, Row, Section, Settings, shaken_error

@@ -12,7 +12,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.evaluation.results import AGREEMENT
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.differential_study import Expertise, simulate_study
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 
 @dataclass(frozen=True, eq=False)

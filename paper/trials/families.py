@@ -20,7 +20,7 @@ from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.folds import check_some_remain, remains, without
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 Depends: TypeAlias = Literal["nothing", "entropy", "entropy and classes"]
 """What the concentration of a case depends on."""

@@ -14,8 +14,8 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.files import read_text
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading import read_annotations
+from dissensus.study.study import Annotations
 from paper.trials.families import FAMILIES, USED, Family, LeftOutFirsts
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED, PANEL
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.trials.crowds import Crowd, Trial
 
 if TYPE_CHECKING:

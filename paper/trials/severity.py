@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.metrics.data_set import DataSetMetric, Said
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 Asked: TypeAlias = Literal["binary", "grades"]
 """What annotators are asked."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.figures.charts import Bars, Chart, Points
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 from paper.data import load_dermatology
 from paper.data.printed_cases import CASES, PrintedCase
 from paper.reproduction.charts_of_paper import charts_of

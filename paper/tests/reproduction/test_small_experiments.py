@@ -15,8 +15,8 @@ from dissensus.aggregation.normal_inverse_gamma import (
 )
 from dissensus.evaluation.certainty import annotation_certainty
 from dissensus.figures.charts import Bars, Chart, Labels, Line, Points
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Moments, Ratings
+from dissensus.study.opinions import Moments
+from dissensus.study.study import Annotations, Ratings
 from paper.data import load_ava, load_cifar10h
 from paper.data.cifar10h import CLASSES, Cifar10h
 from paper.reproduction.charts_of_paper import charts_of

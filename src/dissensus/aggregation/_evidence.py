@@ -263,8 +263,8 @@ def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> broken_votes(Annotations.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"]).opinions).T
+    >>> from dissensus import Study
+    >>> broken_votes(Study.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"]).opinions).T
     array([[1., 1., 2., 2., 2., 1.],
            [1., 1., 0., 0., 0., 1.]])
     """

@@ -11,7 +11,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 LEAST_CASES = 20
 """An annotator must have read so many cases to be recognised."""
@@ -23,7 +23,7 @@ SAME = 0.999
 """Share of an annotator's cases in which a model that repeats it says the same."""
 
 
-def first_matches(study: Annotations, model: Predictions) -> FloatArray:
+def first_matches(study: Study, model: Predictions) -> FloatArray:
     """Return how much of a model's first place every opinion names first, shape (n_opinions,); ties share it."""
     first = first_shares(model)
     n_conditions = study.n_conditions
@@ -41,7 +41,7 @@ def first_matches(study: Annotations, model: Predictions) -> FloatArray:
     return weighted_counts(ranking, shares / np.diff(offsets)[ranking], len(offsets) - 1)
 
 
-def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
+def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str, str]:
     """Name the models that have seen the answers, and say by what that is known."""
     said = study.counted
     matches = {
@@ -54,7 +54,7 @@ def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dic
     return {**seen_answers(said, matches), **copied}
 
 
-def seen_answers(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
+def seen_answers(said: Study, matches: Mapping[str, FloatArray]) -> dict[str, str]:
     """Name the models that agree with annotators more than anybody could who had not seen their answers.
 
     Whoever knows the plausibilities theta of a case, but not the answers, names the most plausible condition, and
@@ -87,7 +87,7 @@ def seen_answers(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[s
     return found
 
 
-def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
+def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
     """Return the annotators of each case, and the share of pairs of them who name the same first; both (n_cases,)."""
     offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
     ranking, codes = row_of_each(offsets), study.codes[mentions]
@@ -101,7 +101,7 @@ def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
     return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
-def copied_annotators(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
+def copied_annotators(said: Study, matches: Mapping[str, FloatArray]) -> dict[str, str]:
     """Name the models that say first what an annotator said first on all cases of that annotator, and the annotator.
 
     An annotator whom the others repeat as well says nothing special, and is not looked at. Parameters are those of

@@ -106,8 +106,8 @@ class ChoiceCounts(Value):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
     >>> one, other = (ChoiceCounts.of(said.select([name]).opinions) for name in ("y", "x"))
     >>> one + other == ChoiceCounts.of(said.opinions)
     True
@@ -156,8 +156,8 @@ class ChoiceCounts(Value):
 
         Examples
         --------
-        >>> from dissensus import Annotations
-        >>> said = Annotations.from_counts([[2, 1, 0]], ["a", "b", "c"])
+        >>> from dissensus import Study
+        >>> said = Study.from_counts([[2, 1, 0]], ["a", "b", "c"])
         >>> ChoiceCounts.of(said.opinions).recoded(["d", "b", "a"]).mentions
         array([0., 1., 1.])
         """

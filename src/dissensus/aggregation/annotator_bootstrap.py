@@ -41,8 +41,8 @@ class AnnotatorBootstrap(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[3, 1]], ["a", "b"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 1]], ["a", "b"])
     >>> AnnotatorBootstrap().sample(said, draws=4000).mean().round(1)
     array([[0.8, 0.2]])
     """

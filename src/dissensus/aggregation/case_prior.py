@@ -37,8 +37,7 @@ from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -444,7 +443,7 @@ def informed_prior(
     return found
 
 
-def _fitted(said: Annotations, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
+def _fitted(said: Study, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
     """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
     opinions = said.opinions
     if folds == 1 and (start is None or opinions.n_cases > prior_recipe.LEARNING_CASES):
@@ -458,7 +457,7 @@ def _fitted(said: Annotations, models: Mapping[str, Predictions], *, folds: int,
     return CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
 
 
-def _recipe_of(said: Annotations, models: Mapping[str, Predictions], left_out: Mapping[str, str] | None) -> PriorRecipe:
+def _recipe_of(said: Study, models: Mapping[str, Predictions], left_out: Mapping[str, str] | None) -> PriorRecipe:
     """Fit to a study that is in memory, a part at a time."""
     opinions, size = said.opinions, prior_recipe.LEARNING_CASES
     parts = [np.arange(first, min(first + size, opinions.n_cases)) for first in range(0, opinions.n_cases, size)]

@@ -89,8 +89,8 @@ class DawidSkene(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings(
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]], [["b"]]]] * 5 + [[[["b"]], [["b"]], [["a"]]]] * 5, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
     >>> DawidSkene().sample(said, draws=1000).mean()[[0, -1], 0] > 0.8

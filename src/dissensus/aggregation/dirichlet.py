@@ -42,8 +42,8 @@ class Dirichlet(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[8, 2, 0]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[8, 2, 0]], ["a", "b", "c"])
     >>> Dirichlet(alpha=1).sample(said, draws=4000).mean().round(1)
     array([[0.7, 0.2, 0.1]])
     """

@@ -26,8 +26,8 @@ class InverseRank(PointAggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b", "c"]]]])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b", "c"]]]])
     >>> InverseRank().sample(said).mean()
     array([[0.66666667, 0.16666667, 0.16666667]])
     >>> InverseRank(ties="each").sample(said).mean()

@@ -60,8 +60,8 @@ class Lessons(Value):
 
         Examples
         --------
-        >>> from dissensus import Annotations
-        >>> Lessons.of(Annotations.from_counts([[3, 1]], ["a", "b"])).n_cases
+        >>> from dissensus import Study
+        >>> Lessons.of(Study.from_counts([[3, 1]], ["a", "b"])).n_cases
         1
         """
         if study.kind != "rankings":

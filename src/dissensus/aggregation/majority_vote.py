@@ -20,8 +20,8 @@ class MajorityVote(PointAggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"]], [["a", "b"]]]], ["a", "b", "c"])
     >>> MajorityVote().sample(said).mean()
     array([[0.75, 0.25, 0.  ]])
     """

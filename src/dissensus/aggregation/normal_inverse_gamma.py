@@ -18,7 +18,7 @@ from dissensus.core.checks import GREATEST, check_length, check_positive
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.ratings import Moments
+from dissensus.study.opinions import Moments
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class NormalInverseGammaPrior:
 
     Examples
     --------
-    >>> from dissensus import Ratings
+    >>> from dissensus import Study
     >>> prior = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
-    >>> draws = NormalInverseGamma((0.0,), prior).sample(Ratings.from_scores([[1, 2, 2]]), draws=2000)
+    >>> draws = NormalInverseGamma((0.0,), prior).sample(Study.from_scores([[1, 2, 2]]), draws=2000)
     >>> draws.mean().round(1)
     array([[0.1, 0.9]])
     """
@@ -78,8 +78,8 @@ class NormalInverseGamma(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    >>> from dissensus import Study
+    >>> said = Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
     >>> draws = NormalInverseGamma(thresholds=(0.0,)).sample(said, draws=2000)
     >>> draws.conditions, draws.mean()[:, 0].round(1)
     (('<= 0', '> 0'), array([0.8, 0.1, 0.4]))
@@ -141,8 +141,8 @@ class NormalInverseGamma(Aggregation):
 
         Examples
         --------
-        >>> from dissensus import Ratings
-        >>> NormalInverseGamma().shifts_of(Ratings.from_scores([[1, 2]]).opinions)
+        >>> from dissensus import Study
+        >>> NormalInverseGamma().shifts_of(Study.from_scores([[1, 2]]).opinions)
         array([], dtype=float64)
         """
         if not self.shifts:

@@ -39,11 +39,11 @@ class PlackettLuceML(PointAggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> PlackettLuceML().sample(said).mean().round(6)
     array([[0.666667, 0.333333, 0.      ]])
-    >>> ranked = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]], ["a", "b", "c", "d"])
+    >>> ranked = Study.from_rankings([[[["a"], ["b"], ["c"]]]], ["a", "b", "c", "d"])
     >>> [batch] = PlackettLuceML().sample(ranked)
     >>> batch.values, batch.order_values
     (array([1., 0., 0., 0.]), array([3., 2., 1., 0.]))

@@ -25,7 +25,7 @@ from dissensus.core.value import Value
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 LEARNING_CASES = 20_000
 """On how many cases the first fit is made, and leaks and the gains by models are judged."""
@@ -266,7 +266,7 @@ def secant(curvature: FloatArray, step: FloatArray, change: FloatArray) -> Float
 
 
 def fitted_recipe(
-    study: Annotations,
+    study: Study,
     models: Mapping[str, Predictions],
     lessons: Lessons,
     *,
@@ -349,7 +349,7 @@ def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:
     return replace(recipe, refits=moved(recipe.coefficients, recipe.curvature, pushes))
 
 
-def learning_sample(study: Annotations) -> Annotations:
+def learning_sample(study: Study) -> Study:
     """Choose the cases of a study on which the first fit is made; those of a whole are among those of its parts.
 
     Examples

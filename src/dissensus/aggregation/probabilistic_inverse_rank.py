@@ -45,8 +45,8 @@ class ProbabilisticInverseRank(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> ProbabilisticInverseRank(reliability=30).sample(said, draws=4000).mean().round(2)
     array([[0.67, 0.33, 0.  ]])
     """

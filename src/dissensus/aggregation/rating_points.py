@@ -14,7 +14,7 @@ from dissensus.aggregation.normal_inverse_gamma import checked_thresholds, inter
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import check_fields
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.ratings import Moments
+from dissensus.study.opinions import Moments
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class MeanRating(RatingPoint):
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> [batch] = MeanRating((2.0,)).sample(Ratings.from_scores([[1, 2, 6]]))
+    >>> from dissensus import Study
+    >>> [batch] = MeanRating((2.0,)).sample(Study.from_scores([[1, 2, 6]]))
     >>> batch.numbers[0, 0, 0], batch.dense()[0, 0]
     (np.float64(3.0), array([0., 1.]))
     """
@@ -112,8 +112,8 @@ class MedianRating(RatingPoint):
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> [batch] = MedianRating().sample(Ratings.from_scores([[1, 2, 6]]))
+    >>> from dissensus import Study
+    >>> [batch] = MedianRating().sample(Study.from_scores([[1, 2, 6]]))
     >>> batch.numbers[0, 0, 0]
     np.float64(2.0)
     """

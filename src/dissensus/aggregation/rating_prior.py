@@ -17,8 +17,8 @@ from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
+from dissensus.study.opinions import Moments
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.ratings import Moments
 from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
+from dissensus.study.opinions import Moments
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.ratings import Moments, Ratings
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ class Shifts:
 
 
 @checked
-def annotator_shifts(ratings: Ratings) -> pl.DataFrame:
+def annotator_shifts(ratings: Study) -> pl.DataFrame:
     """Estimate how far above or below others each annotator rates, from the cases that several rated.
 
     Columns: ``annotator``, ``n_ratings``, ``shift``, and its standard error ``se``. Shifts are shrunk towards zero, the
@@ -64,7 +64,7 @@ def annotator_shifts(ratings: Ratings) -> pl.DataFrame:
     >>> import polars as pl
     >>> rows = [(f"c{i}", name, i % 4 + above + (i * 7 % 5) / 10) for i in range(20)
     ...         for name, above in (("A", 1.5), ("B", -0.5), ("C", -1.0))]
-    >>> said = Ratings.from_long(pl.DataFrame(rows, schema=["case", "annotator", "score"], orient="row"))
+    >>> said = Study.from_long(pl.DataFrame(rows, schema=["case", "annotator", "score"], orient="row"))
     >>> annotator_shifts(said)["shift"].round(2).to_list()
     [1.5, -0.5, -1.0]
     """

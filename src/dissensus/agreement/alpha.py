@@ -25,9 +25,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio"]
 DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
@@ -70,7 +68,7 @@ class Alpha:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
     >>> found = krippendorff_alpha(said)
     >>> round(found.value, 3), found.n_cases, found.n_rankings, found.distance
     (0.444, 3, 6, 'first-choice')
@@ -97,7 +95,7 @@ class Alpha:
 
 @checked
 def krippendorff_alpha(
-    annotations: Annotations | Ratings,
+    annotations: Study,
     *,
     distance: Distance = "first-choice",
     depth: int = 3,
@@ -138,7 +136,7 @@ def krippendorff_alpha(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
     >>> alpha = krippendorff_alpha(said)
     >>> round(alpha.value, 3), alpha.n_cases, alpha.n_rankings
     (0.444, 3, 6)

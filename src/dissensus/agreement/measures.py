@@ -19,7 +19,6 @@ from dissensus.core.checks import check_choice, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class AgreementMeasure:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> found = cohen_kappa(said, ("A", "B"))
     >>> found.measure, found.value, found.n_cases
     ('cohen-kappa', 1.0, 2)
@@ -222,7 +221,7 @@ def agreement_measures(
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
     >>> agreement_measures(said, ["alpha-nominal", "fleiss-kappa"]).select("measure", "value", "n_cases").rows()
     [('alpha-nominal', 0.444..., 3), ('fleiss-kappa', 0.333..., 3)]
     """
@@ -246,7 +245,7 @@ def agreement_measures(
 
 @checked
 def cohen_kappa(
-    annotations: Annotations,
+    annotations: Study,
     annotators: tuple[str, str],
     *,
     credit: Credit = "none",
@@ -269,7 +268,7 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]]], [[["b"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> round(cohen_kappa(said, ("A", "B")).value, 3)
     0.4
@@ -325,7 +324,7 @@ def _computed(prepared: Sequence[tuple[str, Study, Prepared]], *, seed: int, lev
 
 
 def _of_findings(
-    studies: Mapping[str, Annotations], measures: Sequence[str] | None, *, seed: int, level: float
+    studies: Mapping[str, Study], measures: Sequence[str] | None, *, seed: int, level: float
 ) -> pl.DataFrame:
     """Return a row per finding and measure, and the means over the findings in which a measure is defined."""
     import polars as pl

@@ -18,8 +18,7 @@ from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +49,7 @@ class Agreement:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
     >>> found = annotator_agreement(said)
     >>> found
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -87,7 +86,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> round(annotator_agreement(said).correlation({"x": 0.9, "y": 0.5}), 6)
         1.0
         """
@@ -111,7 +110,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> annotator_agreement(said).to_frame().rows()
         [('x', 1.0, 2), ('y', 0.0, 2)]
         """
@@ -126,7 +125,7 @@ class Agreement:
 
 
 @checked
-def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
+def annotator_agreement(annotations: Study, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
     """Leave one annotator out, aggregate the others, and ask whether the left-out annotator mentions their top-1.
 
     The others are aggregated by inverse rank normalisation (IRN). The agreement of a case is the average over its
@@ -151,7 +150,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
+    >>> said = Study.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
     >>> agreement = annotator_agreement(said)
     >>> agreement
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -195,14 +194,14 @@ class _Seats:
     shares: FloatArray
 
     @classmethod
-    def of(cls, said: Annotations) -> _Seats:
+    def of(cls, said: Study) -> _Seats:
         keys, first, seat = np.unique(seats_of(said), return_index=True, return_inverse=True)
         sums = weighted_counts(seat, said.weights, len(keys))
         case, votes = said.panel.case_of_opinion[first], said.votes[first].astype(np.float64)
         return cls(seat, case, sums / np.bincount(seat), votes, said.weights / sums[seat])
 
 
-def _expected_hits(said: Annotations, seats: _Seats, weights: FloatArray, counted: BoolArray) -> FloatArray:
+def _expected_hits(said: Study, seats: _Seats, weights: FloatArray, counted: BoolArray) -> FloatArray:
     """Return how often each seat names the top-1 of the others on its case, shape (n_seats,).
 
     Cells are the pairs of a seat and a condition of its case's support.
@@ -228,7 +227,7 @@ def _expected_hits(said: Annotations, seats: _Seats, weights: FloatArray, counte
 
 
 @checked
-def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFrame:
+def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
     """Compare every two named annotators on the cases that both have seen.
 
     Parameters
@@ -248,7 +247,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"], ["b"]], [["a"]]], [[["b"]], [["a", "b"]]]], annotator_names=["Ada", "Bo"], conditions=["a", "b"])
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]
@@ -265,7 +264,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
     return _averaged(said, *_pairs_of_people(said), depth)
 
 
-def _pairs_of_people(said: Annotations) -> tuple[IntArray, IntArray]:
+def _pairs_of_people(said: Study) -> tuple[IntArray, IntArray]:
     """List the pairs of rankings on one case by two different named annotators, the lower code first."""
     named = np.flatnonzero(said.annotators != ANONYMOUS)
     pairs = named[np.stack(pairs_within(said.panel.case_of_opinion[named]))]
@@ -274,7 +273,7 @@ def _pairs_of_people(said: Annotations) -> tuple[IntArray, IntArray]:
     return pairs[0], pairs[1]
 
 
-def _averaged(said: Annotations, one: IntArray, other: IntArray, depth: int) -> pl.DataFrame:
+def _averaged(said: Study, one: IntArray, other: IntArray, depth: int) -> pl.DataFrame:
     """Average over the rankings of a pair on a case, then over cases by weight."""
     import polars as pl
 

@@ -14,7 +14,6 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study, require_kind
 
 Matrix: TypeAlias = Any
@@ -58,7 +57,7 @@ class Table:
         return cls.of_sets(said, offsets, said.codes[mentions])
 
     @classmethod
-    def of_sets(cls, study: Annotations, offsets: IntArray, codes: IntArray) -> Table:
+    def of_sets(cls, study: Study, offsets: IntArray, codes: IntArray) -> Table:
         """Tell sets of conditions apart, one per opinion, with ascending codes."""
         known: dict[bytes, int] = {}
         keys = [codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist())]

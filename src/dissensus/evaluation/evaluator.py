@@ -190,8 +190,8 @@ def evaluate(
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
     >>> result = evaluate(said, {"A": [[3, 2, 1], [0, 1, 2]]}, aggregations=[PlackettLuce(3)],
     ...                   metrics=[TopKAccuracy(1)], draws=2000)
     >>> row = result.to_frame().row(0, named=True)
@@ -257,8 +257,8 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
@@ -374,8 +374,8 @@ def with_panel(
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> asked = Questions.of(Annotations.from_counts([[3, 1]], ["a", "b"]), {})
+    >>> from dissensus import Study
+    >>> asked = Questions.of(Study.from_counts([[3, 1]], ["a", "b"]), {})
     >>> with_panel(asked, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
@@ -407,8 +407,8 @@ def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregatio
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> panel_aggregation(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
+    >>> from dissensus import Study
+    >>> panel_aggregation(Study.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
     NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
     """
     if study.kind == "ratings":

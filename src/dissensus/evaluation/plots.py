@@ -153,8 +153,8 @@ class Plots:
 
     Examples
     --------
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> plots = evaluate(said, {}, aggregations=["plackett-luce:1,3"], draws=40).plot
     >>> plots.names()
     ('certainty', 'certainty_histogram', 'certainty_by_top', 'share_below', 'agreement', 'study', 'case')

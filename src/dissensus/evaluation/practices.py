@@ -73,8 +73,8 @@ class Beside:
 def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     """Put estimands and practices together for every model and metric, in the order of the table of results.
 
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> result = evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["dirichlet:1"], draws=50)
     >>> (one,) = side_by_side(result, result.to_frame())
     >>> one.agreement["mean"], dict(one.practices)
@@ -159,7 +159,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
     >>> theta = ds.Plausibilities.from_draws([[[0.4, 0.6]], [[0.1, 0.9]]], conditions=["a", "b"], case_names=["x", "y"])
     >>> known = with_truth(result, theta)

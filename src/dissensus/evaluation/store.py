@@ -145,7 +145,7 @@ def load_evaluation(directory: Path) -> Evaluation:
     Examples
     --------
     >>> import dissensus as ds, tempfile
-    >>> said = ds.Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> said = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
     >>> result = ds.evaluate(said, {"A": [[0.7, 0.3]]}, aggregations=["dirichlet:1"], metrics=["top-k-accuracy:1"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result.save(f"{folder}/results")

@@ -156,8 +156,8 @@ class Survey:
 
         Examples
         --------
-        >>> from dissensus import Annotations
-        >>> study = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+        >>> from dissensus import Study
+        >>> study = Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
         >>> Survey.of(Piece(study, {}, {}, ())).in_order_of(Reading("opinions/", positive="Melanoma")).conditions
         ('Nevus', 'Melanoma')
         """

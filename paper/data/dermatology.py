@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.certainty.categories import Categories
 from dissensus.core.files import read_text
 from dissensus.core.notes import Note
-from dissensus.evaluation.categories import Categories
 from dissensus.predictions.reader import read_predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.agreement.peers import annotator_agreement
-from dissensus.evaluation.categories import expected_risk
-from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
+from dissensus.certainty.categories import expected_risk
+from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_profile
 from dissensus.study.rankings import Annotations
 from paper.data.dermatology import Dermatology
 from paper.reproduction import certainty_claims

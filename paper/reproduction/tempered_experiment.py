@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.certainty.top_sets import Certainty, certainty_profile
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
 from dissensus.core.thresholds import CERTAIN
-from dissensus.evaluation.certainty import Certainty, certainty_profile
 from dissensus.evaluation.folds import Average, clustered
 from dissensus.evaluation.held_out import HeldOut, judged
 from dissensus.study.rankings import Annotations

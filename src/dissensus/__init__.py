@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from dissensus.aggregation.rating_prior import RatingPrior as RatingPrior
     from dissensus.aggregation.rating_prior import rating_prior as rating_prior
     from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
-    from dissensus.agreement.alpha import Alpha as Alpha
-    from dissensus.agreement.alpha import krippendorff_alpha as krippendorff_alpha
     from dissensus.agreement.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.agreement.annotator_quality import annotator_gradings as annotator_gradings
     from dissensus.agreement.annotator_quality import annotator_quality as annotator_quality
     from dissensus.agreement.measures import AgreementMeasure as AgreementMeasure
+    from dissensus.agreement.measures import Alpha as Alpha
     from dissensus.agreement.measures import agreement_measures as agreement_measures
     from dissensus.agreement.measures import cohen_kappa as cohen_kappa
+    from dissensus.agreement.measures import krippendorff_alpha as krippendorff_alpha
     from dissensus.agreement.overlap import mean_average_overlap as mean_average_overlap
     from dissensus.agreement.peers import Agreement as Agreement
     from dissensus.agreement.peers import annotator_agreement as annotator_agreement
@@ -150,7 +150,7 @@ _HOMES = {
     "Aggregation": "aggregation.base",
     "Agreement": "agreement.peers",
     "AgreementMeasure": "agreement.measures",
-    "Alpha": "agreement.alpha",
+    "Alpha": "agreement.measures",
     "Annotations": "study.study",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AverageOverlap": "metrics.overlap",
@@ -258,7 +258,7 @@ _HOMES = {
     "examine_annotations": "study.reading",
     "expected_risk": "certainty.categories",
     "informed_prior": "aggregation.case_prior",
-    "krippendorff_alpha": "agreement.alpha",
+    "krippendorff_alpha": "agreement.measures",
     "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",
     "mean_average_overlap": "agreement.overlap",

@@ -20,7 +20,7 @@ from dissensus.evaluation.results import ADJUSTED
 from dissensus.figures.samples import kept_places
 from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
-from dissensus.study.study import Annotations
+from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Section, Settings
 
@@ -248,13 +248,13 @@ def _value_frame(values: Sequence[SetValue]) -> pl.DataFrame:
     )
 
 
-def cases_found(annotations: Annotations) -> int:
+def cases_found(annotations: Study) -> int:
     """Count the printed cases whose rankings stand in a release at their position, but for an annotator passed over."""
     known = [case for case in CASES if case.name in annotations.case_names]
     return sum(_as_printed(annotations, case) == _sorted(case.annotations.to_rankings()[0]) for case in known)
 
 
-def _as_printed(annotations: Annotations, case: PrintedCase) -> list[list[list[str]]]:
+def _as_printed(annotations: Study, case: PrintedCase) -> list[list[list[str]]]:
     """Return the released rankings of a case without the annotator that the print passes over."""
     (released,) = annotations.select([case.name]).to_rankings()
     return _sorted([ranking for place, ranking in enumerate(released) if place != case.omitted])

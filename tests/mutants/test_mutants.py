@@ -12,6 +12,7 @@ EVERYWHERE = {
     *(
         "aggregation",
         "agreement",
+        "certainty",
         "cli",
         "core",
         "draws.py",

@@ -13,7 +13,7 @@ from dissensus.aggregation.normal_inverse_gamma import (
     estimated_prior,
     posterior_parameters,
 )
-from dissensus.evaluation.certainty import annotation_certainty
+from dissensus.certainty.top_sets import annotation_certainty
 from dissensus.figures.charts import Bars, Chart, Labels, Line, Points
 from dissensus.study.opinions import Moments
 from dissensus.study.study import Annotations, Ratings

@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, known_truths
 from dissensus.aggregation.ordered_probit import Gradings, check_grades
-from dissensus.agreement.table import check_level
+from dissensus.agreement.measures import check_level
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed

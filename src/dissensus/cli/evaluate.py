@@ -135,9 +135,9 @@ class Request:
 
     def in_memory(self) -> Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
+        from dissensus.certainty.categories import Categories
         from dissensus.core.files import open_source
         from dissensus.core.output import checked_directory_target
-        from dissensus.evaluation.categories import Categories
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.evaluation.evaluator import evaluate as evaluated
         from dissensus.evaluation.store import not_results

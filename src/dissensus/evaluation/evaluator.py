@@ -20,6 +20,7 @@ from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
 from dissensus.aggregation.prior_recipe import REFITS
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.aggregation.rating_points import MeanRating, MedianRating
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_length
@@ -30,7 +31,6 @@ from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import (
     Plan,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.agreement.table import seats_of
+from dissensus.agreement.coefficients import seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
@@ -22,7 +23,6 @@ from dissensus.core.value import Value
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.data_set import FINDING
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread

@@ -28,6 +28,7 @@ from dissensus.aggregation.case_prior import table_of_models
 from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
@@ -42,7 +43,6 @@ from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.evaluator import (
     check_level,
     check_request,

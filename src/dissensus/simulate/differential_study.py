@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import known_models, numbered, opinion_chances
 from dissensus.study.study import Study

@@ -1201,9 +1201,9 @@ class Study(Received):
         return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
 
 
-Annotations = Study
-Ratings = Study
-Checklists = Study
+Study = Study
+Study = Study
+Study = Study
 
 
 def require_kind(study: object, kind: str, who: str) -> Study:

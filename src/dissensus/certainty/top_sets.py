@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_length
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.ragged import first_of_most, row_of_each
-from dissensus.core.thresholds import CERTAIN, is_uncertain
-from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import (
+from dissensus.certainty.categories import (
     VIA,
     Categories,
     Via,
@@ -27,6 +20,13 @@ from dissensus.evaluation.categories import (
     leading_chances,
     order_chances,
 )
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.ragged import first_of_most, row_of_each
+from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pytest
 from scipy.special import gammaln
 
 from dissensus import Annotations, Predictions, informed_prior, simulate_study
-from dissensus.aggregation._evidence import SAYINGS, Evidence
-from dissensus.aggregation._prior_fit import PriorLikelihood, fitted_likelihood
+from dissensus.aggregation.prior_fit import SAYINGS, Evidence, PriorLikelihood, fitted_likelihood
 from dissensus.simulate.differential_study import SimulatedStudy
 from paper.trials.families import (
     FAMILIES,

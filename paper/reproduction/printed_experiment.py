@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, PointAggregation
-from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.point_estimates import InverseRank, PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.study.study import Study

@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
     from dissensus.aggregation.dirichlet import Dirichlet as Dirichlet
     from dissensus.aggregation.given_draws import GivenDraws as GivenDraws
-    from dissensus.aggregation.inverse_rank import InverseRank as InverseRank
-    from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
     from dissensus.aggregation.ordered_probit import OrderedProbit as OrderedProbit
     from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
-    from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation.point_estimates import InverseRank as InverseRank
+    from dissensus.aggregation.point_estimates import MajorityVote as MajorityVote
+    from dissensus.aggregation.point_estimates import MeanRating as MeanRating
+    from dissensus.aggregation.point_estimates import MedianRating as MedianRating
+    from dissensus.aggregation.point_estimates import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation.priors import Alpha as Alpha
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
-    from dissensus.aggregation.rating_points import MeanRating as MeanRating
-    from dissensus.aggregation.rating_points import MedianRating as MedianRating
     from dissensus.aggregation.rating_prior import RatingPrior as RatingPrior
+    from dissensus.aggregation.rating_prior import annotator_shifts as annotator_shifts
     from dissensus.aggregation.rating_prior import rating_prior as rating_prior
-    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
     from dissensus.agreement.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.agreement.annotator_quality import annotator_gradings as annotator_gradings
     from dissensus.agreement.annotator_quality import annotator_quality as annotator_quality
     from dissensus.agreement.measures import AgreementMeasure as AgreementMeasure
-    from dissensus.agreement.measures import Alpha as Alpha
     from dissensus.agreement.measures import agreement_measures as agreement_measures
     from dissensus.agreement.measures import cohen_kappa as cohen_kappa
     from dissensus.agreement.measures import krippendorff_alpha as krippendorff_alpha
@@ -150,7 +150,7 @@ _HOMES = {
     "Aggregation": "aggregation.base",
     "Agreement": "agreement.peers",
     "AgreementMeasure": "agreement.measures",
-    "Alpha": "agreement.measures",
+    "Alpha": "aggregation.priors",
     "Annotations": "study.study",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AverageOverlap": "metrics.overlap",
@@ -190,15 +190,15 @@ _HOMES = {
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
     "GradeError": "metrics.grades",
-    "InverseRank": "aggregation.inverse_rank",
+    "InverseRank": "aggregation.point_estimates",
     "Jaccard": "metrics.decisions",
     "KendallTau": "metrics.similarity",
     "LogScore": "metrics.probabilities",
-    "MajorityVote": "aggregation.majority_vote",
+    "MajorityVote": "aggregation.point_estimates",
     "Matthews": "metrics.confusion",
     "MeanAbsoluteError": "metrics.numbers",
-    "MeanRating": "aggregation.rating_points",
-    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.point_estimates",
+    "MedianRating": "aggregation.point_estimates",
     "Metric": "metrics.base",
     "NegativeLikelihoodRatio": "metrics.decisions",
     "NegativePredictiveValue": "metrics.decisions",
@@ -209,7 +209,7 @@ _HOMES = {
     "Overlap": "metrics.overlap",
     "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
-    "PlackettLuceML": "aggregation.plackett_luce_ml",
+    "PlackettLuceML": "aggregation.point_estimates",
     "Plausibilities": "draws",
     "PlausibilityRegions": "certainty.regions",
     "PointAggregation": "aggregation.base",
@@ -247,7 +247,7 @@ _HOMES = {
     "annotator_confusion": "agreement.annotator_quality",
     "annotator_gradings": "agreement.annotator_quality",
     "annotator_quality": "agreement.annotator_quality",
-    "annotator_shifts": "aggregation.rating_shifts",
+    "annotator_shifts": "aggregation.rating_prior",
     "calibrate": "evaluation.calibration",
     "certainty_of": "certainty.top_sets",
     "certainty_profile": "certainty.top_sets",

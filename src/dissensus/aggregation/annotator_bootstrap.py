@@ -14,7 +14,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     without_rest,
 )
-from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.core.aliases import IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError

@@ -19,7 +19,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregation.majority_vote import votes
+from dissensus.aggregation.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import is_list
 from dissensus.core.checks import check_choice, check_count, check_positive

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.rating_prior import LARGEST_SHAPE, RatingPrior, variances_of
-from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
+from dissensus.aggregation.point_estimates import checked_thresholds, interval_names
+from dissensus.aggregation.rating_prior import (
+    LARGEST_SHAPE,
+    RatingPrior,
+    estimated_shifts,
+    variances_of,
+    without_shifts,
+)
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.checks import GREATEST, check_length, check_positive
@@ -232,20 +237,6 @@ def _check_prior(given: object) -> None:
         )
 
 
-def checked_thresholds(given: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Return thresholds as floats; refuse those that do not increase.
-
-    >>> checked_thresholds([1, 2]), checked_thresholds(None)
-    ((1.0, 2.0), None)
-    """
-    if given is None:
-        return None
-    found = tuple(float(one) for one in given)
-    if not found or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
-        raise DissensusError("thresholds must be finite and increasing, at least one", got=str(found))
-    return found
-
-
 def cut_words(thresholds: Sequence[float] | None) -> str:
     """Say where ratings are cut into conditions.
 
@@ -288,13 +279,3 @@ def estimated_prior(rated: Moments) -> NormalInverseGammaPrior:
     noise = within * len(total) / total.sum()
     between = max(float(np.average((mean - centre) ** 2, weights=total)) - noise, within / LARGEST_SHAPE)
     return NormalInverseGammaPrior(mu=centre, kappa=float(within / between), a=float(a), b=float(within * (a - 1)))
-
-
-def interval_names(thresholds: Sequence[float]) -> tuple[str, ...]:
-    """Name the intervals between thresholds.
-
-    >>> interval_names((0.0, 5.0))
-    ('<= 0', '0 to 5', '> 5')
-    """
-    inner = [f"{low:g} to {high:g}" for low, high in pairwise(thresholds)]
-    return (f"<= {thresholds[0]:g}", *inner, f"> {thresholds[-1]:g}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -18,7 +17,8 @@ from dissensus.aggregation.base import (
     stream_keys_of,
 )
 from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
+from dissensus.aggregation.point_estimates import PlackettLuceML, kernel_rankings
+from dissensus.aggregation.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_positive

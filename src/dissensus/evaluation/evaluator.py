@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
-from dissensus.aggregation.prior_recipe import REFITS
+from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.aggregation.rating_points import MeanRating, MedianRating
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked

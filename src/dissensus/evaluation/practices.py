@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.majority_vote import MajorityVote
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
-from dissensus.aggregation.rating_points import MeanRating, MedianRating
+from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation

@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dissensus.aggregation._evidence import ScoreRange
-from dissensus.aggregation._priors import ChoiceCounts
-from dissensus.aggregation.learned import Lessons
-from dissensus.aggregation.prior_recipe import LEARNING_CASES
+from dissensus.aggregation.case_prior import LEARNING_CASES
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.core.aliases import Unranked
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing

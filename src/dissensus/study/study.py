@@ -1201,9 +1201,9 @@ class Study(Received):
         return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
 
 
-Study = Study
-Study = Study
-Study = Study
+Annotations = Study
+Ratings = Study
+Checklists = Study
 
 
 def require_kind(study: object, kind: str, who: str) -> Study:

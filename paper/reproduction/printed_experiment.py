@@ -16,7 +16,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED
-from dissensus.figures.samples import kept_places
+from dissensus.figures.charts import kept_places
 from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study

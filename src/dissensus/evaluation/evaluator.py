@@ -259,16 +259,17 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
-    if isinstance(given, Study):
-        return given
     counts = study.counted.panel.votes_per_case
-    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in given]
+    known = set(given.case_names if isinstance(given, Study) else given)
+    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in known]
     if lacking:
         raise DissensusError(
             "the truth of some cases is not given",
             got=f"{len(lacking)} without: {listing(lacking)}",
             advice="leave these cases out, or leave truth out",
         )
+    if isinstance(given, Study):
+        return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
     build: Any = type(study)

@@ -143,7 +143,7 @@ REFUSED = [
     bad(jsonl({"case": "c1", "ranked": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
     bad(jsonl({"case": "c1", "set": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
     bad(np.ones((2, 3)), "its cases and its conditions", "2 rows and 3 columns", "np.savez", name="m.npy"),
-    bad("0.5 0.5\n", "the list of its cases", name="m.txt", conditions=["a", "b"]),
+    bad("0.5 0.5\n", "without names needs its cases", name="m.txt", conditions=["a", "b"]),
     # negative scores beside conditions without any
     bad("case,Eczema,Psoriasis\nc1,-1.5,2\n", "negative although some", "case 'c1'", conditions=NAMES),
     bad(LONG.format("score") + "c1,a,-0.5\nc1,b,2\nc2,a,1\n", "negative", "-0.5", "case 'c1', condition 'a'", "logits"),

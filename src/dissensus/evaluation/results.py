@@ -696,13 +696,12 @@ class Evaluation(Value):
     def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
         """Return means over resampled cases, each on the scale of its metric."""
         if (key, *where) not in self._known_resampled:
-            both, squares = self._stacked("resampled", key, *where, axis=2), self._stacked("squares", key, *where)
+            both = self._stacked("resampled", key, *where, axis=2).astype(np.float64)
+            squares = self._stacked("squares", key, *where).astype(np.float64)
             whole = where if where[0] != "category" else ALL
             designs = self._designs(key, whole)[0][: len(self.models)].copy()
             if ("reach", key, *where, DATA_SET) in self.sums:
                 designs[:, self._places(DATA_SET)] *= self.sums["reach", key, *where, DATA_SET]
-            if where[0] == "category":  # single precision is enough for what is so small
-                both, squares = (part.astype(np.float32).astype(np.float64) for part in (both, squares))
             centres, scales = over_draws(np.mean, tally.means), [metric.scale for metric in self.metrics]
             found = resampled_means(both, squares, tally, designs).on_scales(centres, scales)
             self._known_resampled[key, *where] = found

@@ -71,7 +71,7 @@ RECORDS = {
 
 
 SMALL = {"draws": 8, "seed": 1, "threads": 1, "level": 0.9, "warmup": 10, "n_cases": 4, "n_annotators": 12}
-SMALL |= {"overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5, "rank": 2}
+SMALL |= {"overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5}
 """What is passed in place of defaults wherever there is such a parameter."""
 
 
@@ -119,7 +119,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     own = {"name": "mine", "function": lambda *_: 0.0, "range": (0.0, 1.0), "meaning": "one"}
     study, models = {"study": said}, {"A": predicted}
     roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
-    of_draws = ("annotation_certainty", "certainty_profile", "rank_certainty", "rank_shares", "sampling_diagnostics")
+    of_draws = ("annotation_certainty", "certainty_profile", "sampling_diagnostics")
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
         "an": aggregations
@@ -179,7 +179,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}},
         "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
         "calibrate": {**study, "aggregations": ["dirichlet"], "predictions": models, "refine": False},
-        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]], "rank": None},
+        "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]]},
         "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none"},
         "diagnose": study,
         "evaluate": {"annotations": said, "predictions": models, "aggregations": ["dirichlet"]}
@@ -196,6 +196,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "n_conditions": 3},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "plausibility_regions": {"plausibilities": drawn, "predictions": predicted},
+        **{name: {"plausibilities": drawn, "rank": 2} for name in ("rank_certainty", "rank_shares")},
         "rating_prior": {"study": rated, "predictions": {"A": [1.0, 3.0]}},
         "read_annotations": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "read_checklists": {"path": folder / "checklists.csv"},

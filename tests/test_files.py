@@ -1,7 +1,5 @@
 """Files as people have them: damaged, empty, in another encoding, out of reach."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

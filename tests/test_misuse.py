@@ -1,7 +1,5 @@
 """Whatever is passed to a public function, it answers or says in a DissensusError what is wrong: nothing else, soon."""
 
-from __future__ import annotations
-
 import inspect
 import signal
 import warnings

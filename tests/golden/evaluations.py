@@ -4,8 +4,6 @@
 ``evaluations.json.gz`` again; the tests directory must be on the path.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """The informed prior: features, likelihood, fit, refits and shapes, against naive twins written case by case."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Diagnostics: against arviz-stats as an oracle, on good and on bad chains, and what users are told."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

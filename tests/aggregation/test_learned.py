@@ -1,7 +1,5 @@
 """What is learned from a study adds up over its parts, and parts then have the draws of the whole, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

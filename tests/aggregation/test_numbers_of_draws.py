@@ -1,7 +1,5 @@
 """Draws of ratings carry their numbers: mean and spread of what a large panel would say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

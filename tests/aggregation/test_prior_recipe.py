@@ -1,7 +1,5 @@
 """The informed prior fitted to sums over parts: the same bits whatever the parts, and the fit that all cases give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

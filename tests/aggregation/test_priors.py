@@ -1,7 +1,5 @@
 """Priors that are learned from the study: frequencies of conditions, and fitted masses."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

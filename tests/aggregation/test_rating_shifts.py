@@ -1,7 +1,5 @@
 """Shifts of annotators: partial pooling against the dense mixed model, and what the draws become."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

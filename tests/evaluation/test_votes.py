@@ -1,7 +1,5 @@
 """Agreement of annotators who share opinions is that of the same study with every vote written out."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

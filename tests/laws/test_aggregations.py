@@ -1,7 +1,5 @@
 """Laws that hold for every aggregation; they run on each of them by reflection."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields, replace
 from functools import cache

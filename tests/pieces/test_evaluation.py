@@ -1,7 +1,5 @@
 """Studies in pieces say what they say in memory, bit for bit: any piece size, any order, any executor."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """How pieces are read, and what is known of all of them together."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import replace

@@ -120,7 +120,7 @@ class PlackettLuce(Aggregation):
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        prior = self.prior if self.prior is not None else ("observed" if self.tempered else "frequency")
+        prior = self.prior if self.prior is not None else ("observed" if self.tempered is True else "frequency")
         taken = taken_prior(prior, self.case_prior, self.learned)
         for name, value in zip(("prior", "case_prior"), taken, strict=True):
             object.__setattr__(self, name, value)

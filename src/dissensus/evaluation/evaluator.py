@@ -20,7 +20,7 @@ from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInvers
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_length
+from dissensus.core.checks import check_choice, check_count, check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
 from dissensus.core.progress import expect
@@ -195,6 +195,8 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
+    if threads is not None:
+        check_count(threads=threads)
     said = aligned_models(
         predictions,
         annotations.case_names,

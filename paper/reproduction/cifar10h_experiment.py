@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_of
 
 from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_of
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN
 from dissensus.draws import Plausibilities

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dissensus import Aggregation, DissensusError, DissensusWarning, Metric
-from dissensus.core.registry import Family, Registered
+from dissensus.core.spec import Family, Registered
 
 FAMILIES = pytest.mark.parametrize("family", [Aggregation.family, Metric.family], ids=lambda family: family.noun)
 
@@ -52,7 +52,7 @@ def provide(monkeypatch: pytest.MonkeyPatch, *points: Point) -> list[str]:
         asked.append(group)
         return points
 
-    monkeypatch.setattr("dissensus.core.registry.entry_points", entry_points)
+    monkeypatch.setattr("dissensus.core.spec.entry_points", entry_points)
     return asked
 
 
@@ -152,7 +152,7 @@ def test_a_package_that_takes_a_known_id_is_warned_about(monkeypatch: pytest.Mon
 
 def test_a_real_entry_point_of_a_missing_module_gives_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint(name="kite", value="no_such_module_here:Kite", group="dissensus.toys")
-    monkeypatch.setattr("dissensus.core.registry.entry_points", lambda **_: (point,))
+    monkeypatch.setattr("dissensus.core.spec.entry_points", lambda **_: (point,))
     with pytest.warns(DissensusWarning, match=r"'no_such_module_here:Kite' could not be loaded: ModuleNotFoundError"):
         assert new_base().family.known() == {}
 

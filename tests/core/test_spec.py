@@ -31,8 +31,17 @@ from dissensus import (
     TopKAccuracy,
 )
 from dissensus.aggregation.base import RecordedAggregation, restored_aggregation
-from dissensus.core.registry import Family
-from dissensus.core.spec import Spec, as_specs, distinct_names, one_spec, plain_value, read_value, restored, specs_from
+from dissensus.core.spec import (
+    Family,
+    Spec,
+    as_specs,
+    distinct_names,
+    one_spec,
+    plain_value,
+    read_value,
+    restored,
+    specs_from,
+)
 from dissensus.metrics.base import restored_metric
 
 CATEGORIES = ("low", "low", "high")

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Hashable, Mapping, Set, Sized
 from dataclasses import fields
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
@@ -61,7 +61,8 @@ def check_kind(name: str, value: object, kind: str) -> None:
     """Refuse a value that is not of the kind that an annotation names."""
     alternatives = tuple(one for part in _alternatives(kind) for one in _alternatives(ALIASES.get(part, part)))
     if not any(_is(value, one) for one in alternatives):
-        words = dict.fromkeys(WORDS.get(_head(one), _head(one)) for one in alternatives)
+        heads = dict.fromkeys(map(_head, alternatives))
+        words = dict.fromkeys(KINDS[one][0] if one in KINDS else GATHERED.get(one, one) for one in heads)
         raise DissensusError(
             f"{name} is not of the right kind",
             expected=" or ".join(words),
@@ -87,27 +88,20 @@ def _head(kind: str) -> str:
 
 
 def _is(value: object, kind: str) -> bool:
-    head = _head(kind)
-    if head == "Sequence" and _inner(kind) in (("float",), ("int",), ("Sequence[Any]",)):
-        return is_list(value) or (
-            isinstance(value, np.ndarray) and value.ndim > 1
-        )  # those who read the items tell the place of a wrong one
+    head, inner = _head(kind), _inner(kind)
+    if head == "Sequence" and inner in (("float",), ("int",), ("Sequence[Any]",)):
+        # those who read the items tell the place of a wrong one
+        return is_list(value) or (isinstance(value, np.ndarray) and value.ndim > 1)
     if head in ("Sequence", "tuple"):
-        return is_list(value) and (_are_names(value, kind) or _are_items(value, kind))
+        items = cast("Any", value)
+        # a list of text, the usual case, is told without looking at each item in Python
+        are_texts = is_list(value) and "str" in inner and set(map(type, items)) <= {str}
+        return are_texts or (is_list(value) and all(_is_item(item, inner) for item in items))
     if head == "Mapping":
-        return isinstance(value, Mapping) and all(_is_item(item, _inner(kind)) for item in value.values())
+        return isinstance(value, Mapping) and all(_is_item(item, inner) for item in value.values())
     if head in KINDS:
-        return KINDS[head](value)
+        return KINDS[head][1](value)
     return head not in CLASSES or any(head == one.__name__ for one in type(value).__mro__)
-
-
-def _are_names(value: object, kind: str) -> bool:
-    """Tell a list of text, the usual case, without looking at each item in Python."""
-    return "str" in _inner(kind) and set(map(type, cast("Any", value))) <= {str}
-
-
-def _are_items(value: object, kind: str) -> bool:
-    return all(_is_item(item, _inner(kind)) for item in cast("Any", value))
 
 
 @lru_cache(maxsize=512)
@@ -141,7 +135,8 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and abs(float(value)) < 2**1023
+    is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, float | np.floating) or (is_real and abs(float(cast("Real", value))) < 2**1023)
 
 
 def _is_label(value: object) -> bool:
@@ -153,37 +148,23 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | os.PathLike) and "\0" not in str(value) and bool(str(value))
 
 
-def _is_array(kinds: str, dimensions: range) -> Callable[[object], bool]:
-    def tells(value: object) -> bool:
-        if isinstance(value, str | bytes | Mapping | Set):
-            return False
-        try:
-            array = np.asarray(value)
-        except (TypeError, ValueError):
-            return False
-        return array.ndim in dimensions and (array.dtype.kind in kinds or not array.size)
-
-    return tells
+def _is_array(kinds: str, value: object) -> bool:
+    if isinstance(value, str | bytes | Mapping | Set):
+        return False
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    return 1 <= array.ndim <= 4 and (array.dtype.kind in kinds or not array.size)
 
 
-ARRAYS = range(1, 5)
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
 
 CHOICES = (
-    "Ties",
-    "Question",
-    "AnyQuestion",
-    "Within",
-    "Unranked",
-    "Via",
-    "Unmentioned",
-    "Distance",
-    "PredictionKind",
-    "Prior",
-    "Duplicates",
-    "Confidence",
-    "Lists",
-    "Truth",
-    "Limit",
+    *("Ties", "Question", "AnyQuestion", "Within", "Unranked", "Via", "Unmentioned", "Distance", "PredictionKind"),
+    *("Prior", "Duplicates", "Confidence", "Lists", "Truth", "Limit"),
 )
 """Aliases of a few words; which ones is checked where they are used."""
 
@@ -193,56 +174,28 @@ ALIASES = {
 }
 """Names of annotations that stand for others."""
 
-KINDS: dict[str, Callable[[object], bool]] = {
-    "None": lambda value: value is None,
-    "int": _is_whole,
-    "float": lambda value: _is_number(value) or (isinstance(value, float | np.floating)),
-    "bool": lambda value: isinstance(value, bool | np.bool_),
-    "str": lambda value: isinstance(value, str),
-    "Path": _is_path,
-    "Label": _is_label,
-    "Callable": callable,
-    "UserFunction": callable,
-    "Sampler": callable,
-    "IntArray": _is_array("iu", ARRAYS),
-    "FloatArray": _is_array("iuf", ARRAYS),
-    "BoolArray": _is_array("b", ARRAYS),
-    "AnswerArray": _is_array("iu", ARRAYS),
-    **dict.fromkeys(CHOICES, lambda value: isinstance(value, str)),
+KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "None": ("None", lambda value: value is None),
+    "int": ("a whole number", _is_whole),
+    "float": ("a number", _is_number),
+    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
+    "str": ("text", _is_text),
+    "Path": ("a path", _is_path),
+    "Label": ("Label", _is_label),
+    "Sampler": ("Sampler", callable),
+    **dict.fromkeys(("Callable", "UserFunction"), ("a function", callable)),
+    **dict.fromkeys(("IntArray", "AnswerArray"), ("whole numbers", partial(_is_array, "iu"))),
+    "FloatArray": ("an array of numbers", partial(_is_array, "iuf")),
+    "BoolArray": ("an array of True and False", partial(_is_array, "b")),
+    **dict.fromkeys(CHOICES, ("text", _is_text)),
 }
-"""How a value of each kind is told."""
+"""What errors call each kind, and how a value of it is told."""
+
+GATHERED = {"Sequence": "a list", "tuple": "a list", "Mapping": "a mapping"}
+"""What errors call kinds that are told by their items."""
 
 CLASSES = {
-    *(
-        "Study",
-        "Plausibilities",
-        "Predictions",
-        "Categories",
-        "Evaluation",
-        "Panel",
-        "Source",
-        "Watch",
-    ),
+    *("Study", "Plausibilities", "Predictions", "Categories", "Evaluation", "Panel", "Source", "Watch"),
     *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame"),
 }
 """Kinds that are classes; they are told by name, so that nothing has to be imported."""
-
-WORDS = {
-    "None": "None",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "True or False",
-    "str": "text",
-    "Path": "a path",
-    "Sequence": "a list",
-    "tuple": "a list",
-    "Mapping": "a mapping",
-    "Callable": "a function",
-    "UserFunction": "a function",
-    "IntArray": "whole numbers",
-    "AnswerArray": "whole numbers",
-    "FloatArray": "an array of numbers",
-    "BoolArray": "an array of True and False",
-    **dict.fromkeys(CHOICES, "text"),
-}
-"""What errors call each kind; classes go by their names."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,28 +23,25 @@ MOST = {
 }
 """Largest counts, by name of the parameter; any other may be up to a thousand million."""
 
+TRUST = (
+    "use a small value for little trust; for no uncertainty at all use",
+    "unlimited trust is what the deterministic aggregations are:",
+)
+"""What to do about a reliability that is out of range, and about an infinite one."""
+
 
 def check_positive(**values: float) -> None:
     """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not SMALLEST <= value <= GREATEST:
+            trust = TRUST[isinstance(value, float) and value == np.inf] if name == "reliability" else ""
             raise DissensusError(
                 f"{name} must be a positive, finite number",
                 expected=f"{SMALLEST:g} to {GREATEST:g}",
                 got=repr(value),
-                advice=_advice(name, value),
+                advice=trust and f"{trust} InverseRank, PlackettLuceML or MajorityVote",
             )
-
-
-def _advice(name: str, value: object) -> str:
-    if name != "reliability":
-        return ""
-    if isinstance(value, float) and value == np.inf:
-        return "unlimited trust is what the deterministic aggregations are: InverseRank, PlackettLuceML, MajorityVote"
-    return (
-        "use a small value for little trust; for no uncertainty at all use InverseRank, PlackettLuceML or MajorityVote"
-    )
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -98,17 +93,3 @@ def check_weights(what: str, weights: FloatArray) -> None:
             expected=f"0, or {SMALLEST:g} to {GREATEST:g}",
             got=f"{weights[wrong[0]]} at position {wrong[0] + 1}",
         )
-
-
-def equal_fields(one: Any, other: Any) -> bool:
-    """Compare two dataclasses of one type field by field, arrays by content; what is undefined in both is equal."""
-    pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
-    return all(_equal(a, b) for a, b in pairs)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
-    return bool(one == other)

@@ -11,7 +11,7 @@ from dissensus.core.aliases import IntArray
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Bars, Chart, Pane, dodged, in_order, named_places
 from dissensus.figures.samples import even_edges
-from dissensus.study.facts import Distribution
+from dissensus.study.diagnosis import Distribution
 from dissensus.study.study import Study
 
 MOST = 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -39,9 +39,7 @@ from dissensus.core.ragged import (
 )
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.study import builders
-from dissensus.study.facts import (
-    Distribution,
-    Fact,
+from dissensus.study.diagnosis import (
     description,
     distributions_of,
     examples_of,
@@ -1099,75 +1097,8 @@ class Study(Received):
 
     # Telling ------------------------------------------------------------------------------------------
 
-    def facts(self) -> tuple[Fact, ...]:
-        """Count cases, annotators and opinions, for a table.
-
-        Examples
-        --------
-        >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
-        ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
-        """
-        return facts_of(self)
-
-    def methods(self) -> str:
-        """Write the sentence of a methods section about the opinions.
-
-        Examples
-        --------
-        >>> Study.from_scores([[1, 2], [5, 3]]).methods()
-        'Each of 2 cases was rated by annotators (2 per case).'
-        """
-        return methods_of(self)
-
-    def distributions(self) -> tuple[Distribution, ...]:
-        """Return the numbers that show what kind of study this is.
-
-        Examples
-        --------
-        >>> [one.title for one in Study.from_scores([[1, 2], [5, 3]]).distributions()]
-        ['annotators per case', 'score']
-        """
-        return distributions_of(self)
-
-    def said(self, opinion: int, code: Callable[[int], int]) -> list[float] | list[int]:
-        """Write one opinion as a flat list of numbers; ``code`` gives conditions their numbers.
-
-        In a ranking, a condition tied with the one before it is minus its code minus 1. Of a checklist, they are the
-        findings present, and minus the code minus 1 if not assessed.
-
-        Examples
-        --------
-        >>> Study.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
-        [5, 6, -8]
-        >>> said = Study.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
-        >>> said.said(0, lambda finding: finding + 5)
-        [5, -8]
-        """
-        return numbers_of_opinion(self, opinion, code)
-
-    def words(self, opinion: int) -> str:
-        """Write one opinion in words.
-
-        Examples
-        --------
-        >>> Study.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
-        'Melanoma, then Hemangioma and Nevus tied'
-        >>> Study.from_counts([[0, 1, 0]], question="grades").words(0)
-        'grade 1'
-        >>> Study.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
-        'AF, RBBB; not assessed: ST'
-        """
-        return words_of_opinion(self, opinion)
-
-    def examples(self, most: int = 3) -> tuple[str, ...]:
-        """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
-
-        Examples
-        --------
-        >>> Study.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
-        ('an annotator on case x said: 1', 'an annotator on case y said: 5')
-        """
-        return examples_of(self, most)
+    facts, methods, distributions = facts_of, methods_of, distributions_of
+    said, words, examples = numbers_of_opinion, words_of_opinion, examples_of
 
     def __repr__(self) -> str:
         head, lines = description(self)

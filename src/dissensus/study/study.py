@@ -63,8 +63,8 @@ from dissensus.study.question import (
     kind_of,
 )
 from dissensus.study.ranking_arrays import (
-    annotations_from_confidences,
-    annotations_from_ranking_arrays,
+    from_confidences,
+    from_ranking_arrays,
     ranking_arrays,
 )
 
@@ -306,75 +306,7 @@ class Study(Received):
         said = cls(names, panel, one_each, one_each, column, unranked)
         return asked_of(said, question, positive, are_ordered=True)
 
-    @classmethod
-    @checked
-    def from_ranking_arrays(
-        cls,
-        rankings: ArrayLike | Sequence[Sequence[ArrayLike]],
-        groups: ArrayLike | Sequence[Sequence[ArrayLike]],
-        *,
-        conditions: Sequence[str] | int | None = None,
-        case_names: Sequence[str] | None = None,
-        unranked: Unranked = "below",
-        question: Question | None = None,
-        positive: str | None = None,
-    ) -> Study:
-        """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
-
-        Parameters
-        ----------
-        rankings : (n_cases, n_annotators, K)
-            The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
-            annotators: lists of rows, one list per case.
-        groups
-            Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
-            conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
-        conditions, case_names, unranked, question, positive
-            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
-
-        Examples
-        --------
-        >>> said = Study.from_ranking_arrays(
-        ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
-        >>> said.to_rankings()
-        [[[['a', 'd'], ['c']]]]
-        """
-        said = annotations_from_ranking_arrays(
-            rankings, groups, conditions=conditions, case_names=case_names, unranked=unranked
-        )
-        return asked_of(said, question, positive, are_ordered=True)
-
-    @classmethod
-    @checked
-    def from_confidences(
-        cls,
-        confidences: ArrayLike | Sequence[Sequence[ArrayLike]],
-        conditions: Sequence[str] | int | None = None,
-        *,
-        case_names: Sequence[str] | None = None,
-        unranked: Unranked = "below",
-        question: Question | None = None,
-        positive: str | None = None,
-    ) -> Study:
-        """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
-
-        Parameters
-        ----------
-        confidences : (n_cases, n_annotators, K)
-            The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
-            who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
-        conditions, case_names, unranked, question, positive
-            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
-
-        Examples
-        --------
-        >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
-        [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
-        """
-        said = annotations_from_confidences(
-            confidences, conditions=conditions, case_names=case_names, unranked=unranked
-        )
-        return asked_of(said, question, positive, are_ordered=True)
+    from_ranking_arrays, from_confidences = staticmethod(from_ranking_arrays), staticmethod(from_confidences)
 
     @classmethod
     @checked
@@ -590,18 +522,13 @@ class Study(Received):
         )[0]
 
     @classmethod
-    @checked
     def from_roles(
         cls,
         table: pl.DataFrame,
         conditions: Sequence[str] | None = None,
         *,
-        tie_separator: str | None = None,
-        unranked: Unranked | None = None,
-        duplicates: Duplicates = "refuse",
-        confidence: Confidence | None = None,
         question: AnyQuestion | None = None,
-        positive: str | None = None,
+        **how: Any,
     ) -> tuple[Study, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows.
 
@@ -616,17 +543,9 @@ class Study(Received):
         if question == "numbers" or (question is None and "score" in table.columns):
             return ratings_from_roles(table)
         if question == "findings" or (question is None and "present" in table.columns):
-            return checklists_from_roles(table, conditions, separator=tie_separator, duplicates=duplicates)
-        return build_from_table(
-            table,
-            conditions,
-            tie_separator=tie_separator,
-            unranked=unranked,
-            duplicates=duplicates,
-            confidence=confidence,
-            question=question,
-            positive=positive,
-        )
+            separator, duplicates = how.get("tie_separator"), how.get("duplicates", "refuse")
+            return checklists_from_roles(table, conditions, separator=separator, duplicates=duplicates)
+        return build_from_table(table, conditions, question=question, **how)
 
     # The panel's fields -------------------------------------------------------------------------------
 

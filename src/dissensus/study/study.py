@@ -48,7 +48,7 @@ from dissensus.study.diagnosis import (
     numbers_of_opinion,
     words_of_opinion,
 )
-from dissensus.study.opinions import Support, found_opinions, support_of
+from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
 from dissensus.study.question import (
     ANSWERS,
@@ -634,21 +634,6 @@ class Study(Received):
         return KINDS[self.kind].opinion
 
     @property
-    def described(self) -> str:
-        """What opinions are, for reports."""
-        return KINDS[self.kind].described
-
-    @property
-    def aggregated_by(self) -> str:
-        """Which aggregations take this kind of study."""
-        return KINDS[self.kind].aggregated_by
-
-    @property
-    def has_agreement(self) -> bool:
-        """Whether the agreement of annotators is defined."""
-        return self.kind == "rankings"
-
-    @property
     def n_conditions(self) -> int:
         """Number of conditions, K."""
         return len(self.conditions)
@@ -725,27 +710,7 @@ class Study(Received):
         kept = np.flatnonzero(~self.is_abstention & (self.weights > 0))
         return self if len(kept) == self.n_opinions else self._with_opinions(self.panel.keep(kept), kept)
 
-    @cached_property
-    def support(self) -> Support:
-        """The conditions that anybody mentioned on each case, whatever the weight of the ranking."""
-        return support_of(self)
-
-    @cached_property
-    def opinions(self) -> Any:
-        """What an aggregation works on, found once: rankings within the support of their case, or moments of ratings.
-
-        Of checklists, they are the answers about every finding of every case, see :meth:`items`.
-
-        Examples
-        --------
-        >>> said = Study.from_rankings([[[["a"], ["b"]], []], []])
-        >>> said.opinions.case_names, said.opinions.excluded
-        (('0',), ('1',))
-        >>> found = Study.from_scores([[1, 3], []]).opinions
-        >>> found.case_names, found.excluded, found.totals, found.means, found.squares
-        (('0',), ('1',), array([2.]), array([2.]), array([2.]))
-        """
-        return found_opinions(self)
+    support, opinions = cached_property(support_of), cached_property(found_opinions)
 
     # Acts ---------------------------------------------------------------------------------------------
 
@@ -824,7 +789,7 @@ class Study(Received):
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected="at least one study")
         first = parts[0]
-        for part in parts:
+        for part in parts[1:]:
             first._check_fits(part)
         arrays = {
             name: (join_offsets if name.endswith("offsets") else np.concatenate)([getattr(one, name) for one in parts])
@@ -1071,7 +1036,7 @@ def require_kind(study: object, kind: str, who: str) -> Study:
         f"{who} needs {kind}",
         expected=f"a study of {kind}",
         got=f"a study of {study.kind}" if isinstance(study, Study) else type(study).__name__,
-        advice=f"{study.kind} go to {study.aggregated_by}"
+        advice=f"{study.kind} go to {KINDS[study.kind].aggregated_by}"
         if isinstance(study, Study)
         else "build it with Study.from_...",
     )

@@ -28,8 +28,7 @@ from dissensus.aggregation.prior_recipe import (
     told_problems,
 )
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys

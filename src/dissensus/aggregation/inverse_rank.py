@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from dissensus.aggregation.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, check_fields
 from dissensus.study.opinions import TIES, Opinions, Ties
 
 

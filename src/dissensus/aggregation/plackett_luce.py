@@ -20,8 +20,7 @@ from dissensus.aggregation.base import (
 from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
 from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_positive
+from dissensus.core.checks import check_choice, check_count, check_positive, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Batch, Plausibilities

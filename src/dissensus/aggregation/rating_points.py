@@ -12,7 +12,7 @@ import numpy as np
 from dissensus.aggregation.base import PointAggregation
 from dissensus.aggregation.normal_inverse_gamma import checked_thresholds, interval_names
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_fields
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Moments
 

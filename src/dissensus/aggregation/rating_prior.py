@@ -13,7 +13,7 @@ import numpy as np
 
 from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions

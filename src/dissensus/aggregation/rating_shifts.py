@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.study.opinions import Moments

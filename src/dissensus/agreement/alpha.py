@@ -21,8 +21,7 @@ from dissensus.agreement.table import (
     sparse,
 )
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.study.study import Study, require_kind

@@ -14,8 +14,7 @@ from dissensus.agreement.alpha import Distance, disagreement_of
 from dissensus.agreement.coefficients import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient, Intraclass
 from dissensus.agreement.table import Measure, Table, check_level, middle, resampled
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_seed
+from dissensus.core.checks import check_choice, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS

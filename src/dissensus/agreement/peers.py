@@ -12,8 +12,7 @@ from dissensus.agreement.coefficients import pairs_within
 from dissensus.agreement.overlap import check_depth, soft_rankings
 from dissensus.agreement.table import Table, inner, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
-from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_length, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"

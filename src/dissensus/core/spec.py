@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, ge
 
 import numpy as np
 
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, suggestion
 
 Kind = TypeVar("Kind", bound="Spec")

@@ -11,8 +11,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.categories import collected

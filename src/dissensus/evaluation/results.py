@@ -12,7 +12,7 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt

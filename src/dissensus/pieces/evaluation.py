@@ -29,9 +29,8 @@ from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
 from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source

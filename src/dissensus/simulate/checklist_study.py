@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed
+from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import IntArray, Path
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each

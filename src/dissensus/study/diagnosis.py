@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import listing
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.receipt import shortened, spaced, tied_in_words

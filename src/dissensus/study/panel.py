@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_length, check_offsets, check_weights
+from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
 from dissensus.core.ragged import (

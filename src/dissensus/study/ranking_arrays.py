@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Question, Unranked
-from dissensus.core.arguments import checked, is_list
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_length, checked, is_list
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
 from dissensus.study.builders import assemble, condition_names, numbered_names

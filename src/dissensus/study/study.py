@@ -24,8 +24,7 @@ from dissensus.core.aliases import (
     Question,
     Unranked,
 )
-from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_choice, check_length, check_offsets
+from dissensus.core.checks import check_choice, check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.notes import Note

@@ -154,7 +154,7 @@ def test_a_study_is_restored_from_its_settings_and_arrays(said: Study) -> None:
     with pytest.raises(DissensusError, match=f"a study of {said.kind} lacks a part") as caught:
         restored_study(said.kind, said.panel, **how, arrays=arrays)
     assert name in caught.value.expected
-    with pytest.raises(DissensusError, match=f"unknown kind of study '{said.kind[:-1]}'") as caught:
+    with pytest.raises(DissensusError, match=f"there is no kind of study '{said.kind[:-1]}'") as caught:
         restored_study(said.kind[:-1], said.panel, **how, arrays={})
     assert caught.value.advice == f"did you mean {said.kind!r}?"
 

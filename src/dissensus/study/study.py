@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from dissensus.core.aliases import (
     Question,
     Unranked,
 )
-from dissensus.core.checks import check_choice, check_fields, check_length, check_offsets, checked
+from dissensus.core.checks import check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.notes import Note
@@ -58,8 +58,6 @@ from dissensus.study.question import (
     AnswerArray,
     asked_of,
     check_question,
-    conditions_asked,
-    kind_of,
 )
 from dissensus.study.ranking_arrays import (
     from_confidences,
@@ -625,7 +623,7 @@ class Study(Received):
     @property
     def kind(self) -> str:
         """What opinions are: ``"rankings"``, ``"ratings"`` or ``"checklists"``."""
-        return kind_of(self.question)
+        return {"numbers": "ratings", "findings": "checklists"}.get(self.question, "rankings")
 
     @property
     def opinion(self) -> str:
@@ -876,12 +874,7 @@ class Study(Received):
         >>> said.asked("binary", positive="Melanoma").conditions
         ('Nevus', 'Melanoma')
         """
-        require_kind(self, "rankings", "asked")
-        check_choice("question", question, get_args(Question))
-        ordered = self
-        if positive is not None:
-            ordered = self.asked("conditions").with_conditions(conditions_asked(question, self.conditions, positive))
-        return replace(ordered, question=question).with_receipt(self.receipt)
+        return asked_of(require_kind(self, "rankings", "asked"), question, positive, are_ordered=True)
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
         """Write out as nested lists of names: case > annotator > block > condition; shared rankings are repeated.
@@ -1057,10 +1050,7 @@ def restored_study(
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """
-    if kind not in KINDS:
-        raise DissensusError(
-            f"unknown kind of study {kind!r}", expected=f"one of {', '.join(KINDS)}", advice=suggestion(kind, KINDS)
-        )
+    known_name("kind of study", kind, tuple(KINDS))
     missing = [name for name in KINDS[kind].arrays if name not in arrays]
     if missing:
         raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))

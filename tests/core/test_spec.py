@@ -83,6 +83,7 @@ def plainest(kind: type[Spec]) -> Spec:
 KINDS: tuple[type[Spec], ...] = (*Aggregation.family.known().values(), *Metric.family.known().values())
 SPECS = tuple(dict.fromkeys([*map(plainest, KINDS), *UNUSUAL]))
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS, ids=attrgetter("id"))
+FAMILIES = pytest.mark.parametrize("family", [Aggregation.family, Metric.family], ids=lambda family: family.noun)
 EVERY = pytest.mark.parametrize("spec", SPECS, ids=repr)
 
 
@@ -110,23 +111,37 @@ def text_of(spec: Spec, *, placed: bool) -> str:
 
 
 @EVERY
-@pytest.mark.parametrize("placed", [True, False], ids=["placed", "named"])
-def test_every_spec_comes_back_from_its_text(spec: Spec, placed: bool) -> None:
-    assert specs_from(spec.family, text_of(spec, placed=placed), GIVEN) == [spec]
+def test_every_spec_comes_back_from_its_text_and_from_its_record(spec: Spec) -> None:
+    for placed in (True, False):
+        assert specs_from(spec.family, text_of(spec, placed=placed), GIVEN) == [spec]
+    record = json.loads(json.dumps(spec.record(), allow_nan=False))
+    again: Spec = restored_aggregation(record) if isinstance(spec, Aggregation) else restored_metric(record)
+    assert again == spec
+    assert type(again) is type(spec)
+    assert again.record() == spec.record() == record
+    assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
+    assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
+    if isinstance(spec, Aggregation):
+        stored = RecordedAggregation.of(record)
+        assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
+        assert (stored.parameters(), stored.limit) == (spec.parameters(), spec.limit)
 
 
 @EVERY_KIND
-def test_the_id_alone_means_the_defaults(kind: type[Spec]) -> None:
-    names = required(kind)
+def test_a_kind_says_what_it_is_needs_and_takes(kind: type[Spec]) -> None:
+    """The id alone means the defaults, required parameters cannot be left out, and the usage names what users give."""
+    names, spec = required(kind), plainest(kind)
+    assert spec.meaning.endswith(".")
+    assert spec.record()["meaning"] == spec.meaning
+    assert spec.record()["methods"].strip()
+    for missing in names:
+        with pytest.raises(DissensusError, match=f"{kind.id} needs {missing}"):
+            kind.from_parameters({name: REQUIRED[name] for name in names if name != missing})
     if set(names) <= set(kind.given):
         assert one_spec(kind.family, kind.id, GIVEN) == plainest(kind)
     else:
         with pytest.raises(DissensusError, match=rf"{kind.id} needs {names[0]}\n.*{kind.id}:{names[0].upper()}"):
             one_spec(kind.family, kind.id, GIVEN)
-
-
-@EVERY_KIND
-def test_the_usage_names_every_parameter_that_users_give(kind: type[Spec]) -> None:
     own, *parts = kind.usage().split(":")
     names = [part.name for part in kind.parameter_fields() if part.name not in kind.given]
     assert own == kind.id
@@ -136,110 +151,84 @@ def test_the_usage_names_every_parameter_that_users_give(kind: type[Spec]) -> No
     assert parts[: len(by_place)] == [name.upper() for name in kind.placed_parameters()]
 
 
-EXAMPLES: list[tuple[Family[Any], str, list[Spec]]] = [
-    (Aggregation.family, "plackett-luce:1,3", [PlackettLuce(1.0), PlackettLuce(3.0)]),
-    (Aggregation.family, "dirichlet:2,0.5:alpha=3", [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)]),
-    (
-        Aggregation.family,
-        " plackett-luce : 1 , 3 : prior = symmetric ",
-        [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
-    ),
-    (Aggregation.family, "annotator-bootstrap", [AnnotatorBootstrap()]),
-    (Aggregation.family, "annotator-bootstrap:model=majority-vote", [AnnotatorBootstrap(MajorityVote())]),
-    (Aggregation.family, "annotator-bootstrap:majority-vote:5", [AnnotatorBootstrap(MajorityVote(), 5)]),
-    (Aggregation.family, "annotator-bootstrap:size=none", [AnnotatorBootstrap()]),
-    (
-        Aggregation.family,
-        "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3",
-        [AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)],
-    ),
-    (Aggregation.family, "normal-inverse-gamma:thresholds=0,5", [NormalInverseGamma((0.0, 5.0))]),
-    (
-        Aggregation.family,
-        "normal-inverse-gamma:2:prior=none:conditions=bad,good",
-        [NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))],
-    ),
-    (Metric.family, "set-accuracy", [SetAccuracy()]),
-    (Metric.family, "set-accuracy:none,2,3", [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)]),
-    (Metric.family, "top-k-accuracy:3", [TopKAccuracy(3)]),
-    (Metric.family, "top-k-accuracy:3:2", [TopKAccuracy(3, j=2)]),
-    (Metric.family, "top-k-accuracy:j=2:k=3", [TopKAccuracy(3, j=2)]),
-    (Metric.family, "rank-biased-overlap:0.8", [RankBiasedOverlap(0.8, 10)]),
-    (Metric.family, "category-accuracy:2", [CategoryAccuracy(CATEGORIES, 2)]),
-    (Metric.family, "coverage", [Coverage()]),
-]
+EXAMPLES: dict[Family[Any], dict[str, list[Spec]]] = {
+    Aggregation.family: {
+        "plackett-luce:1,3": [PlackettLuce(1.0), PlackettLuce(3.0)],
+        "dirichlet:2,0.5:alpha=3": [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)],
+        " plackett-luce : 1 , 3 : prior = symmetric ": [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
+        "annotator-bootstrap": [AnnotatorBootstrap()],
+        "annotator-bootstrap:model=majority-vote": [AnnotatorBootstrap(MajorityVote())],
+        "annotator-bootstrap:majority-vote:5": [AnnotatorBootstrap(MajorityVote(), 5)],
+        "annotator-bootstrap:size=none": [AnnotatorBootstrap()],
+        "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3": [
+            AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)
+        ],
+        "normal-inverse-gamma:thresholds=0,5": [NormalInverseGamma((0.0, 5.0))],
+        "normal-inverse-gamma:2:prior=none:conditions=bad,good": [
+            NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))
+        ],
+    },
+    Metric.family: {
+        "set-accuracy": [SetAccuracy()],
+        "set-accuracy:none,2,3": [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)],
+        "top-k-accuracy:3": [TopKAccuracy(3)],
+        "top-k-accuracy:3:2": [TopKAccuracy(3, j=2)],
+        "top-k-accuracy:j=2:k=3": [TopKAccuracy(3, j=2)],
+        "rank-biased-overlap:0.8": [RankBiasedOverlap(0.8, 10)],
+        "category-accuracy:2": [CategoryAccuracy(CATEGORIES, 2)],
+        "coverage": [Coverage()],
+    },
+}
 
 
-@pytest.mark.parametrize(("family", "text", "expected"), EXAMPLES, ids=[text for _, text, _ in EXAMPLES])
-def test_text_means_what_it_says(family: Family[Any], text: str, expected: list[Spec]) -> None:
-    assert specs_from(family, text, GIVEN) == expected
+@FAMILIES
+def test_text_means_what_it_says(family: Family[Any]) -> None:
+    assert {text: specs_from(family, text, GIVEN) for text in EXAMPLES[family]} == EXAMPLES[family]
 
 
-def test_parameters_are_numbers_of_their_type() -> None:
+def test_parameters_are_numbers_of_their_type_and_go_to_those_that_take_them() -> None:
     found = one_spec(Aggregation.family, "plackett-luce:3:chains=2")
     assert [type(value) for value in (found.reliability, found.chains)] == [float, int]  # type: ignore[attr-defined]
-
-
-def test_what_is_given_goes_only_to_those_that_take_it() -> None:
     assert one_spec(Metric.family, "top-k-accuracy:3", GIVEN) == TopKAccuracy(3)
 
 
-WRONG: list[tuple[Family[Any], str, str]] = [
-    (
-        Metric.family,
-        "top-k-acuracy:3",
-        r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
-    ),
-    (Aggregation.family, "placket-luce", r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'"),
-    (
-        Aggregation.family,
-        "",
-        r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dawid-skene, dirichlet, ",
-    ),
-    (Metric.family, "kendall-tau", r"kendall-tau needs k\n +expected: kendall-tau:K"),
-    (
-        Metric.family,
-        "category-accuracy:2",
-        r"category-accuracy needs categories\n.*:K\n.*evaluate\(\.\.\., categories=",
-    ),
-    (Metric.family, "coverage:3", r"coverage has too many parameters\n +expected: coverage\n +got: +'coverage:3'"),
-    (Aggregation.family, "plackett-luce:1:2", r"plackett-luce has too many parameters\n.*RELIABILITY:alpha=ALPHA"),
-    (
-        Metric.family,
-        "set-accuracy:two",
-        r"k must be a whole number\n.*set-accuracy:K\n +got: +'two'\n.*'set-accuracy:two'",
-    ),
-    (Metric.family, "top-k-accuracy:2.5", "k must be a whole number"),
-    (Metric.family, "top-k-accuracy:", r"k must be a whole number\n.*\n +got: +''"),
-    (Metric.family, "top-k-accuracy:0", "k must be a whole number, one or more"),
-    (Metric.family, "log-score:x", r"floor must be a number\n.*log-score:FLOOR\n +got: +'x'"),
-    (Aggregation.family, "plackett-luce:1,x", r"reliability must be a number\n.*\n +got: +'x'\n.*'plackett-luce:1,x'"),
-    (Aggregation.family, "plackett-luce:0", "reliability must be a positive, finite number"),
-    (Aggregation.family, "plackett-luce:prior=flat", r"prior is not understood\n.*'observed' or 'symmetric'"),
-    (
-        Aggregation.family,
-        "plackett-luce:3:proir=observed",
-        r"plackett-luce has no proir\n.*tempered\n.*did you mean 'prior'",
-    ),
-    (
-        Aggregation.family,
-        "majority-vote:reliability=3",
-        r"majority-vote has no reliability\n.*it has no parameters\n.*leave",
-    ),
-    (Metric.family, "top-k-accuracy:3:meaning=good", r"top-k-accuracy has no meaning\n.*its parameters are k, j"),
-    (Aggregation.family, "plackett-luce:3:reliability=4", r"plackett-luce has two values of reliability\n(.|\n)*=4'"),
-    (Aggregation.family, "dirichlet:alpha=1:alpha=2", "dirichlet has two values of alpha"),
-    (Aggregation.family, "annotator-bootstrap:model=majority", r"unknown aggregation 'majority'"),
-    (Aggregation.family, "annotator-bootstrap:plackett-luce", r"needs a deterministic aggregation"),
-    (Aggregation.family, "normal-inverse-gamma:thresholds=0,x", r"thresholds must be a number\n.*\n +got: +'0,x'"),
-    (Aggregation.family, "normal-inverse-gamma:prior=1,2", r"prior must be 4 numbers: MU,KAPPA,A,B\n"),
-]
+WRONG: dict[Family[Any], dict[str, str]] = {
+    Aggregation.family: {
+        "placket-luce": r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'",
+        "": r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dawid-skene, dirichlet, ",
+        "plackett-luce:1:2": r"plackett-luce has too many parameters\n.*RELIABILITY:alpha=ALPHA",
+        "plackett-luce:1,x": r"reliability must be a number\n.*\n +got: +'x'\n.*'plackett-luce:1,x'",
+        "plackett-luce:0": "reliability must be a positive, finite number",
+        "plackett-luce:prior=flat": r"prior is not understood\n.*'observed' or 'symmetric'",
+        "plackett-luce:3:proir=observed": r"plackett-luce has no proir\n.*tempered\n.*did you mean 'prior'",
+        "majority-vote:reliability=3": r"majority-vote has no reliability\n.*it has no parameters\n.*leave",
+        "plackett-luce:3:reliability=4": r"plackett-luce has two values of reliability\n(.|\n)*=4'",
+        "dirichlet:alpha=1:alpha=2": "dirichlet has two values of alpha",
+        "annotator-bootstrap:model=majority": r"unknown aggregation 'majority'",
+        "annotator-bootstrap:plackett-luce": r"needs a deterministic aggregation",
+        "normal-inverse-gamma:thresholds=0,x": r"thresholds must be a number\n.*\n +got: +'0,x'",
+        "normal-inverse-gamma:prior=1,2": r"prior must be 4 numbers: MU,KAPPA,A,B\n",
+    },
+    Metric.family: {
+        "top-k-acuracy:3": r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
+        "kendall-tau": r"kendall-tau needs k\n +expected: kendall-tau:K",
+        "category-accuracy:2": r"category-accuracy needs categories\n.*:K\n.*evaluate\(\.\.\., categories=",
+        "coverage:3": r"coverage has too many parameters\n +expected: coverage\n +got: +'coverage:3'",
+        "set-accuracy:two": r"k must be a whole number\n.*set-accuracy:K\n +got: +'two'\n.*'set-accuracy:two'",
+        "top-k-accuracy:2.5": "k must be a whole number",
+        "top-k-accuracy:": r"k must be a whole number\n.*\n +got: +''",
+        "top-k-accuracy:0": "k must be a whole number, one or more",
+        "log-score:x": r"floor must be a number\n.*log-score:FLOOR\n +got: +'x'",
+        "top-k-accuracy:3:meaning=good": r"top-k-accuracy has no meaning\n.*its parameters are k, j",
+    },
+}
 
 
-@pytest.mark.parametrize(("family", "text", "message"), WRONG, ids=[text for _, text, _ in WRONG])
-def test_text_that_makes_no_sense_is_refused(family: Family[Any], text: str, message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        specs_from(family, text)
+@FAMILIES
+def test_text_that_makes_no_sense_is_refused(family: Family[Any]) -> None:
+    for text, message in WRONG[family].items():
+        with pytest.raises(DissensusError, match=message):
+            specs_from(family, text)
 
 
 def test_one_spec_is_one() -> None:
@@ -293,33 +282,10 @@ def test_values_of_another_type_are_refused(hint: Any, text: str, message: str) 
 # Records -------------------------------------------------------------------------------------------------
 
 
-@EVERY
-def test_every_spec_comes_back_from_its_record(spec: Spec) -> None:
-    record = json.loads(json.dumps(spec.record(), allow_nan=False))
-    again: Spec = restored_aggregation(record) if isinstance(spec, Aggregation) else restored_metric(record)
-    assert again == spec
-    assert type(again) is type(spec)
-    assert again.record() == spec.record() == record
-
-
-@EVERY
-def test_id_and_parameters_are_enough_to_restore_a_spec(spec: Spec) -> None:
-    assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
-    assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
-
-
 def test_a_spec_inside_a_spec_is_written_as_id_and_parameters() -> None:
     spec = AnnotatorBootstrap(InverseRank("each"))
     assert spec.parameters() == {"model": {"id": "inverse-rank", "parameters": {"ties": "each"}}, "size": None}
     assert restored_aggregation(json.loads(json.dumps(spec.record()))) == spec
-
-
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, Aggregation)], ids=repr)
-def test_a_record_says_what_reports_say_of_an_aggregation(spec: Aggregation) -> None:
-    stored = RecordedAggregation.of(json.loads(json.dumps(spec.record())))
-    assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
-    assert stored.parameters() == spec.parameters()
-    assert stored.limit == spec.limit
 
 
 def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
@@ -327,22 +293,6 @@ def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
     stored = restored_aggregation(record)
     assert isinstance(stored, RecordedAggregation)
     assert (stored.id, stored.limit) == ("elsewhere", PlackettLuceML())
-
-
-@EVERY_KIND
-def test_every_kind_says_what_it_is_in_words(kind: type[Spec]) -> None:
-    spec = plainest(kind)
-    assert spec.meaning.endswith(".")
-    assert spec.record()["meaning"] == spec.meaning
-    assert spec.record()["methods"].strip()
-
-
-@EVERY_KIND
-def test_required_parameters_cannot_be_left_out(kind: type[Spec]) -> None:
-    for missing in required(kind):
-        others = {name: REQUIRED[name] for name in required(kind) if name != missing}
-        with pytest.raises(DissensusError, match=f"{kind.id} needs {missing}"):
-            kind.from_parameters(others)
 
 
 # Names ---------------------------------------------------------------------------------------------------
@@ -445,8 +395,6 @@ def test_a_declared_spec_reads_all_sorts_of_parameters() -> None:
 
 
 # Registries ----------------------------------------------------------------------------------------------
-
-FAMILIES = pytest.mark.parametrize("family", [Aggregation.family, Metric.family], ids=lambda family: family.noun)
 
 
 def toy_family(*, package: str = "dissensus.simulate", group: str = "dissensus.toys") -> type[Registered]:

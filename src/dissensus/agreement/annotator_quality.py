@@ -11,8 +11,7 @@ from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, k
 from dissensus.aggregation.ordered_probit import Gradings, check_grades
 from dissensus.agreement.measures import check_level
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_seed
+from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS

@@ -26,8 +26,7 @@ from dissensus.agreement.coefficients import (
 )
 from dissensus.agreement.overlap import check_depth
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers

@@ -13,8 +13,7 @@ import numpy as np
 from dissensus.certainty.categories import collected
 from dissensus.certainty.top_sets import check_top, told_apart
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import KINDS, Predicted

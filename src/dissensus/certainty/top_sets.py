@@ -21,8 +21,7 @@ from dissensus.certainty.categories import (
     order_chances,
 )
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.thresholds import CERTAIN, is_uncertain

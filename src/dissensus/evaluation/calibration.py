@@ -14,8 +14,7 @@ import numpy as np
 from dissensus.aggregation.base import Aggregation, restored_aggregation
 from dissensus.aggregation.point_estimates import RatingPoint
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_seed
+from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.progress import expect

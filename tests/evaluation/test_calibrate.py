@@ -30,8 +30,7 @@ from dissensus import (
     read_annotations,
     simulate_study,
 )
-from dissensus.evaluation.calibration import restored_calibration
-from dissensus.evaluation.candidates import candidates
+from dissensus.evaluation.calibration import candidates, restored_calibration
 from dissensus.evaluation.folds import clustered
 from dissensus.evaluation.held_out import HeldOut
 from shared_data import SHARED, needs_shared

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,11 +85,6 @@ class Fold:
         return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
 
 
-def as_it_is(spec: Aggregation, study: Study) -> Aggregation:  # noqa: ARG001
-    """Leave an aggregation as it is."""
-    return spec
-
-
 def judged_in_turn(
     folds: Sequence[Fold],
     spec: Aggregation,
@@ -99,7 +94,7 @@ def judged_in_turn(
     seed: int,
     threads: int | None,
     advance: Advance = None,
-    resolve: Resolver = as_it_is,
+    resolve: Resolver | None = None,
 ) -> tuple[list[Any], dict[str, float]]:
     """Draw from what each fold leaves, and judge the draws of the cases that it looks at.
 
@@ -117,7 +112,7 @@ def judged_in_turn(
     fitted: list[dict[str, float]] = []
     for number, fold in enumerate(folds):
         if len(fold.cases):
-            ready = resolve(spec, fold.left)
+            ready = spec if resolve is None else resolve(spec, fold.left)
             drawn = ready.sample(fold.left, draws=draws, seed=seed, threads=threads).select(fold.case_names)
             fitted.append(dict(drawn.fitted))
             for columns in drawn.map(judge(number, ready)):
@@ -229,8 +224,7 @@ def places_within(rows: IntArray) -> IntArray:
 # Averages -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(NamedTuple):
     """A weighted mean and its standard error."""
 
     mean: float

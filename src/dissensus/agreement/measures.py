@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
-DISTANCES_OF_RATINGS = ("first-choice", "ordinal", "interval", "ratio")
+DISTANCES_OF_RATINGS: tuple[str, ...] = ("first-choice", "ordinal", "interval", "ratio")
 CREDITS = ("none", "linear", "quadratic")
 
 DRAWS = 1000
@@ -289,12 +289,12 @@ KNOWN: Mapping[str, Known] = {
     "icc-2-k": Known("ICC(2,k)", "The same of the mean of the ratings of a case.", partial(intraclass, averaged=True)),
 }
 
-OF_LABELS = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
-OF_GRADES = (
+OF_LABELS: tuple[str, ...] = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
+OF_GRADES: tuple[str, ...] = (
     *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
     *("gwet-ac2-linear", "gwet-ac2-quadratic"),
 )
-OF_RATINGS = ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
+OF_RATINGS: tuple[str, ...] = ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
 
 
 # The table -------------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ def agreement_measures(
     for one in studies.values():
         said = one.counted
         table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = (*OF_LABELS, *OF_GRADES), OF_LABELS
+        known, suited = OF_LABELS + OF_GRADES, OF_LABELS
         if said.kind == "ratings":
             known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
         elif require_kind(said, "rankings", "agreement").question == "grades":

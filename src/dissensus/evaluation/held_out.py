@@ -20,7 +20,8 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.agreement.coefficients import Matrix, Table
+from dissensus.agreement.coefficients import Table
+from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts

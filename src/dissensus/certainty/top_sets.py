@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.certainty.categories import (
-    VIA,
-    Categories,
-    Via,
-    averaged,
-    category_certainty,
-    category_chances,
-    collected,
-    leading_chances,
-    order_chances,
-)
+from dissensus.certainty import categories as by_category
+from dissensus.certainty.categories import VIA, Categories, Via, averaged, collected
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_length
@@ -207,7 +198,7 @@ def annotation_certainty(
     if top != 1:
         raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
     aligned = categories.aligned(plausibilities.conditions)
-    chances = category_chances if via == "top" else leading_chances
+    chances = by_category.category_chances if via == "top" else by_category.leading_chances
     parts = collected(
         plausibilities, lambda batch: _by_category(batch, chances(told_apart(batch, 1), aligned), aligned), advance
     )
@@ -263,7 +254,7 @@ def _joined(
 
 def _by_category(batch: Batch, chances: FloatArray, categories: Categories) -> Found:
     """Find the category of every case that most draws agree on."""
-    values, errors, codes = category_certainty(chances, batch.n_chains)
+    values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
     return values, errors, [(categories.names[code],) for code in codes]
 
 
@@ -394,7 +385,7 @@ def rank_certainty(
 
     def judged(batch: Batch) -> Found:
         if aligned is not None:
-            return _by_category(batch, category_chances(told_apart(batch, rank), aligned, rank), aligned)
+            return _by_category(batch, by_category.category_chances(told_apart(batch, rank), aligned, rank), aligned)
         drawn = told_apart(batch, rank, unranked)
         codes, shares = _shares(drawn, rank)
         columns, rests = drawn.batch.columns, drawn.batch.columns[1:] - 1
@@ -449,7 +440,7 @@ def rank_shares(
         if aligned is None:
             case, (codes, shares) = row_of_each(drawn.batch.columns), _shares(drawn, rank)
         else:
-            by_case = drawn.means(np.stack(order_chances(drawn, aligned, rank))).T
+            by_case = drawn.means(np.stack(by_category.order_chances(drawn, aligned, rank))).T
             case, codes, shares = *(axis.ravel() for axis in np.indices(by_case.shape)), by_case.ravel()
         rows = np.flatnonzero(shares > 0.0)
         said = {"case": [batch.case_names[i] for i in case[rows]], column: [names[code] for code in codes[rows]]}

@@ -26,19 +26,8 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
-from dissensus.evaluation.folds import (
-    Average,
-    Columns,
-    Fold,
-    check_some_remain,
-    clustered,
-    clusters_of,
-    first_half,
-    judged_in_turn,
-    places_within,
-    remains,
-    without,
-)
+from dissensus.evaluation import folds
+from dissensus.evaluation.folds import Average, Columns, Fold
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
@@ -88,13 +77,13 @@ class HeldOut:
     def of(study: Study, *, max_pairs: int, seed: int) -> HeldOut:
         """Choose the opinions: all, or those of cases taken at random until there are enough, at least one."""
         said = study.counted
-        check_some_remain(said)
-        can_go = remains(said)
+        folds.check_some_remain(said)
+        can_go = folds.remains(said)
         rng = np.random.default_rng([seed, 1])
         case, order = said.panel.case_of_opinion, rng.permutation(said.n_opinions)
         order = order[can_go[order]]
         order = order[np.argsort(case[order], kind="stable")]
-        place = places_within(case[order])
+        place = folds.places_within(case[order])
         order, place = order[place < MOST_PER_CASE], place[place < MOST_PER_CASE]
         cases = rng.permutation(said.n_cases)
         counts = np.bincount(case[order], minlength=said.n_cases)[cases]
@@ -125,13 +114,13 @@ class HeldOut:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of the case of each pair, or of its group where cases have groups, shape (n_pairs,)."""
-        return clusters_of(self.study, self.cases)
+        return folds.clusters_of(self.study, self.cases)
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
         """What is left in every round."""
         n_rounds = int(self.rounds.max(initial=-1)) + 1
-        return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
+        return tuple(folds.without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
 
     def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
@@ -140,7 +129,7 @@ class HeldOut:
         what they are above the shift of their annotator where shifts are estimated from the others. ``how`` is what
         :func:`judged_in_turn` takes.
         """
-        columns, fitted = judged_in_turn(self.folds, spec, self._judge, **how)
+        columns, fitted = folds.judged_in_turn(self.folds, spec, self._judge, **how)
         back = np.argsort(np.argsort(self.rounds, kind="stable"))
         return columns[0][back], columns[1][back], fitted
 
@@ -247,9 +236,9 @@ class PanelSplit:
     def of(study: Annotations, *, max_cases: int, seed: int) -> PanelSplit:
         """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
         said, rng = study.counted, np.random.default_rng([seed, 2])
-        several = np.unique(said.panel.case_of_opinion[remains(said)])
+        several = np.unique(said.panel.case_of_opinion[folds.remains(said)])
         cases = np.sort(rng.permutation(several)[:max_cases])
-        return PanelSplit(said, cases, first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
+        return PanelSplit(said, cases, folds.first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
 
     @cached_property
     def second(self) -> IntArray:
@@ -260,7 +249,7 @@ class PanelSplit:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of each case, or of its group, shape (n_cases,)."""
-        return clusters_of(self.study, self.cases)
+        return folds.clusters_of(self.study, self.cases)
 
     @property
     def case_names(self) -> list[str]:
@@ -288,7 +277,7 @@ class PanelSplit:
     def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
         """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
         weights = self.study.case_weights[self.cases]
-        return clustered(values[chosen], weights[chosen], self.clusters[chosen])
+        return folds.clustered(values[chosen], weights[chosen], self.clusters[chosen])
 
     def compared(
         self, predicted: FloatArray, seen: FloatArray, word: str, chosen: BoolArray | slice = slice(None)
@@ -324,7 +313,7 @@ class PanelSplit:
         named = np.array([*models.values()], dtype=np.int64).reshape(len(models), len(self.cases))
         place = {name: i for i, name in enumerate(self.case_names)}
         foreseen = partial(self._foreseen, place=place, named=named)
-        (own, stated, wanted, predicted), _ = judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
+        (own, stated, wanted, predicted), _ = folds.judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
         back = np.argsort(own)
         return Expected(stated[back], predicted[:, back], np.array([self.wins(row) for row in wanted[:, back]]))
 

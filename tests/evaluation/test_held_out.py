@@ -30,12 +30,7 @@ HOW: dict[str, Any] = {"draws": 200, "seed": 0, "threads": 1}
 
 
 def naive_predictive(
-    others: Sequence[Ranking],
-    rankings: Sequence[Ranking],
-    alpha: float,
-    *,
-    reliability: float = 1,
-    below: bool = True,
+    others: Sequence[Ranking], rankings: Sequence[Ranking], alpha: float, *, reliability: float = 1, below: bool = True
 ) -> list[float]:
     """Integrate the probability of each ranking over the posterior of others, under a symmetric prior."""
     theta: Array = simplex_grid(3, *((0.25, 34.0) if alpha > 0.5 else (0.8, 200.0)))
@@ -90,11 +85,7 @@ def test_all_complete_orders_together_have_probability_one() -> None:
 
 
 def test_leaving_annotators_out_gives_the_scores_of_a_plain_loop() -> None:
-    cases: list[list[Ranking]] = [
-        [[[0]], [[0], [1]], [[1, 2]]],
-        [[[2], [0, 1]], [[2]]],
-        [[[1]]],
-    ]
+    cases: list[list[Ranking]] = [[[[0]], [[0], [1]], [[1, 2]]], [[[2], [0, 1]], [[2]]], [[[1]]]]
     pairs = HeldOut.of(ds.Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=3)
     spec = ds.PlackettLuce(2.0, alpha=0.7, prior="symmetric")
     found, _, _ = pairs.log_scores(spec, draws=20_000, seed=1, threads=2)

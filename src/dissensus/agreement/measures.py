@@ -370,12 +370,7 @@ def agreement_measures(
 
 @checked
 def cohen_kappa(
-    annotations: Annotations,
-    annotators: tuple[str, str],
-    *,
-    credit: Credit = "none",
-    seed: int = 0,
-    level: float = 0.9,
+    annotations: Annotations, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.9
 ) -> AgreementMeasure:
     """Measure the agreement of two named annotators beyond chance ([cohen]).
 

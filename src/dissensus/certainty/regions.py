@@ -63,11 +63,7 @@ class PlausibilityRegions:
         return float(1 - missed) if self.n_draws == 1 else float(max(Fraction(0), 1 - 2 * missed))
 
     def contains(
-        self,
-        plausibilities: Plausibilities,
-        predictions: Predictions,
-        *,
-        advance: Callable[[int], None] | None = None,
+        self, plausibilities: Plausibilities, predictions: Predictions, *, advance: Callable[[int], None] | None = None
     ) -> FloatArray:
         """Return the share of draws of each case that are in its region, shape (n_cases,).
 

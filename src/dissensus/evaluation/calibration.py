@@ -356,10 +356,11 @@ def calibrate(
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)
     split = None if said.kind == "ratings" else PanelSplit.of(said, max_cases=max_pairs, seed=seed)
-    judge = Judge(pairs, split, models, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
+    cut = [] if split is None else split.case_names
+    named = {name: first_choices(model, cut) for name, model in models.items() if cut}
+    judge = Judge(pairs, split, models, named, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
     specs = judged_specs(said, aggregations, models)
-    n_panels = 0 if split is None else len(split.cases)
-    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + n_panels))
+    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + len(cut)))
     for spec in specs:
         judge.score(spec)
     if refine:
@@ -382,11 +383,16 @@ class Scored(NamedTuple):
 
 @dataclass(eq=False)
 class Judge:
-    """Score aggregations one after the other, and remember them."""
+    """Score aggregations one after the other, and remember them.
+
+    ``named`` is what every model puts first on the cases whose panels are cut, -1 for nothing; ``priors`` are fitted to
+    what is left in studies, which are few.
+    """
 
     pairs: HeldOut
     split: PanelSplit | None
     models: Mapping[str, Predictions]
+    named: Mapping[str, IntArray]
     how: dict[str, Any]
     scored: list[Scored] = field(default_factory=list)
     priors: dict[int, InformedPrior] = field(default_factory=dict)
@@ -397,7 +403,7 @@ class Judge:
         if known is None:
             how = {**self.how, "resolve": self._resolved}
             logs, firsts, fitted = self.pairs.log_scores(spec, **how)
-            panel = None if self.split is None else self.split.expected(spec, self._named(self.split), **how)
+            panel = None if self.split is None else self.split.expected(spec, self.named, **how)
             known = Scored(spec, logs, firsts, fitted, panel)
             self.scored.append(known)
         return self._average(known.logs).mean
@@ -413,10 +419,6 @@ class Judge:
             start = next(iter(self.priors.values()), None)
             self.priors[id(study)] = prior_for([spec], study, self.models, start)
         return informed_by(spec, self.priors[id(study)])
-
-    def _named(self, split: PanelSplit) -> dict[str, IntArray]:
-        """Return what every model puts first on the cases whose panels are cut."""
-        return {model: first_choices(said, split.case_names) for model, said in self.models.items()}
 
     def best(self) -> Scored:
         """Return the one with the highest score, informed ones apart."""
@@ -489,7 +491,7 @@ class Judge:
         if informed:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         first = split.choices(split.first)
-        for number, (model, targets) in enumerate(self._named(split).items(), start=1):
+        for number, (model, targets) in enumerate(self.named.items(), start=1):
             compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
             compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
             for estimand, place in chosen.items():
@@ -539,19 +541,23 @@ def rounded(value: float) -> float:
 # Which aggregations are judged ---------------------------------------------------------------------------
 
 
-def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ...]:
+def candidates(
+    study: Study, *, informed: bool = False, thresholds: tuple[float, ...] | None = None
+) -> tuple[Aggregation, ...]:
     """Return what is judged by default: aggregations by reliability and strength of the prior.
 
     Of rankings, Plackett-Luce under every prior, and inverse ranks with a prior mass of a half. Of single labels,
     counts; where annotators have names, how good each is. Where predictions inform the prior, this is judged beside the
-    others, but estimates something of its own.
+    others, but estimates something of its own. Ratings are cut at the thresholds; annotators have shifts if they have
+    names.
 
     >>> said = Study.from_counts([[2, 1]], ["a", "b"])
     >>> len(candidates(said)), len({type(one).__name__ for one in candidates(said)})
     (23, 2)
     """
     if study.kind == "ratings":
-        return of_ratings(study)
+        plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
+        return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
     said = require_kind(study, "rankings", "calibrate")
     specs: list[Aggregation] = [PlackettLuce(gamma) for gamma in RELIABILITIES]
     if (said.counted.mentions_per_ranking == 1).all():
@@ -573,16 +579,6 @@ def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ..
     return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
 
 
-def of_ratings(study: Study, thresholds: tuple[float, ...] | None = None) -> tuple[Aggregation, ...]:
-    """Return what is judged by default where opinions are ratings: by reliability, with shifts where there are names.
-
-    >>> len(of_ratings(Study.from_scores([[1, 2]])))
-    8
-    """
-    plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
-    return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
-
-
 def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
     """Return what is judged where others are evaluated too: ratings are cut where those cut them.
 
@@ -590,7 +586,7 @@ def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregat
     (2.5,)
     """
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
-    return of_ratings(study, cuts[0]) if study.kind == "ratings" and cuts else None
+    return candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
 
 
 def judged_specs(
@@ -661,13 +657,14 @@ def _restored(rows: Sequence[Row]) -> tuple[Row, ...]:
     )
 
 
-def restored_calibration(record: Mapping[str, Any]) -> Calibration:
+def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibration:
     """Make a calibration from its record."""
     if record.get("format") != FORMAT or record.get("version") != VERSION:
         raise DissensusError(
             "this is not a calibration that can be read",
             expected=f"{FORMAT}, version {VERSION}",
             got=f"{record.get('format')}, version {record.get('version')}",
+            where=where,
         )
     return Calibration(
         tuple(restored_aggregation(one) for one in record["aggregations"]),
@@ -695,9 +692,7 @@ def load_calibration(directory: Path) -> Calibration:
     from dissensus.core.files import checked_path, open_source
 
     record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
-    if not isinstance(record, Mapping):
-        raise DissensusError("this is not a calibration", where=str(directory))
-    return restored_calibration(record)
+    return restored_calibration(record if isinstance(record, Mapping) else {}, str(directory))
 
 
 def not_a_calibration(place: FilePath) -> str:

@@ -19,8 +19,6 @@ from dissensus.core.checks import check_choice, check_count, check_seed
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ class Alpha:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
     >>> found = krippendorff_alpha(said)
     >>> round(found.value, 3), found.n_cases, found.n_rankings, found.distance
     (0.444, 3, 6, 'first-choice')
@@ -91,7 +89,7 @@ class Alpha:
 
 @checked
 def krippendorff_alpha(
-    annotations: Annotations | Ratings,
+    annotations: Study,
     *,
     distance: Distance = "first-choice",
     depth: int = 3,
@@ -132,7 +130,7 @@ def krippendorff_alpha(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
     >>> alpha = krippendorff_alpha(said)
     >>> round(alpha.value, 3), alpha.n_cases, alpha.n_rankings
     (0.444, 3, 6)
@@ -142,7 +140,7 @@ def krippendorff_alpha(
     check_seed(seed)
     check_level(level)
     if annotations.kind == "ratings":
-        lowest = require_kind(annotations, "ratings", "agreement").counted.scores.min(initial=0.0)
+        lowest = annotations.counted.scores.min(initial=0.0)
         if distance not in DISTANCES_OF_RATINGS:
             raise DissensusError(f"{distance} needs rankings", expected=listing(DISTANCES_OF_RATINGS), got="ratings")
         if distance == "ratio" and lowest < 0:
@@ -185,7 +183,7 @@ class AgreementMeasure:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> found = cohen_kappa(said, ("A", "B"))
     >>> found.measure, found.value, found.n_cases
     ('cohen-kappa', 1.0, 2)
@@ -327,7 +325,7 @@ def agreement_measures(
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
     >>> agreement_measures(said, ["alpha-nominal", "fleiss-kappa"]).select("measure", "value", "n_cases").rows()
     [('alpha-nominal', 0.444..., 3), ('fleiss-kappa', 0.333..., 3)]
     """
@@ -339,9 +337,7 @@ def agreement_measures(
         raise DissensusError(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
         )
-    studies: Mapping[str, Study] = {"": study}
-    if study.kind == "checklists":
-        studies = require_kind(study, "checklists", "agreement").by_finding()
+    studies: Mapping[str, Study] = study.by_finding() if study.kind == "checklists" else {"": study}
     prepared = []
     for one in studies.values():
         said = one.counted
@@ -349,7 +345,7 @@ def agreement_measures(
         known, suited = OF_LABELS + OF_GRADES, OF_LABELS
         if said.kind == "ratings":
             known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
-        elif require_kind(said, "rankings", "agreement").question == "grades":
+        elif said.question == "grades":
             suited = OF_GRADES
         for name in suited if measures is None else measures:
             check_choice("measures", name, known)
@@ -370,7 +366,7 @@ def agreement_measures(
 
 @checked
 def cohen_kappa(
-    annotations: Annotations, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.9
+    annotations: Study, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.9
 ) -> AgreementMeasure:
     """Measure the agreement of two named annotators beyond chance ([cohen]).
 
@@ -388,7 +384,7 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]]], [[["b"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> round(cohen_kappa(said, ("A", "B")).value, 3)
     0.4

@@ -17,7 +17,7 @@ from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 Matrix: TypeAlias = Any
 """Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
@@ -157,7 +157,7 @@ def _common_codes(blocks: list[list[Any]], n_conditions: int) -> IntArray:
 # Vectors ------------------------------------------------------------------------------------------------
 
 
-def soft_rankings(said: Annotations, depth: int) -> tuple[Matrix, FloatArray]:
+def soft_rankings(said: Study, depth: int) -> tuple[Matrix, FloatArray]:
     """Turn every ranking of a study into a vector; see :func:`soft_vectors`. Abstentions are left out before."""
     return soft_vectors(said.codes, said.code_offsets, said.block_offsets, depth, said.n_conditions)
 

@@ -17,8 +17,7 @@ from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +48,7 @@ class Agreement:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
     >>> found = annotator_agreement(said)
     >>> found
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -86,7 +85,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> round(annotator_agreement(said).correlation({"x": 0.9, "y": 0.5}), 6)
         1.0
         """
@@ -110,7 +109,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> annotator_agreement(said).to_frame().rows()
         [('x', 1.0, 2), ('y', 0.0, 2)]
         """
@@ -125,7 +124,7 @@ class Agreement:
 
 
 @checked
-def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
+def annotator_agreement(annotations: Study, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
     """Leave one annotator out, aggregate the others, and ask whether the left-out annotator mentions their top-1.
 
     The others are aggregated by inverse rank normalisation (IRN). The agreement of a case is the average over its
@@ -150,7 +149,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
+    >>> said = Study.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
     >>> agreement = annotator_agreement(said)
     >>> agreement
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -194,7 +193,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 
 
 @checked
-def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFrame:
+def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
     """Compare every two named annotators on the cases that both have seen.
 
     Parameters
@@ -214,7 +213,7 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"], ["b"]], [["a"]]], [[["b"]], [["a", "b"]]]], annotator_names=["Ada", "Bo"], conditions=["a", "b"])
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]

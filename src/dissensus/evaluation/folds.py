@@ -29,7 +29,7 @@ MOST_GROUPS = 20
 Columns = tuple[Any, ...]
 """Arrays whose last axis is that of the cases of a batch."""
 
-Resolver = Callable[[Aggregation, Any], Aggregation]
+Resolver = Callable[[Aggregation, Study], Aggregation]
 """What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it."""
 
 Advance = Callable[[int], None] | None
@@ -50,13 +50,12 @@ class Fold:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
     >>> Fold(said, np.array([0, 1]), np.array([0])).left.to_rankings()
     [[[['b']]]]
     """
 
-    study: Any
+    study: Study
     votes: IntArray
     cases: IntArray
 
@@ -66,13 +65,13 @@ class Fold:
         return [self.study.case_names[case] for case in self.cases]
 
     @cached_property
-    def left(self) -> Any:
+    def left(self) -> Study:
         """The study of the opinions that stay, with all its cases."""
         kept = np.flatnonzero(self.votes > 0)
         return self.study._with_opinions(replace(self.study.panel.keep(kept), votes=self.votes[kept]), kept)
 
     @cached_property
-    def reweighted(self) -> Any:
+    def reweighted(self) -> Study:
         """The same, where those who stay weigh as much together as all did.
 
         A prior then draws the answer no closer to itself than with everybody: of three annotators, two with the weight
@@ -192,8 +191,7 @@ def grouped(study: Study) -> IntArray:
 def by_name(study: Study) -> Study:
     """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
 
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
     >>> by_name(said).annotator_names
     ('A', 'B')
     """

@@ -29,7 +29,6 @@ from dissensus.draws import Batch
 from dissensus.evaluation import folds
 from dissensus.evaluation.folds import Average, Columns, Fold
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
 
 MOST_PER_CASE = 6
@@ -62,13 +61,13 @@ class HeldOut:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 1, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> said = Study.from_counts([[2, 1, 0], [0, 0, 1]], ["a", "b", "c"])
     >>> pairs = HeldOut.of(said, max_pairs=10, seed=0)
     >>> pairs.opinions, pairs.weights
     (array([0, 1]), array([2., 1.]))
     """
 
-    study: Any
+    study: Study
     opinions: IntArray
     weights: FloatArray
     rounds: IntArray
@@ -159,7 +158,7 @@ def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tu
     return found, found
 
 
-def judged(batch: Batch, study: Annotations, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
     """Return how likely the draws of every case make the opinion that was left out of it, and its first block."""
     from dissensus.kernels.predictive import LeftOut, log_predictive
 
@@ -221,19 +220,19 @@ class PanelSplit:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> said = Study.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
     >>> split = PanelSplit.of(said, max_cases=10, seed=0)
     >>> split.cases, int(split.first[:2].sum())
     (array([0]), 2)
     """
 
-    study: Annotations
+    study: Study
     cases: IntArray
     first: IntArray
     parts: IntArray
 
     @staticmethod
-    def of(study: Annotations, *, max_cases: int, seed: int) -> PanelSplit:
+    def of(study: Study, *, max_cases: int, seed: int) -> PanelSplit:
         """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
         said, rng = study.counted, np.random.default_rng([seed, 2])
         several = np.unique(said.panel.case_of_opinion[folds.remains(said)])

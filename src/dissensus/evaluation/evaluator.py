@@ -357,8 +357,7 @@ def calibration_of(
     advance: Callable[[int], None] | None = None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
-    from dissensus.evaluation.calibration import Calibration, calibrate
-    from dissensus.evaluation.candidates import judged_beside
+    from dissensus.evaluation.calibration import Calibration, calibrate, judged_beside
 
     if reference is None or isinstance(reference, Calibration):
         return reference

@@ -13,7 +13,6 @@ from dissensus.aggregation.base import (
     MOST_VALUES,
     REST_STREAM,
     Aggregation,
-    batch_of,
     check_warmup,
     plausibilities_of,
     stream_keys_of,
@@ -25,7 +24,7 @@ from dissensus.core.arguments import is_list
 from dissensus.core.checks import check_choice, check_count, check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 
@@ -154,14 +153,17 @@ class DawidSkene(Aggregation):
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
         keys = stream_keys_of(opinions, seed)
-        sampler = ChainSampler(judged, np.argsort(order), columns, record.values, sums, keys, draws, chains)
-        return plausibilities_of(judged, sampler, draws=draws, chains=chains, rest_sums=sums)
+        rest = np.ones(opinions.n_cases), keys[:, REST_STREAM], sums
+        fill = ChainFill(np.argsort(order), draws * columns, record.values)
+        return plausibilities_of(judged, fill, draws=draws, chains=chains, rest=rest)
 
 
 def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     """Return names of cases and of their true conditions, in order; refuse what is not a mapping of names to names."""
     pairs: list[Any] = list(gold.items()) if isinstance(gold, Mapping) else list(gold) if is_list(gold) else [None]
-    wrong = [pair for pair in pairs if not _is_pair(pair)]
+    wrong = [
+        pair for pair in pairs if not (is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair))
+    ]
     if wrong:
         raise DissensusError(
             "gold is not understood",
@@ -173,10 +175,6 @@ def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     if twice is not None:
         raise DissensusError("a case has two gold labels", where=f"case {twice!r}")
     return tuple(sorted((case, condition) for case, condition in pairs))
-
-
-def _is_pair(pair: Any) -> bool:
-    return is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
 
 
 def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
@@ -197,34 +195,20 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainSampler:
+class ChainFill:
     """Give the draws of cases that the chains of the whole study have kept.
 
-    ``places`` says where the draws of each case are among ``values``, which begin at ``draws`` times ``columns``.
+    ``places`` says where the draws of each case are among ``values``, which begin at ``offsets``.
     """
 
-    opinions: Opinions
     places: IntArray
-    columns: IntArray
+    offsets: IntArray
     values: FloatArray
-    rest_sums: FloatArray | None
-    keys: KeyArray
-    draws: int
-    chains: int
 
-    def __call__(self, cases: IntArray) -> Batch:
+    def __call__(self, cases: IntArray) -> tuple[FloatArray, None]:
         """Return the draws of the cases at these positions."""
-        _, kept = take_rows(self.draws * self.columns, self.places[cases])
-        return batch_of(
-            self.opinions,
-            cases,
-            self.values[kept],
-            draws=self.draws,
-            chains=self.chains,
-            rest_shapes=np.ones(self.opinions.n_cases),
-            rest_keys=self.keys[:, REST_STREAM],
-            rest_sums=self.rest_sums,
-        )
+        _, kept = take_rows(self.offsets, self.places[cases])
+        return self.values[kept], None
 
 
 # Chains -------------------------------------------------------------------------------------------------

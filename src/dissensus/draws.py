@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -350,12 +351,10 @@ class Batch:
         from dissensus.kernels.compact import mean_draws
 
         means = mean_draws(self.layout(), self.values)
-        return means if self.is_mentioned is None else self._shared_out(means)
-
-    def _shared_out(self, means: FloatArray) -> FloatArray:
-        """Give the unmentioned conditions of the support their part of the rest, on average."""
+        if self.is_mentioned is None:
+            return means
+        # The unmentioned conditions of the support have their part of the rest, on average.
         assert self.rest_sums is not None
-        assert self.is_mentioned is not None
         case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
         left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
         left[self._n_mentioned == self.n_conditions] = 1.0  # of nothing
@@ -602,7 +601,7 @@ class Plausibilities:
         )
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.map(_itself)
+        return self.map(lambda batch: batch)
 
     def map(self, function: Callable[[Batch], Result], *, batch_cases: int | None = None) -> Iterator[Result]:
         """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
@@ -617,27 +616,22 @@ class Plausibilities:
         >>> [names for names in drawn.map(lambda batch: batch.case_names, batch_cases=1)]
         [('x',), ('y',)]
         """
-        batches = self._batches(batch_cases)
+        positions = np.arange(self.n_cases) if self.positions is None else self.positions
+        sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
+        most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
+        number = (np.cumsum(sizes) - 1) // most if batch_cases is None else np.arange(len(positions)) // batch_cases
+        batches = np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
         if self.threads == 1 or len(batches) == 1:
             yield from (function(self.sampler(cases)) for cases in batches)
             return
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Result]] = deque()
             for cases in batches:
-                waiting.append(pool.submit(_drawn, self.sampler, cases, function))
+                waiting.append(pool.submit(lambda own: function(self.sampler(own)), cases))
                 if len(waiting) > 2 * self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-
-    def _batches(self, batch_cases: int | None = None) -> list[IntArray]:
-        positions = np.arange(self.n_cases) if self.positions is None else self.positions
-        if batch_cases is not None:
-            return [positions[start : start + batch_cases] for start in range(0, len(positions), batch_cases)]
-        sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
-        most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
-        number = (np.cumsum(sizes) - 1) // most
-        return np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
 
     def select(self, cases: Cases) -> Plausibilities:
         """Keep some cases: names, positions, a slice or a mask.
@@ -726,12 +720,13 @@ class Plausibilities:
         """
         import polars as pl
 
-        parts = []
-        for names, *columns in self.map(_summarised):
-            parts.append(columns)
+        parts = [np.empty((3, 0))]
+        told = self.map(lambda batch: (batch.n_cases, batch.means(), batch.deviations(), batch.top_shares()))
+        for n_cases, *columns in told:
+            parts.append(np.stack(columns))
             if advance is not None:
-                advance(len(names))
-        mean, sd, top = np.concatenate([np.empty((3, 0)), *(np.stack(columns) for columns in parts)], axis=1)
+                advance(n_cases)
+        mean, sd, top = np.concatenate(parts, axis=1)
         return pl.DataFrame({**self._labels(), "mean": mean, "sd": sd, "top": top})
 
     def _labels(self) -> dict[str, pl.Series]:
@@ -759,34 +754,13 @@ class Plausibilities:
         """
         import polars as pl
 
-        labels = pl.DataFrame(self._labels()).with_row_index("column")
-        parts = [
-            pl.DataFrame(
-                {
-                    "draw": np.repeat(np.arange(self.n_draws), draws.shape[1]),
-                    "column": np.tile(np.arange(draws.shape[1]), self.n_draws),
-                    "plausibility": draws.ravel(),
-                }
-            )
-            for batch in self
-            for draws in (batch.of_case(case) for case in range(batch.n_cases))
-        ]
-        sizes = np.diff(self.support_offsets) + 1
-        first = pl.Series(np.repeat(self.support_offsets[:-1] + np.arange(self.n_cases), sizes * self.n_draws))
-        rows = pl.concat(parts).with_columns((pl.col("column") + first).cast(pl.UInt32))
-        return rows.join(labels, on="column", maintain_order="left").select("case", "draw", "condition", "plausibility")
-
-
-def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
-    return batch.case_names, batch.means(), batch.deviations(), batch.top_shares()
-
-
-def _itself(batch: Batch) -> Batch:
-    return batch
-
-
-def _drawn(sampler: Sampler, cases: IntArray, function: Callable[[Batch], Result]) -> Result:
-    return function(sampler(cases))
+        columns = list(pairwise(self.support_offsets + np.arange(self.n_cases + 1)))
+        rows = np.concatenate([np.tile(np.arange(first, last), self.n_draws) for first, last in columns])
+        draw = np.concatenate([np.repeat(np.arange(self.n_draws), last - first) for first, last in columns])
+        values = np.concatenate([batch.values for batch in self])
+        numbers = pl.DataFrame({"draw": draw, "plausibility": values})
+        labelled = pl.DataFrame(self._labels())[rows].hstack(numbers)
+        return labelled.select("case", "draw", "condition", "plausibility")
 
 
 SUM_TOLERANCE = 1e-6

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -322,26 +323,21 @@ class PointAggregation(Aggregation):
         return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        return plausibilities_of(opinions, PointFill(opinions.support_offsets, *self.ordered_point(opinions)), draws=1)
+        fill = partial(point_draws, opinions.support_offsets, *self.ordered_point(opinions))
+        return plausibilities_of(opinions, fill, draws=1)
 
 
-@dataclass(frozen=True, eq=False)
-class PointFill:
+def point_draws(
+    support_offsets: IntArray, theta: FloatArray, order: FloatArray | None, cases: IntArray
+) -> tuple[FloatArray, FloatArray | None]:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
 
     ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,);
     ``order``, if given, what they are compared by.
     """
-
-    support_offsets: IntArray
-    theta: FloatArray
-    order: FloatArray | None = None
-
-    def __call__(self, cases: IntArray) -> tuple[FloatArray, FloatArray | None]:
-        """Return the one draw of each case."""
-        offsets, members = take_rows(self.support_offsets, cases)
-        order = None if self.order is None else without_rest(self.order[members], offsets)
-        return without_rest(self.theta[members], offsets), order
+    offsets, members = take_rows(support_offsets, cases)
+    numbers = None if order is None else without_rest(order[members], offsets)
+    return without_rest(theta[members], offsets), numbers
 
 
 def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:

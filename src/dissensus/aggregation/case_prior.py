@@ -92,49 +92,39 @@ def first_matches(study: Annotations, model: Predictions) -> FloatArray:
 
 
 def leaking_models(study: Annotations, models: Mapping[str, Predictions]) -> dict[str, str]:
-    """Name the models that have seen the answers, and say by what that is known."""
-    said = study.counted
-    matches = {
-        name: first_matches(said, model.align(said.case_names, said.conditions)) for name, model in models.items()
-    }
-    copied = {
-        name: f"it says what annotator {who!r} said on every case"
-        for name, who in copied_annotators(said, matches).items()
-    }
-    return {**seen_answers(said, matches), **copied}
+    """Name the models that have seen the answers, and say by what that is known.
 
-
-def seen_answers(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
-    """Name the models that agree with annotators more than anybody could who had not seen their answers.
-
-    Whoever knows the plausibilities theta of a case, but not the answers, names the most plausible condition, and
-    agrees with a share max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of
-    max theta over cases is at most the square root of the mean of sum theta^2.
-
-    Parameters
-    ----------
-    said
-        The opinions that count.
-    matches
-        What :func:`first_matches` finds, by model.
+    Either a model agrees with annotators more than anybody could who had not seen their answers: whoever knows the
+    plausibilities theta of a case, but not the answers, names the most plausible condition, and agrees with a share
+    max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of max theta over cases
+    is at most the square root of the mean of sum theta^2. Or it says first what an annotator said first on all cases of
+    that annotator; one whom the others repeat as well says nothing special, and is not looked at.
     """
+    said = study.counted
     totals, agreed = pair_agreement(said)
-    several = totals > 1
-    if several.sum() < LEAST_CASES:
-        return {}
-    pairs = agreed[several]
-    most = float(np.sqrt(pairs.mean()))
-    found = {}
-    for name, shares in matches.items():
-        own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals[several]
-        gaps = own - pairs / (2 * max(most, SAME))
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-        if own.mean() - most > SURE * error:
-            found[name] = (
-                f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
-                "without having seen their answers"
-            )
-    return found
+    several, named, n_annotators = totals > 1, said.annotators != ANONYMOUS, len(said.annotator_names)
+    totals, pairs, annotators = totals[several], agreed[several], said.annotators[named]
+    sizes = np.bincount(annotators, minlength=n_annotators)
+    seen, copied = {}, {}
+    for name, model in models.items():
+        shares = first_matches(said, model.align(said.case_names, said.conditions))
+        if len(pairs) >= LEAST_CASES:
+            most = float(np.sqrt(pairs.mean()))
+            own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals
+            gaps = own - pairs / (2 * max(most, SAME))
+            error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+            if own.mean() - most > SURE * error:
+                seen[name] = (
+                    f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
+                    "without having seen their answers"
+                )
+        repeated = weighted_counts(annotators, shares[named], n_annotators)
+        others = (shares[named].sum() - repeated) / np.maximum(named.sum() - sizes, 1)
+        is_copied = (sizes >= LEAST_CASES) & (repeated >= SAME * sizes) & (others < SAME)
+        if is_copied.any():
+            who = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
+            copied[name] = f"it says what annotator {who!r} said on every case"
+    return {**seen, **copied}
 
 
 def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
@@ -149,25 +139,6 @@ def pair_agreement(study: Annotations) -> tuple[FloatArray, FloatArray]:
     alone = weighted_counts(case, weights * share, study.n_cases)
     totals = weighted_counts(study.panel.case_of_opinion, study.votes.astype(np.float64), study.n_cases)
     return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
-
-
-def copied_annotators(said: Annotations, matches: Mapping[str, FloatArray]) -> dict[str, str]:
-    """Name the models that say first what an annotator said first on all cases of that annotator, and the annotator.
-
-    An annotator whom the others repeat as well says nothing special, and is not looked at. Parameters are those of
-    :func:`seen_answers`.
-    """
-    n_annotators = len(said.annotator_names)
-    named = said.annotators != ANONYMOUS
-    sizes = np.bincount(said.annotators[named], minlength=n_annotators)
-    found = {}
-    for name, shares in matches.items():
-        own = weighted_counts(said.annotators[named], shares[named], n_annotators)
-        others = (shares[named].sum() - own) / np.maximum(named.sum() - sizes, 1)
-        is_copied = (sizes >= LEAST_CASES) & (own >= SAME * sizes) & (others < SAME)
-        if is_copied.any():
-            found[name] = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
-    return found
 
 
 LEARNING_CASES = 20_000
@@ -504,7 +475,7 @@ def informing(
     evidence = likelihood.evidence.take(chosen)
 
     def score(some: Sequence[str]) -> float:
-        own = evidence.without([name for name in names if name not in some])
+        own = evidence.of_models(some)
         plain = PriorLikelihood(own, np.empty((own.n_cases, 0)))
         return log_score(plain, plain.fitted(np.ones(own.n_cases)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregation.dawid_skene import ChainFill, chain_rows, check_kept, first_votes
+from dissensus.aggregation.dawid_skene import chain_rows, check_kept, first_votes, kept_draws
 from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_count, check_positive
 from dissensus.core.errors import DissensusError
@@ -112,7 +113,7 @@ class OrderedProbit(Aggregation):
         judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
         columns, keys = np.arange(opinions.n_cases + 1) * (n_grades + 1), stream_keys_of(opinions, seed)
         rest = np.ones(opinions.n_cases), keys[:, REST_STREAM], None
-        fill = ChainFill(np.argsort(order), draws * columns, record.values)
+        fill = partial(kept_draws, np.argsort(order), draws * columns, record.values)
         return plausibilities_of(judged, fill, draws=draws, chains=chains, rest=rest)
 
 

@@ -197,9 +197,9 @@ class Evidence:
             free=self.free,
         )
 
-    def without(self, models: Sequence[str]) -> Evidence:
-        """Leave some models out."""
-        kept = [place for place, name in enumerate(self.models) if name not in models]
+    def of_models(self, models: Sequence[str]) -> Evidence:
+        """Keep what some models say."""
+        kept = [place for place, name in enumerate(self.models) if name in models]
         columns = [len(SAYINGS) * place + which for place in kept for which in range(len(SAYINGS))]
         return replace(
             self,

@@ -174,7 +174,7 @@ def _learned(
     _check_named(opinions)
     order = np.argsort(opinions.keys, kind="stable")
     study = Chains.of(opinions.take(order), truths[order], full=True)
-    record = study.of_annotators(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
+    record = study.run("annotators", draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
     return opinions, study.annotators, record
 
 

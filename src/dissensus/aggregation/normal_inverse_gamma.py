@@ -196,7 +196,7 @@ def _drawn(
     posteriors: FloatArray, thresholds: FloatArray, keys: KeyArray, draws: int, cases: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Draw the plausibilities of all intervals, and numbers, for some cases."""
-    from dissensus.kernels.intervals import sample_intervals
+    from dissensus.kernels.simplex import sample_intervals
 
     theta, numbers = sample_intervals(posteriors[cases], thresholds, keys[cases], draws)
     return theta[:, :, :-1], numbers

@@ -518,7 +518,7 @@ class PriorLikelihood:
         (n_refits, n_coefficients)
         """
         from dissensus.kernels.jit import plain
-        from dissensus.kernels.tallies import add_resampled
+        from dissensus.kernels.resamples import add_resampled
 
         slopes, excess = self.slopes(coefficients), weights - 1.0
         total = Exact.zeros(weights.shape[1], slopes.shape[1])

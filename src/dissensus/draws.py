@@ -643,7 +643,15 @@ class Plausibilities:
         >>> ds.MajorityVote().sample(said).select(["y"]).mean()
         array([[0., 1.]])
         """
-        chosen = self._chosen(cases)
+        known = {name: position for position, name in enumerate(self.case_names)}
+        if not isinstance(cases, slice) and is_list(cases) and len(cases) and isinstance(cases[0], str):
+            unknown = [str(name) for name in cases if name not in known]
+            if unknown:
+                raise DissensusError(
+                    f"no draws of case {unknown[0]!r}",
+                    advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
+                )
+        chosen = case_positions(cases, known)
         offsets, members = take_rows(self.support_offsets, chosen)
         positions = np.arange(self.n_cases) if self.positions is None else self.positions
         return replace(
@@ -653,17 +661,6 @@ class Plausibilities:
             support=self.support[members],
             positions=positions[chosen],
         )
-
-    def _chosen(self, cases: Cases) -> IntArray:
-        known = {name: position for position, name in enumerate(self.case_names)}
-        if not isinstance(cases, slice) and is_list(cases) and len(cases) and isinstance(cases[0], str):
-            unknown = [str(name) for name in cases if name not in known]
-            if unknown:
-                raise DissensusError(
-                    f"no draws of case {unknown[0]!r}",
-                    advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
-                )
-        return case_positions(cases, known)
 
     def dense(self) -> FloatArray:
         """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory.
@@ -691,10 +688,7 @@ class Plausibilities:
                [0.  , 1.  ]])
         """
         means = list(self.map(Batch.means))
-        return self._spread(np.concatenate(means) if means else np.empty(0))
-
-    def _spread(self, side_by_side: FloatArray) -> FloatArray:
-        """Put U + 1 numbers per case into K columns, the last one divided among the unmentioned by their weights."""
+        side_by_side = np.concatenate(means) if means else np.empty(0)
         columns, case = self.support_offsets + np.arange(self.n_cases + 1), row_of_each(self.support_offsets)
         is_rest = np.zeros(columns[-1], dtype=np.bool_)
         is_rest[columns[1:] - 1] = True
@@ -793,23 +787,18 @@ def _checked_draws(draws: ArrayLike) -> FloatArray:
     return np.asarray(array / sums[:, :, None])
 
 
-def _only_variable(dataset: Any) -> Any:
-    """Take the one array of an xarray data set; of several, users must say which."""
-    names = list(dataset.data_vars)
-    if len(names) != 1:
-        raise DissensusError(
-            "the data set has several variables" if names else "the data set is empty",
-            expected="one array of draws",
-            got=listing(names) if names else "none",
-            advice=f"choose one: from_draws(data[{names[0]!r}])" if names else "",
-        )
-    return dataset[names[0]]
-
-
 def _unlabelled(draws: Any) -> tuple[FloatArray, tuple[Sequence[str] | None, Sequence[str] | None], int]:
     """Turn an xarray array into draws (cases, draws, K), names of cases and conditions, and the number of chains."""
     if hasattr(draws, "data_vars"):
-        draws = _only_variable(draws)
+        variables = list(draws.data_vars)
+        if len(variables) != 1:
+            raise DissensusError(
+                "the data set has several variables" if variables else "the data set is empty",
+                expected="one array of draws",
+                got=listing(variables) if variables else "none",
+                advice=f"choose one: from_draws(data[{variables[0]!r}])" if variables else "",
+            )
+        draws = draws[variables[0]]
     others = [name for name in draws.dims if name not in ("chain", "draw")]
     if "draw" not in draws.dims or len(others) != 2:
         raise DissensusError(

@@ -25,7 +25,6 @@ from dissensus.aggregation.prior_fit import (
     SAYINGS,
     Evidence,
     PriorLikelihood,
-    ScoreRange,
     first_shares,
     fitted_likelihood,
     means_and_spread,
@@ -37,6 +36,7 @@ from dissensus.aggregation.priors import (
     InformedPrior,
     LearnedPrior,
     Lessons,
+    ScoreRange,
     Shapes,
     learned_shapes,
     left_out_warnings,
@@ -754,7 +754,8 @@ class ShapedAggregation(Aggregation):
     def with_learned(self, learned: LearnedPrior) -> Aggregation:
         """Fix what it learns."""
         own: Any = self
-        return replace(own, learned=learned)
+        taught: Aggregation = replace(own, learned=learned)
+        return taught
 
     def _take_prior(self, prior: Any, choices: Sequence[str]) -> None:
         """Take a prior by name, or one that was fitted."""

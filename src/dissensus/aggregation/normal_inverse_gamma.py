@@ -181,7 +181,7 @@ class NormalInverseGamma(Aggregation):
         """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
         if isinstance(self.prior, NormalInverseGammaPrior) or self.prior is None:
             prior = self.prior or estimated_prior(opinions)
-            return posterior_parameters(opinions, prior, self.reliability, prior.mu)
+            return posterior_parameters(opinions, prior, self.reliability)
         known = self.rating_prior
         if known is None:
             raise DissensusError(
@@ -203,12 +203,14 @@ def _drawn(
 
 
 def posterior_parameters(
-    rated: Moments, prior: NormalInverseGammaPrior | RatingPrior, reliability: float, centre: FloatArray | float
+    rated: Moments, prior: NormalInverseGammaPrior | RatingPrior, reliability: float, means: FloatArray | None = None
 ) -> FloatArray:
     """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4).
 
-    ``centre`` is the mean of the prior, or the means (n_cases,), if it has one for every case.
+    ``means`` (n_cases,) are those of the prior, if it has one for every case.
     """
+    centre = prior.mu if isinstance(prior, NormalInverseGammaPrior) else means
+    assert centre is not None  # as priors of other kinds come with means
     n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
     kappa = prior.kappa + n
     mu = (prior.kappa * centre + n * mean) / kappa

@@ -429,7 +429,7 @@ class Sheet:
         calls : n_models arrays of shape (m, K)
             How much of each case is called what.
         """
-        from dissensus.kernels.confusions import confusions
+        from dissensus.kernels.label_sums import confusions
 
         n_conditions = len(self.conditions)
         found = [np.zeros((2, RESAMPLES, n_conditions, n_conditions)) for _ in calls]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.point_estimates import MajorityVote, MeanRating
-from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import Lessons, taught
 from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
@@ -254,7 +254,7 @@ def pickled(settings: object) -> bytes:
 def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:
     """Fix what aggregations learn from all cases; refuse those that have to see all cases at once."""
     for spec in aggregations:
-        reason = cannot_be_split(spec)
+        reason = spec.needs_whole
         if reason:
             raise DissensusError(
                 f"{spec.id} cannot be evaluated by an executor", got=reason, advice="leave the executor out"

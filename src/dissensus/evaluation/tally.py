@@ -164,7 +164,7 @@ class Values:
             The cases that count, by default all.
         """
         from dissensus.kernels.jit import plain
-        from dissensus.kernels.tallies import add_orders
+        from dissensus.kernels.resamples import add_orders
 
         orders, shape = self.drawn.orders, self.of_orders.shape
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]

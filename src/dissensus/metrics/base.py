@@ -21,8 +21,8 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 
 if TYPE_CHECKING:
     from dissensus.kernels.compact import Layout
+    from dissensus.kernels.gains import Standings
     from dissensus.kernels.orders import Orders
-    from dissensus.kernels.standings import Standings
 
 
 Scale: TypeAlias = Literal["plain", "logit", "log"]
@@ -460,7 +460,7 @@ class Predicted:
 
     @cached_property
     def _looked_up(self) -> tuple[Standings, FloatArray]:
-        from dissensus.kernels.standings import predicted_standings
+        from dissensus.kernels.gains import predicted_standings
 
         said = self.predictions
         return predicted_standings(

@@ -53,7 +53,7 @@ def bin_sums(stated: FloatArray, positive: FloatArray, negative: FloatArray, bin
     >>> sums.mass, sums.positive
     (array([[2., 1.]]), array([[1., 1.]]))
     """
-    from dissensus.kernels.confusions import binned_sums
+    from dissensus.kernels.label_sums import binned_sums
 
     return BinSums(*binned_sums(bin_of(stated, bins), bins, stated, positive, negative))
 

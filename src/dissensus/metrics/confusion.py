@@ -40,7 +40,7 @@ def adjusted_confusion(said: Said, labels: FloatArray, *, threshold: float | Non
     array([[[1.  , 0.25],
             [0.  , 0.75]]])
     """
-    from dissensus.kernels.confusions import confusions
+    from dissensus.kernels.label_sums import confusions
 
     return confusions(labels, said.weights, decisions(said, threshold))
 

@@ -71,7 +71,7 @@ def sensitivities_at(stated: FloatArray, positive: FloatArray, negative: FloatAr
     >>> sensitivities_at(np.array([0.9, 0.5, 0.1, 0.05]), yes, 1 - yes, np.array([0.0, 0.25, 0.5]))
     array([[0.5, 0.5, 1. ]])
     """
-    from dissensus.kernels.ranking_areas import heights_and_areas, ranked
+    from dissensus.kernels.label_sums import heights_and_areas, ranked
 
     cases = ranked(stated)
     return np.stack([heights_and_areas(cases, positive, negative, float(rate))[0] for rate in rates], axis=1)
@@ -113,7 +113,7 @@ def reliability_points(
 
 def _above(stated: FloatArray, positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the different scores, highest first, and both masses of all cases from there up, (n_draws, t)."""
-    from dissensus.kernels.ranking_areas import ranked
+    from dissensus.kernels.label_sums import ranked
 
     cases = ranked(stated)
     begins = cases.offsets[:-1]

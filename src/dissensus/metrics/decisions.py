@@ -80,7 +80,7 @@ class CountedDecisions(BinaryMetric):
 
 def _counts(stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Count tp, fp, fn and tn in every draw, shape (4, n_draws)."""
-    from dissensus.kernels.confusions import weighted_sums
+    from dissensus.kernels.label_sums import weighted_sums
 
     calls = np.stack([stated, 1 - stated])
     (tp, fn), (fp, tn) = weighted_sums(calls, positive), weighted_sums(calls, negative)

@@ -22,8 +22,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import PriorRecipe, Request, fitted_recipe, table_of_models, with_refits
-from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, cannot_be_split, taught
+from dissensus.aggregation.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, taught
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
@@ -136,7 +136,7 @@ class Asked:
         if self.annotators is not None:
             check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
         for spec in self.aggregations:
-            reason = cannot_be_split(spec)
+            reason = spec.needs_whole
             if reason:
                 raise DissensusError(
                     f"{spec.id} cannot be evaluated piece by piece",
@@ -761,7 +761,7 @@ def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:
         return prior_record({finding: one for finding, one in recipes.items() if isinstance(one, RatingPrior)}, reason)
     return joined_records(
         {
-            finding: PriorRecord(tuple(table_of_models(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+            finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
             for finding, one in fitted.items()
         }
     )

@@ -404,7 +404,7 @@ def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
             f"against {called(name)} it {reads(gap, one.metric)} ({number(one.practices[name])})"
             for name, gap in others
         ]
-        yield Markup("{}.").format(_capital(joined(told)))
+        yield Markup("{}.").format(capital(joined(told)))
 
 
 def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
@@ -414,15 +414,16 @@ def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
     return told if is_alone else Markup("{} under {}").format(told, row["run"])
 
 
-def _capital(text: Markup) -> Markup:
+def capital(text: Markup) -> Markup:
+    """Begin a sentence."""
     return Markup(text[:1].upper()) + text[1:]
 
 
 def _nearer(one: Beside) -> Iterable[Markup]:
-    """Say what is known about the truth: nothing beyond the panel estimate, unless the study is simulated."""
+    """Say what is known about the truth: nothing beyond the panel estimate, unless it is given or simulated."""
     if one.truth is not None:
-        yield Markup("Known here, because the study is simulated: against the {}, it is {}{}.").format(
-            term("truth"), strong(number(one.truth)), _held(one.truth, one.panel)
+        yield Markup("Known here, {}: against the {}, it is {}{}.").format(
+            one.truth_reason, term("truth"), strong(number(one.truth)), _held(one.truth, one.panel)
         )
     elif one.panel is None:
         yield Markup("Which of them is nearer to what a larger panel would say, these data do not tell.")
@@ -685,7 +686,7 @@ def verdict(found: Difference) -> Markup:
         "{}: the difference {} minus {} is {} ({} to {}), the probability that {} is better is {}, and the p-value is "
         "{} alone and {} by Holm's method."
     ).format(
-        _capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
+        capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
         found.first,
         found.second,
         *map(number, (found.difference, found.low, found.high)),

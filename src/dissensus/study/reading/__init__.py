@@ -21,7 +21,7 @@ from dissensus.study.rankings import Annotations
 from dissensus.study.ratings import Ratings
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
-from dissensus.study.reading.json_values import objects_of
+from dissensus.study.reading.records import objects_of
 from dissensus.study.study import Study, require_kind
 from dissensus.study.tables import INTEGER, refuse_unsaid
 

@@ -13,11 +13,10 @@ from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import columns_of
-from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_ranking, is_text
 from dissensus.study.reading.long import BY_ORDER
+from dissensus.study.reading.records import Collection, as_ranking, is_text
 from dissensus.study.tables import (
     ALIASES,
     ROW,

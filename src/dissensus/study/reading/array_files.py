@@ -24,7 +24,7 @@ from dissensus.study.ranking_arrays import (
 from dissensus.study.rankings import Annotations
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
+from dissensus.study.reading.records import DECLARED, declaration, wrong_shape
 from dissensus.study.tables import ROW
 
 ARRAYS = ("rankings", "groups")

@@ -16,7 +16,7 @@ from dissensus.study.reading.annotator_files import parsed_files, put_together, 
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.reading.label_studio import LabelStudio, checklists_of_tasks
+from dissensus.study.reading.label_studio import LabelStudio, parsed_tasks
 from dissensus.study.tables import (
     CHECKLIST_ALIASES,
     FINDING_NAMES,
@@ -54,7 +54,7 @@ class Checklist(Format):
             files, notes = parsed_files(source, _file, options)
             parsed = _together([*files.values()], notes, options)
         elif LabelStudio().recognises(source):
-            parsed = checklists_of_tasks(source, options)
+            parsed = parsed_tasks(source, options, "finding")
         else:
             table = _table(source, options)
             if table.conditions and {"annotator", "annotation"}.isdisjoint(table.frame.columns):

@@ -17,9 +17,9 @@ from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.builders import checked_counts
+from dissensus.study.reading import records as read
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_name, checked_records, is_scalar, records_of, wrong_shape
 from dissensus.study.reading.wide import filled, is_integer_matrix, is_matrix_of_labels, layout
 from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, find_columns, normalised, tidied
 
@@ -39,7 +39,7 @@ class Counts(Format):
         """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
         if source.kind == "npy":
             return bool(source.content.ndim == 2 and source.content.dtype.kind in "iu")
-        records = records_of(source)
+        records = read.records_of(source)
         return bool(records) and all(_counts_key(record) is not None for record in records)
 
     def parse(self, source: Source, options: Options) -> Parsed:
@@ -135,10 +135,10 @@ def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
 
 def _from_records(source: Source, options: Options) -> Parsed:
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
-    placed = checked_records(source, "record")
+    placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
     key = _case_key(records, options)
-    cases = [as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
+    cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     counted = [_counted(record, where, options.conditions) for where, record in placed]
     said = [(case, *vote) for case, votes in zip(cases, counted, strict=True) for vote in votes.items() if vote[1]]
@@ -169,7 +169,7 @@ def _counts_key(record: Any) -> str | None:
 def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
     by_name = {normalised(key): key for key in records[0]}
     usual = [by_name[name] for name in CASES if name in by_name]
-    single = [key for key in usual if all(is_scalar(record.get(key)) for record in records)]
+    single = [key for key in usual if all(read.is_scalar(record.get(key)) for record in records)]
     given = options.columns.get("case")
     found = next(iter(single), None) if given is None else given
     if found is None:
@@ -199,5 +199,5 @@ def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | 
     for count in counts.values():
         is_number = isinstance(count, int | float) and not isinstance(count, bool)
         if count is not None and not (is_number and 0 <= count < 2**63 and count == int(count)):
-            raise wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
-    return {as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}
+            raise read.wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
+    return {read.as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}

@@ -9,21 +9,9 @@ from dissensus.core.aliases import Lists
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source
 from dissensus.core.receipt import AS_SAID
+from dissensus.study.reading import records as read
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
-from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import (
-    as_block,
-    as_list,
-    as_name,
-    checked_records,
-    key_columns,
-    objects_of,
-    optional_list,
-    optional_name,
-    question_to_read,
-    wrong_shape,
-)
 from dissensus.study.reading.label_lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
@@ -44,12 +32,12 @@ class HuggingFace(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
-        return holds_lists(source) or any(_has_labels(record) for record in objects_of(source))
+        return holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
-        said = Collection()
-        placed = checked_records(unpacked(source), "record")
+        said = read.Collection()
+        placed = read.checked_records(unpacked(source), "record")
         records = [record for _, record in placed]
         labels = _labels_key(records, options)
         annotators = _key(
@@ -68,7 +56,7 @@ class HuggingFace(Format):
         roles = {key: role for key, role in found.items() if key is not None}
         given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
         roles |= {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
-        return said.parsed(columns=key_columns(records, roles, given))
+        return said.parsed(columns=read.key_columns(records, roles, given))
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -90,7 +78,7 @@ def _questions(records: Iterable[dict[str, Any]]) -> list[str]:
 
 def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
     if options.columns.get("condition") is None and (questions := _questions(records)):
-        return f"{question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
+        return f"{read.question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
     found = _key("condition", LABELS, records, options, endings=("", RESPONSES))
     if found is None:
         raise FormatError(
@@ -125,12 +113,12 @@ def _key(
 
 
 def _case_names(
-    places: list[tuple[str, dict[str, Any]]], column: str | None, said: Collection, *, may_repeat: bool
+    places: list[tuple[str, dict[str, Any]]], column: str | None, said: read.Collection, *, may_repeat: bool
 ) -> list[str]:
     if column is None:
         said.assume("the records have no id and are numbered from 0")
         return [str(number) for number in range(len(places))]
-    names = [as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
+    names = [read.as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
     first: dict[str, str] = {}
     for name, (where, _) in zip(names, places, strict=True):
         if first.setdefault(name, where) != where and not may_repeat:
@@ -146,7 +134,7 @@ def _case_names(
 
 
 def _add_votes(
-    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: Collection, _: Lists
+    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: read.Collection, _: Lists
 ) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
     labels = _items(record.get(key), key, where)
@@ -154,46 +142,52 @@ def _add_votes(
     if annotators is not None and (annotators in record or labels):
         given = _items(record.get(annotators), annotators, where)
         _check_as_many(len(labels), given, "annotators", where)
-        names = [optional_name(name, "an annotator", where) for name in given]
+        names = [read.optional_name(name, "an annotator", where) for name in given]
     for label, name, status in zip(labels, names, _statuses(record, key, len(labels), where), strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)
         elif label is None or label != label:
             said.note("labels that are null", "taken as no opinion", case)
         else:
-            blocks = ranked_blocks(label, where) if is_ranked(label) else [as_block(label, where)]
+            blocks = ranked_blocks(label, where) if is_ranked(label) else [read.as_block(label, where)]
             said.add_ranking(case, name, blocks)
 
 
 def _add_list(
-    record: dict[str, Any], key: str, annotator: str | None, case: str, where: str, said: Collection, lists: Lists
+    record: dict[str, Any],
+    key: str,
+    annotator: str | None,
+    case: str,
+    where: str,
+    said: read.Collection,
+    lists: Lists,
 ) -> None:
     """Add a list as the ranking of one annotator: best first, where a list in it is a tie, or all labels alike."""
     labels = record.get(key)
     if labels is None:
         return
-    blocks = [as_block(label, where) for label in _items(labels, key, where)]
+    blocks = [read.as_block(label, where) for label in _items(labels, key, where)]
     if lists == "tie":
         blocks = [[name for block in blocks for name in block]]
     who = record.get(annotator or "")
     who = who[0] if isinstance(who, list) and len(who) == 1 else who
-    said.add_ranking(case, optional_name(who, "the one annotator of a list", where), blocks)
+    said.add_ranking(case, read.optional_name(who, "the one annotator of a list", where), blocks)
 
 
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
-    return optional_list(value, f"the value of {key!r}", where)
+    return read.optional_list(value, f"the value of {key!r}", where)
 
 
 def _statuses(record: dict[str, Any], key: str, n_labels: int, where: str) -> list[str]:
     given = record.get(f"{key}.status") if key.endswith(RESPONSES) else None
     if given is None:
         return [SUBMITTED] * n_labels
-    statuses = as_list(given, "the list of statuses", where)
+    statuses = read.as_list(given, "the list of statuses", where)
     _check_as_many(n_labels, statuses, "statuses", where)
     if not all(status is None or isinstance(status, str) for status in statuses):
-        raise wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
+        raise read.wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
     return [str(status) for status in statuses]
 
 

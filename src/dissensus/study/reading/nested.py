@@ -15,12 +15,11 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.receipt import codes_in_words
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import DECLARED, as_list, as_name, declaration, is_text, key_columns
 
 RANKINGS = "rankings"
-ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **DECLARED}
+ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **read.DECLARED}
 
 
 class Nested(Format):
@@ -43,7 +42,7 @@ class Nested(Format):
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
-        said = Collection()
+        said = read.Collection()
         cases = _children(content.get(RANKINGS), 0, where)
         names = _case_names(content, len(cases), where, said)
         rankings = [list(_rankings(case, name)) for case, name in zip(cases, names, strict=True)]
@@ -59,9 +58,9 @@ class Nested(Format):
             for _, blocks in case:
                 said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in blocks])
         keys = [source.content] if isinstance(source.content, dict) else []
-        parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
-        for role in DECLARED:
-            if (declared := declaration(content, role, where)) is not None:
+        parsed = said.parsed(conditions, columns=read.key_columns(keys, ROLES))
+        for role in read.DECLARED:
+            if (declared := read.declaration(content, role, where)) is not None:
                 parsed = replace(parsed, frame=parsed.frame.with_columns(pl.lit(declared).alias(role)))
         return parsed
 
@@ -69,17 +68,17 @@ class Nested(Format):
 def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
     if options.conditions is not None or content.get("conditions") is None:
         return options.conditions
-    given = as_list(content["conditions"], "the list of conditions", where)
+    given = read.as_list(content["conditions"], "the list of conditions", where)
     names = [_as_written(name, "a condition", where) for name in given]
     check_names("condition", names)
     return names
 
 
-def _case_names(content: dict[str, Any], n_cases: int, where: str, said: Collection) -> list[str]:
+def _case_names(content: dict[str, Any], n_cases: int, where: str, said: read.Collection) -> list[str]:
     if content.get("case_names") is None:
         said.assume("the cases have no names and are numbered from 0")
         return [str(number) for number in range(n_cases)]
-    names = as_list(content["case_names"], "the list of case names", where)
+    names = read.as_list(content["case_names"], "the list of case names", where)
     check_length("case name", len(names), n_cases)
     named = [_as_written(name, "a case name", where) for name in names]
     check_names("case", named)
@@ -128,4 +127,4 @@ def _mention(mention: Any, where: str) -> str | int:
 
 def _as_written(value: Any, what: str, where: str) -> str:
     """Return a name; blank ones, too, as a study may have them and this form is written, too."""
-    return value if isinstance(value, str) and value and is_text(value) else as_name(value, what, where)
+    return value if isinstance(value, str) and value and read.is_text(value) else read.as_name(value, what, where)

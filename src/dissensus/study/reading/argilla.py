@@ -88,12 +88,12 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Response]:
             where = f"case {case!r}, response {number}"
             response = read.as_object(item, "a response", where)
             if _is_submitted(response, case, said):
-                values = read.as_object(response.get("values") or {}, "the values of a response", where)
-                given_to = {
-                    name: read.as_object(one, "the answer to a question", where) for name, one in values.items()
+                values = {} if response.get("values") is None else response["values"]
+                answers = {
+                    name: read.as_object(answer, "the answer to a question", where).get("value")
+                    for name, answer in read.as_object(values, "the values of a response", where).items()
                 }
                 user = read.optional_name(response.get("user_id"), "the user of a response", where)
-                answers = {name: answer.get("value") for name, answer in given_to.items()}
                 yield _Response(case, user, answers, where, False)
 
 

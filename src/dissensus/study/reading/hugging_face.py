@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissensus.core.aliases import Lists
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source
+from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading import records as read
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
@@ -22,6 +23,14 @@ ANNOTATORS = (
     *("annotator_ids", "annotators", "annotator_id", "annotator"),
     *("worker_ids", "workers", "rater_ids", "raters"),
 )
+
+
+class _Keys(NamedTuple):
+    """Where records hold labels and annotators, and what a list of labels means."""
+
+    labels: str
+    annotators: str | None
+    lists: Lists
 
 
 class HuggingFace(Format):
@@ -40,17 +49,16 @@ class HuggingFace(Format):
         placed = read.checked_records(unpacked(source), "record")
         records = [record for _, record in placed]
         labels = _labels_key(records, options)
-        annotators = _key(
-            "annotator", (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS, records, options
-        )
-        lists = meaning(records, labels, annotators, options.lists)
-        case_key = _key("case", CASES, records, options)
-        cases = _case_names(placed, case_key, said, may_repeat=lists != "votes" and annotators is not None)
+        who = (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS
+        annotators = _key("annotator", who, records, options)
+        keys = _Keys(labels, annotators, meaning(records, labels, annotators, options.lists))
+        case_key, are_votes = _key("case", CASES, records, options), keys.lists == "votes"
+        cases = _case_names(placed, case_key, said, may_repeat=not are_votes and annotators is not None)
         for (where, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
-            add = _add_votes if lists == "votes" else _add_list
-            add(record, labels, annotators, case, f"{where}, case {case!r}", said, lists)
-        if annotators is None and lists == "votes":
+            add = _add_votes if are_votes else _add_list
+            add(record, keys, case, f"{where}, case {case!r}", said)
+        if annotators is None and are_votes:
             said.assume("there is no list of annotators: every label is an opinion of its own")
         found = {case_key: "case", labels: "condition", annotators: "annotator"}
         roles = {key: role for key, role in found.items() if key is not None}
@@ -91,25 +99,14 @@ def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
 
 
 def _key(
-    role: str,
-    names: Sequence[str],
-    records: list[dict[str, Any]],
-    options: Options,
-    *,
-    endings: Sequence[str] = ("",),
+    role: str, names: Sequence[str], records: list[dict[str, Any]], options: Options, *, endings: Sequence[str] = ("",)
 ) -> str | None:
     """Find the key of a role: the one given, or the first of some usual names that any record has."""
     given = options.columns.get(role)
     wanted = names if given is None else [given + ending for ending in endings]
     keys = dict.fromkeys(key for record in records for key in record)
     found = next((name for name in wanted if name in keys), None)
-    if found is None and given is not None:
-        raise DissensusError(
-            f"no record has the key {given!r}",
-            expected=f"one of {listing(keys, most=12)}",
-            advice=suggestion(given, keys),
-        )
-    return found
+    return found if found is not None or given is None else known_name("key", given, keys)
 
 
 def _case_names(
@@ -133,17 +130,27 @@ def _case_names(
 # Records ----------------------------------------------------------------------------------------------
 
 
-def _add_votes(
-    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: read.Collection, _: Lists
-) -> None:
+def _add_votes(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
-    labels = _items(record.get(key), key, where)
-    names: Sequence[str | None] = [None] * len(labels)
-    if annotators is not None and (annotators in record or labels):
-        given = _items(record.get(annotators), annotators, where)
-        _check_as_many(len(labels), given, "annotators", where)
+    labels = _items(record.get(keys.labels), keys.labels, where)
+    names: list[str | None] = [None] * len(labels)
+    if keys.annotators is not None and (keys.annotators in record or labels):
+        given = _items(record.get(keys.annotators), keys.annotators, where)
         names = [read.optional_name(name, "an annotator", where) for name in given]
-    for label, name, status in zip(labels, names, _statuses(record, key, len(labels), where), strict=True):
+    statuses: list[Any] = [SUBMITTED] * len(labels)
+    if keys.labels.endswith(RESPONSES) and record.get(f"{keys.labels}.status") is not None:
+        statuses = read.as_list(record[f"{keys.labels}.status"], "the list of statuses", where)
+    for what, others in {"annotators": names, "statuses": statuses}.items():
+        if len(others) != len(labels):
+            raise FormatError(
+                f"the labels and the {what} of a record do not match",
+                expected=f"as many {what} as labels",
+                got=f"{len(labels)} labels, {len(others)} {what}",
+                where=where,
+            )
+    if not all(status is None or isinstance(status, str) for status in statuses):
+        raise read.wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
+    for label, name, status in zip(labels, names, map(str, statuses), strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)
         elif label is None or label != label:
@@ -153,23 +160,15 @@ def _add_votes(
             said.add_ranking(case, name, blocks)
 
 
-def _add_list(
-    record: dict[str, Any],
-    key: str,
-    annotator: str | None,
-    case: str,
-    where: str,
-    said: read.Collection,
-    lists: Lists,
-) -> None:
+def _add_list(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
     """Add a list as the ranking of one annotator: best first, where a list in it is a tie, or all labels alike."""
-    labels = record.get(key)
+    labels = record.get(keys.labels)
     if labels is None:
         return
-    blocks = [read.as_block(label, where) for label in _items(labels, key, where)]
-    if lists == "tie":
+    blocks = [read.as_block(label, where) for label in _items(labels, keys.labels, where)]
+    if keys.lists == "tie":
         blocks = [[name for block in blocks for name in block]]
-    who = record.get(annotator or "")
+    who = record.get(keys.annotators or "")
     who = who[0] if isinstance(who, list) and len(who) == 1 else who
     said.add_ranking(case, read.optional_name(who, "the one annotator of a list", where), blocks)
 
@@ -178,24 +177,3 @@ def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
     return read.optional_list(value, f"the value of {key!r}", where)
-
-
-def _statuses(record: dict[str, Any], key: str, n_labels: int, where: str) -> list[str]:
-    given = record.get(f"{key}.status") if key.endswith(RESPONSES) else None
-    if given is None:
-        return [SUBMITTED] * n_labels
-    statuses = read.as_list(given, "the list of statuses", where)
-    _check_as_many(n_labels, statuses, "statuses", where)
-    if not all(status is None or isinstance(status, str) for status in statuses):
-        raise read.wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
-    return [str(status) for status in statuses]
-
-
-def _check_as_many(n_labels: int, others: list[Any], what: str, where: str) -> None:
-    if n_labels != len(others):
-        raise FormatError(
-            f"the labels and the {what} of a record do not match",
-            expected=f"as many {what} as labels",
-            got=f"{n_labels} labels, {len(others)} {what}",
-            where=where,
-        )

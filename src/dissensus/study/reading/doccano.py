@@ -52,8 +52,7 @@ class Doccano(Format):
             records += opened.content
             _add_file(opened.content, path, said)
         for record in records:
-            label = next(name for name in LABELS if name in record)
-            roles |= {read.first_key(record, CASES): "case", label: "condition"}
+            roles |= {read.first_key(record, CASES): "case", next(filter(record.__contains__, LABELS)): "condition"}
         return said.parsed(columns=read.key_columns(records, roles))
 
 
@@ -101,19 +100,15 @@ def _labels_by_user(record: dict[str, Any], annotator: str, where: str) -> dict[
         user, label = annotator, item
         if isinstance(item, dict):
             user, label = item.get("user") or annotator, item.get("label")
-        users.setdefault(read.as_name(user, "the annotator", where), []).append(_label(label, where))
+        if isinstance(label, int) and not isinstance(label, bool):
+            raise FormatError(
+                "a label is a number in doccano's database",
+                expected="the name of a label",
+                got=str(label),
+                where=where,
+                advice="export again as JSONL with text labels",
+            )
+        if not isinstance(label, str) or not label.strip() or not read.is_text(label):
+            raise read.wrong_shape(label, "a label", "the name of a label for the whole document", where)
+        users.setdefault(read.as_name(user, "the annotator", where), []).append(label)
     return users
-
-
-def _label(label: Any, where: str) -> str:
-    if isinstance(label, int) and not isinstance(label, bool):
-        raise FormatError(
-            "a label is a number in doccano's database",
-            expected="the name of a label",
-            got=str(label),
-            where=where,
-            advice="export again as JSONL with text labels",
-        )
-    if not isinstance(label, str) or not label.strip() or not read.is_text(label):
-        raise read.wrong_shape(label, "a label", "the name of a label for the whole document", where)
-    return label

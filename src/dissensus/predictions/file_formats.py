@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from dissensus.core.delimited import SEPARATORS, is_number
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.json_text import refuse_scattered
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of
+from dissensus.core.text_files import SEPARATORS, is_number, refuse_scattered
 from dissensus.predictions.forms import (
     ALIASES,
     KIND_OF_ROLE,

@@ -8,11 +8,11 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.arguments import checked
-from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import Receipt, warn_of_losses
+from dissensus.core.text_files import is_number
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.file_formats import FORMATS, PredictionFormat, separator_of
 from dissensus.predictions.forms import PredictionOptions

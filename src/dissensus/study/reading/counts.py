@@ -45,7 +45,12 @@ class Counts(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one anonymous ranking, with its votes, for every number above 0; a case without votes is unannotated."""
         if source.kind == "npy":
-            return _from_matrix(source, options)
+            votes = checked_counts(source.content)
+            cases, told = names_beside(source.path, "cases", None, votes.shape[0])
+            names, named = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
+            rows = _rows(votes, cases, names)
+            assumed = (f"rows are cases, {told}", f"columns are conditions, {named}, and cells are votes")
+            return Parsed(rows, (_counted_votes(rows),), tuple(names), assumed=assumed)
         if source.is_table or not self.recognises(source):
             return _from_table(as_table(source), options)
         return _from_records(source, options)
@@ -72,15 +77,6 @@ def _counted_votes(rows: pl.DataFrame) -> Note:
 
 
 # A matrix ---------------------------------------------------------------------------------------------
-
-
-def _from_matrix(source: Source, options: Options) -> Parsed:
-    votes = checked_counts(source.content)
-    cases, told_cases = names_beside(source.path, "cases", None, votes.shape[0])
-    conditions, told_conditions = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
-    assumed = (f"rows are cases, {told_cases}", f"columns are conditions, {told_conditions}, and cells are votes")
-    rows = _rows(votes, cases, conditions)
-    return Parsed(rows, (_counted_votes(rows),), tuple(conditions), assumed=assumed)
 
 
 def names_beside(path: Path, what: str, given: Sequence[str] | None, count: int) -> tuple[Sequence[str], str]:
@@ -141,22 +137,22 @@ def _from_records(source: Source, options: Options) -> Parsed:
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     counted = [_counted(record, where, options.conditions) for where, record in placed]
-    said = [(case, *vote) for case, votes in zip(cases, counted, strict=True) for vote in votes.items() if vote[1]]
-    silent = [(case, None, None) for case, votes in zip(cases, counted, strict=True) if not any(votes.values())]
-    order = {case: number for number, case in enumerate(cases)}
-    rows = pl.DataFrame(
-        sorted([*said, *silent], key=lambda row: order[row[0]]),
-        schema={"case": pl.String, "condition": pl.String, "votes": pl.Float64},
-        orient="row",
-    )
+    votes = [(case, *vote) for case, one in zip(cases, counted, strict=True) for vote in _votes(one)]
+    schema = {"case": pl.String, "condition": pl.String, "votes": pl.Float64}
+    rows = pl.DataFrame(votes, schema=schema, orient="row")
     roles = {key: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
     return Parsed(
         rows,
         (_counted_votes(rows),),
-        options.conditions or tuple(sorted({name for votes in counted for name in votes})),
+        options.conditions or tuple(sorted({name for one in counted for name in one})),
         columns=tuple(Column(name, roles.get(name, "")) for name in dict.fromkeys(k for one in records for k in one)),
         assumed=("a number is how many annotators gave the condition",),
     )
+
+
+def _votes(counted: Mapping[str, float]) -> list[tuple[str | None, float | None]]:
+    """Return the votes above 0, or nothing for nobody."""
+    return [vote for vote in counted.items() if vote[1]] or [(None, None)]
 
 
 def _counts_key(record: Any) -> str | None:

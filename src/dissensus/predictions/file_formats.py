@@ -490,13 +490,13 @@ def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str], places
     """Write scores by name as a long table, with a row without a condition for a case that has none."""
     long: list[tuple[str, str | None, float | None]] = []
     for case, row, place in zip(cases, rows, places, strict=True):
-        for name, value in row.items() or ((None, None),):
+        for name, value in row.items():
             is_real = isinstance(value, int | float) and not isinstance(value, bool)
-            if name is not None and not (is_real and abs(value) <= sys.float_info.max):
+            if not is_real or not abs(value) <= sys.float_info.max:
                 problem = "a score is not a finite number" if is_real else "a score is not a number"
                 where = f"{place}, condition {name!r}"
                 raise DissensusError(problem, expected="a number", got=repr(value), where=where)
-            long.append((case, name, value))
+        long += [(case, name, value) for name, value in row.items()] or [(case, None, None)]
     schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
     return pl.DataFrame(long, schema=schema, orient="row", strict=False)
 

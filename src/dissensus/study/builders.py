@@ -123,18 +123,19 @@ def condition_codes(
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
     known, n_names = {name: code for code, name in enumerate(names)}, len(names)
     codes = np.array(
-        [
-            known.get(one, -1)
-            if isinstance(one, str)
-            else (int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < n_names else -1)
-            for one in mentions
-        ],
-        dtype=np.int64,
+        [known.get(one, -1) if isinstance(one, str) else _code(one, n_names) for one in mentions], np.int64
     )
     wrong = np.flatnonzero(codes < 0)
     if len(wrong):
         raise _unusable(mentions[wrong[0]], names, where(int(wrong[0])))
     return codes
+
+
+def _code(mention: object, n_names: int) -> int:
+    """Return a code, or -1 for what is none."""
+    if not isinstance(mention, Integral) or isinstance(mention, bool):
+        return -1
+    return int(mention) if 0 <= int(mention) < n_names else -1
 
 
 def _unusable(mention: object, names: tuple[str, ...], where: str) -> DissensusError:

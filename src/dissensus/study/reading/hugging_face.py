@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import ast
+import json
+import re
+import reprlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, get_args
+
+import polars as pl
 
 from dissensus.core.aliases import Lists
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading import records as read
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
+from dissensus.study.reading.columns import LABELS, RESPONSES, holds_lists, is_list
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.label_lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
@@ -23,6 +32,12 @@ ANNOTATORS = (
     *("annotator_ids", "annotators", "annotator_id", "annotator"),
     *("worker_ids", "workers", "rater_ids", "raters"),
 )
+
+_ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
+_FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
+_EITHER = rf"(?:{_ITEM}|{_FLAT})"
+PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
+"""A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together."""
 
 
 class _Keys(NamedTuple):
@@ -177,3 +192,67 @@ def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
     return read.optional_list(value, f"the value of {key!r}", where)
+
+
+# Lists in the cells of tables -------------------------------------------------------------------------
+
+
+def unpacked(source: Source) -> Source:
+    """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
+    if not source.is_table:
+        return source
+    table = source.table
+    table = table.with_columns(
+        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
+    )
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name])]
+    records = table.to_dicts()
+    for number, record in enumerate(records, start=1):
+        record.update({name: _list(record[name], name, number) for name in texts})
+    return replace(source, kind="jsonl", content=records)
+
+
+def _list(cell: str | None, column: str, number: int) -> Any:
+    if cell is None:
+        return None
+    text = cell.strip()
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    with suppress(ValueError, SyntaxError, RecursionError):
+        if PYTHON_LIST.fullmatch(text):
+            return ast.literal_eval(text)
+    raise FormatError(
+        "a list in a cell is not understood",
+        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
+        got=f"{cell:.60}",
+        where=f"data row {number}, column {column!r}",
+    )
+
+
+# What a list of labels means ----------------------------------------------------------------------------
+
+
+def meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str | None, given: Lists | None) -> Lists:
+    """Tell what lists are: as said, or votes if a list of annotators stands beside; anything else would be a guess."""
+    if given is not None:
+        check_choice("lists", given, get_args(Lists))
+        return given
+    doubtful = [record for record in records if _is_doubtful(record.get(labels), record.get(annotators or ""))]
+    if labels.endswith(RESPONSES) or not doubtful:
+        return "votes"
+    beside = "" if annotators is None else f" beside {annotators!r}: {reprlib.repr(doubtful[0].get(annotators))}"
+    raise FormatError(
+        "a list of labels can be votes, an order or a tie",
+        expected="a list of as many annotators beside it, or a word: votes (of several annotators, a label each), "
+        "order (of one annotator, best first) or tie (of one annotator, all alike)",
+        got=f"{labels!r}: {reprlib.repr(doubtful[0][labels])}{beside}; {len(doubtful):,} such lists",
+        advice="say which it is: lists='votes', lists='order' or lists='tie' (--lists votes)",
+    )
+
+
+def _is_doubtful(labels: Any, annotators: Any) -> bool:
+    """Tell a list of several labels (or one of blocks) beside which no list of annotators stands."""
+    if not isinstance(labels, Collection) or isinstance(labels, str | Mapping):
+        return False
+    several = len(labels) > 1 or any(isinstance(label, list) and len(label) > 1 for label in labels)
+    return several and not isinstance(annotators, list) and not (isinstance(annotators, str) and "," in annotators)

@@ -9,10 +9,9 @@ import polars as pl
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
-from dissensus.study.reading.columns import as_table, column_names, has_role
+from dissensus.study.reading.columns import as_table, column_names, has_role, holds_lists
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.reading.label_lists import holds_lists
 from dissensus.study.tables import ROW, find_columns, numbered, refuse_rows, tidied, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")

@@ -52,9 +52,8 @@ class Nested(Format):
         rankings = [list(_rankings(case, name)) for case, name in zip(cases, names, strict=True)]
         placed = [(place, one) for case in rankings for place, blocks in case for block in blocks for one in block]
         mentions = [mention for _, mention in placed]
-        listed = options.conditions
-        listed = _listed_names(content, "conditions", "condition", where) if listed is None else listed
-        conditions = condition_names(mentions, listed)
+        listed = _listed_names(content, "conditions", "condition", where) if options.conditions is None else None
+        conditions = condition_names(mentions, listed if options.conditions is None else options.conditions)
         codes = iter(condition_codes(mentions, conditions, lambda at: placed[at][0]).tolist())
         said.assume("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):

@@ -34,7 +34,9 @@ def main() -> None:
     evaluating = sum(first_time_only(name) for name in EVALUATING)
     modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
     found = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Kernel)}
-    how_often = {f"{each.__module__}.{each.__name__}": len(each.dispatcher.signatures) for each in found}
+    how_often = {
+        f"{each.function.__module__}.{each.function.__name__}": len(each.dispatcher.signatures) for each in found
+    }
     print(
         json.dumps(
             {

@@ -1,7 +1,5 @@
 """Call a command of the command line within the tests."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

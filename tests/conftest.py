@@ -3,8 +3,6 @@
 The other one is for those who want to know whether a test fails, and need no small example: ``make mutants``.
 """
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import HealthCheck, Phase, settings

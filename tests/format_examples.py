@@ -1,7 +1,5 @@
 """One small valid file of every format, for the readers' tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

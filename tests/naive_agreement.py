@@ -1,7 +1,5 @@
 """Agreement by other routes: full K x K matrices, dictionaries with exact fractions, and every pair written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations

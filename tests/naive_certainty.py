@@ -3,8 +3,6 @@
 Small studies to compare them on are at the end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Dawid-Skene by other routes: sums over all true conditions with integrals over a grid, and a slow Gibbs sampler."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from typing import Any

@@ -5,8 +5,6 @@ mentioned. Every way to hand the values of the unmentioned conditions out among 
 way to break the ties, on both sides. A twin goes through all of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence

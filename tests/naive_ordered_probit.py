@@ -3,8 +3,6 @@
 Opinions are (case, annotator or None, grade, power).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Plackett-Luce by other routes: every order written out, and posteriors integrated over the simplex."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import permutations, product

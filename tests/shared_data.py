@@ -1,7 +1,5 @@
 """The published data beside the project; tests that need it are skipped where it is absent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

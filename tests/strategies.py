@@ -1,7 +1,5 @@
 """Random studies: ties, abstentions, unannotated cases, weights, groups, and names that break careless files."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 import dissensus as ds

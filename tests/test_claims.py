@@ -1,7 +1,5 @@
 """No page, docstring, template or sentence claims what the data do not tell."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

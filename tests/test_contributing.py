@@ -1,7 +1,5 @@
 """The walk of one case in CONTRIBUTING.md leads along files that exist, in the order of the layers."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

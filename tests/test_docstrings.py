@@ -1,7 +1,5 @@
 """Every public name explains itself: a first line that ends in a full stop, and an example, which pytest runs."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 

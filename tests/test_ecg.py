@@ -4,8 +4,6 @@ Cardiologists, residents and students ticked what they saw, three networks score
 adjudicated gold standard that the evaluation never sees.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors say what was expected, what was got, where, and what to do."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

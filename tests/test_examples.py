@@ -1,7 +1,5 @@
 """The examples do what they say: scripts and commands run, in a directory of their own."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

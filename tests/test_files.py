@@ -1,7 +1,5 @@
 """Files as people have them: damaged, empty, in another encoding, out of reach."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -56,154 +54,32 @@ def test_kinds_are_told_from_content(tmp_path: Path) -> None:
     assert open_source(tmp_path).kind == "directory"
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("plain.csv", TABLE),
-        ("bom.csv", b"\xef\xbb\xbf" + TABLE.encode()),
-        ("crlf.csv", TABLE.replace("\n", "\r\n")),
-        ("both.csv", b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode()),
-        ("no_end.csv", TABLE.rstrip("\n")),
-        ("blank_lines.csv", TABLE.replace("\nc2", "\n\nc2") + "\n\n"),
-        ("empty_cells.csv", TABLE + ",,,\n"),
-        ("tabs.tsv", TABLE.replace(",", "\t")),
-        ("semicolons.csv", TABLE.replace(",", ";")),
-        ("bars.csv", TABLE.replace(",", "|")),
-        ("quoted.csv", TABLE.replace("Eczema", '"Eczema"')),
-    ],
-)
-def test_tables_are_read_whatever_the_dialect(tmp_path: Path, name: str, content: Any) -> None:
-    table = open_source(put(tmp_path, name, content)).table
-    assert table.columns == ["case", "annotator", "condition", "rank"]
-    assert table.rows() == ROWS
+BOM = b"\xef\xbb\xbf"
+DIALECTS: list[str | bytes] = [TABLE, BOM + TABLE.encode(), TABLE.replace("\n", "\r\n"), TABLE.rstrip("\n")]
+DIALECTS += [BOM + TABLE.replace("\n", "\r\n").encode(), TABLE.replace("\nc2", "\n\nc2") + "\n\n", TABLE + ",,,\n"]
+DIALECTS += [TABLE.replace(",", mark) for mark in "\t;|"] + [TABLE.replace("Eczema", '"Eczema"')]
+ANYTHING = ["line\nbreak", 'say ""ah""', "one, two", "🦠", "<b>&amp;</b>"]
+ENDS = 'case,a,b\nc1,x,\nc2,,\nc3,"say, ""y""",\n\nc4,a "quoted word",\nc5,"",""\n'
+READ: list[tuple[str | bytes, str, list[tuple[Any, ...]]]] = [
+    *((text, "case,annotator,condition,rank", ROWS) for text in DIALECTS),
+    # names stay text, and ranks that are not all numbers do too
+    ("case,rank,position\n007,1,1\n010,first,2\n", "case,rank,position", [("007", "1", "1"), ("010", "first", "2")]),
+    ("a\n" + "".join(f'"{name}"\n' for name in ANYTHING), "a", [(name.replace('""', '"'),) for name in ANYTHING]),
+    (ENDS, "case,a,b", [("c1", "x", None), ("c2", None, None), ("c3", 'say, "y"', None),
+                        ("c4", 'a "quoted word"', None), ("c5", "", "")]),
+    ('case,a\r\nc1,"x\ry"\r\n', "case,a", [("c1", "x\ry")]),
+    # an index and empty columns need no name
+    (",a,,b,\nc1,x,,y,\nc2,,,z,\n", ",a,b", [("c1", "x", "y"), ("c2", None, "z")]),
+    ("\n\na;b\n1;2\n", "a,b", [("1", "2")]),
+]  # fmt: skip
 
 
-def test_names_stay_text_and_ranks_that_are_not_all_numbers_do_too(tmp_path: Path) -> None:
-    table = open_source(put(tmp_path, "a.csv", "case,rank,position\n007,1,1\n010,first,2\n")).table
-    assert table.rows() == [("007", "1", "1"), ("010", "first", "2")]
-
-
-def test_quoted_cells_may_hold_anything(tmp_path: Path) -> None:
-    names = ["line\nbreak", 'say ""ah""', "one, two", "🦠", "<b>&amp;</b>"]
-    text = "case,condition\n" + "".join(f'c{i},"{name}"\n' for i, name in enumerate(names))
-    found = open_source(put(tmp_path, "a.csv", text)).table["condition"].to_list()
-    assert found == [name.replace('""', '"') for name in names]
-
-
-# Damage -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet", "a"])
-def test_an_empty_file_says_so(tmp_path: Path, name: str) -> None:
-    error = refused(put(tmp_path, name, ""))
-    assert error.problem == "the file is empty"
-    assert name in error.where
-
-
-@pytest.mark.parametrize("content", ["\n\n", "  \n\n "])
-def test_a_file_of_blank_lines_is_empty(tmp_path: Path, content: str) -> None:
-    assert refused(put(tmp_path, "a.csv", content)).problem == "the file is empty"
-
-
-@pytest.mark.parametrize("content", ["case,condition\n", "case,condition", "case,condition\n\n"])
-def test_a_header_alone_says_so(tmp_path: Path, content: str) -> None:
-    error = refused(put(tmp_path, "a.csv", content))
-    assert error.problem == "the table has a header but no rows"
-    assert error.expected == "at least one row of data"
-
-
-def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
-    assert "line ends" in refused(put(tmp_path, "a.csv", TABLE.replace("\n", "\r"))).advice
-
-
-def test_text_in_another_encoding_names_the_byte_and_the_line(tmp_path: Path) -> None:
-    error = refused(put(tmp_path, "a.csv", b"case,condition\nc1,caf\xe9\n"))
-    assert error.problem == "the file is not UTF-8 text"
-    assert error.got == "the byte 0xe9"
-    assert error.where.endswith("a.csv, line 2")
-    assert "UTF-8" in error.advice
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_not_read_as_garbage(tmp_path: Path, encoding: str) -> None:
-    mark = {"utf-16": b"", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}[encoding]
-    error = refused(put(tmp_path, "a.csv", mark + TABLE.encode(encoding)))
-    assert error.got == "UTF-16 text"
-    assert "UTF-8" in error.advice
-
-
-@pytest.mark.parametrize(
-    ("row", "problem", "line"),
-    [
-        ('c1,Ann,"Eczema,1\nc2,Ann,Tinea,1\n', "a quotation mark is not closed", "from line 2"),
-        ('c1,Ann,"Eczema"!,1\n', "a cell goes on after its closing quotation mark", "from line 2"),
-        ('c1,Ann,""""""""""a"",1\n', "a cell goes on after its closing quotation mark", "from line 2"),
-        ('c1,Ann,Eczema,1\n"c2,Ann,Tinea,1\n', "a quotation mark is not closed", "from line 3"),
-        ("c1,Ann,Eczema,1\nc2,Ann,Tinea,1,2\n", "a row has more cells than the header", "line 3"),
-        ("c1,Ann,Eczema,1\nc2,Ann,Tinea,1,", "a row has more cells than the header", "line 3"),
-        ('c1,Ann,5" wide,1\nc2,Ann,Tinea,1\n', "a lone quotation mark stands in a cell", "line 2"),
-    ],
-)
-def test_a_broken_row_is_found(tmp_path: Path, row: str, problem: str, line: str) -> None:
-    error = refused(put(tmp_path, "a.csv", "case,annotator,condition,rank\n" + row))
-    assert error.problem == problem
-    assert error.where.endswith(line)
-    assert "double the quotes" in error.advice
-    assert "Schema" not in str(error)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem", "line"),
-    [
-        ("case,a,b\nc1,x,y\nc2,z\n", "a row has fewer cells than the header", 3),
-        ("case,a,b\nc1,x,\nc2\n", "a row has fewer cells than the header", 3),
-        ('case,a,b\n"c1\n\n",x,\nc2,"z,y"\n', "a row has fewer cells than the header", 5),
-        ('case,a,b\n\n\nc1,"x ""y, z""",y\nc2,z', "a row has fewer cells than the header", 5),
-        ("case,a,b\r\nc1,x,y\r\nc2,z\r\n", "a row has fewer cells than the header", 3),
-        ("case,a,b\nc1,x,y\n  \n", "a row has fewer cells than the header", 3),
-        ("case,a,a\nc1,x,y\n", "the header names 'a' twice", 1),
-        ("a,b,a,a\nc1,x,y,z\n", "the header repeats 'a'", 1),
-        ('case,"a",a\nc1,x,y\n', "the header names 'a' twice", 1),
-        ('case,5",b\nc1,x,y\nc2,z"y,w\nc3,x,y\n', "a lone quotation mark stands in the header", 1),
-        ("case,,b\nc1,x,y\n", "a column has no name", 1),
-        ("case,b, \nc1,x,y\n", "a column has no name", 1),
-        ("case,a\n\rc1,x\n\r", "a line ends like no line of Windows or Unix", 1),
-        ("case,a\nc1,x\rc2,y\n", "a line ends like no line of Windows or Unix", 2),
-        ("case,a\nc1,x\r\r\nc2,y\n", "a line ends like no line of Windows or Unix", 2),
-        ("case,a\nc1,x\0\n", "the file holds a NUL byte", 2),
-        ("case,a\nc1,x\ncase,a\nc2,y\n", "the header is repeated inside the table", 3),
-    ],
-)
-def test_what_would_be_guessed_is_refused_with_its_line(tmp_path: Path, content: str, problem: str, line: int) -> None:
-    error = refused(put(tmp_path, "a.csv", content))
-    assert error.problem == problem
-    assert error.where.endswith(f"a.csv, line {line}")
-    assert error.advice
-
-
-def test_invalid_text_in_a_header_is_refused(tmp_path: Path) -> None:
-    error = refused(put(tmp_path, "a.csv", b"case,caf\xe9\nc1,x\n"))
-    assert (error.problem, error.got) == ("the file is not UTF-8 text", "the byte 0xe9")
-    assert error.where.endswith("line 1")
-
-
-def test_rows_may_end_with_empty_cells(tmp_path: Path) -> None:
-    text = 'case,a,b\nc1,x,\nc2,,\nc3,"say, ""y""",\n\nc4,a "quoted, word",\nc5,"",""\n'
-    assert refused(put(tmp_path, "a.csv", text)).got.startswith("4 cells")
-    rows = open_source(put(tmp_path, "a.csv", text.replace("quoted,", "quoted"))).table.rows()
-    assert rows[:3] == [("c1", "x", None), ("c2", None, None), ("c3", 'say, "y"', None)]
-    assert rows[3:] == [("c4", 'a "quoted word"', None), ("c5", "", "")]
-
-
-def test_carriage_returns_within_quotes_are_part_of_a_cell(tmp_path: Path) -> None:
-    table = open_source(put(tmp_path, "a.csv", 'case,a\r\nc1,"x\ry"\r\n')).table
-    assert table.rows() == [("c1", "x\ry")]
-
-
-def test_an_index_and_empty_columns_need_no_name(tmp_path: Path) -> None:
-    table = open_source(put(tmp_path, "a.csv", ",a,,b,\nc1,x,,y,\nc2,,,z,\n")).table
-    assert table.columns == ["", "a", "b"]
-    assert table.rows() == [("c1", "x", "y"), ("c2", None, "z")]
+@pytest.mark.parametrize(("content", "columns", "rows"), READ)
+def test_tables_are_read_as_they_are_written(
+    tmp_path: Path, content: str | bytes, columns: str, rows: list[tuple[Any, ...]]
+) -> None:
+    table = open_source(put(tmp_path, "a.csv", content)).table
+    assert (table.columns, table.rows()) == (columns.split(","), rows)
 
 
 def test_names_of_columns_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -211,32 +87,81 @@ def test_names_of_columns_are_kept_as_they_are(tmp_path: Path) -> None:
     assert open_source(put(tmp_path, "a.csv", text)).table.columns == ['a "b"', "c,d", "e\nf", "g_duplicated_0", "g"]
 
 
-def test_separators_are_told_from_the_first_line_with_something_in_it(tmp_path: Path) -> None:
-    assert open_source(put(tmp_path, "a.csv", "\n\na;b\n1;2\n")).table.rows() == [("1", "2")]
+# Damage -------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("name", "content", "where"),
-    [
-        ("a.json", '[{"id": 1},\n {"id": 2, "x": {"id": 3, "\\u0069d": {}}}]', "line 2, column 27"),
-        ("a.jsonl", '{"id": 1}\n\n{"a:": "}", "b": [{}, {"a:": 1}], "a:": 2}\n', "line 3, column 35"),
-    ],
+EMPTY, NO_ROWS = "the file is empty", "the table has a header but no rows"
+OPEN, GOES_ON = "a quotation mark is not closed", "a cell goes on after its closing quotation mark"
+MORE, FEWER = "a row has more cells than the header", "a row has fewer cells than the header"
+LONE = "a lone quotation mark stands in "
+NOT_UTF8, ENDING, NAMELESS = (
+    "the file is not UTF-8 text",
+    "a line ends like no line of Windows or Unix",
+    "a column has no name",
 )
-def test_a_key_that_stands_twice_is_refused(tmp_path: Path, name: str, content: str, where: str) -> None:
+CUT, TWICE, HALF = "the JSON is cut off", "stands twice in one JSON object", "the JSON holds half a character"
+HEAD, DOUBLE = "case,annotator,condition,rank\n", "double the quotes"
+DAMAGED: list[tuple[str, str | bytes, str, str, str]] = [  # name, content, problem, where it ends, what else is said
+    *((name, "", EMPTY, name, "") for name in ("a.csv", "a.json", "a.parquet", "a")),
+    *(("a.csv", blank, EMPTY, "", "") for blank in ("\n\n", "  \n\n ")),
+    *(("a.csv", "case,condition" + end, NO_ROWS, "", "at least one row of data") for end in ("\n", "", "\n\n")),
+    ("a.csv", TABLE.replace("\n", "\r"), "", "", "line ends"),
+    ("a.csv", b"case,condition\nc1,caf\xe9\n", NOT_UTF8, "a.csv, line 2", "the byte 0xe9"),
+    ("a.csv", b"case,caf\xe9\nc1,x\n", NOT_UTF8, "line 1", "the byte 0xe9"),
+    ("a.csv", TABLE.encode("utf-16"), "", "", "UTF-16 text"),
+    ("a.csv", b"\xff\xfe" + TABLE.encode("utf-16-le"), "", "", "UTF-16 text"),
+    ("a.csv", b"\xfe\xff" + TABLE.encode("utf-16-be"), "", "", "UTF-16 text"),
+    ("a.csv", HEAD + 'c1,Ann,"Eczema,1\nc2,Ann,Tinea,1\n', OPEN, "from line 2", DOUBLE),
+    ("a.csv", HEAD + 'c1,Ann,"Eczema"!,1\n', GOES_ON, "from line 2", DOUBLE),
+    ("a.csv", HEAD + 'c1,Ann,""""""""""a"",1\n', GOES_ON, "from line 2", DOUBLE),
+    ("a.csv", HEAD + 'c1,Ann,Eczema,1\n"c2,Ann,Tinea,1\n', OPEN, "from line 3", DOUBLE),
+    ("a.csv", HEAD + "c1,Ann,Eczema,1\nc2,Ann,Tinea,1,2\n", MORE, "line 3", DOUBLE),
+    ("a.csv", HEAD + "c1,Ann,Eczema,1\nc2,Ann,Tinea,1,", MORE, "line 3", DOUBLE),
+    ("a.csv", HEAD + 'c1,Ann,5" wide,1\nc2,Ann,Tinea,1\n', LONE + "a cell", "line 2", DOUBLE),
+    ("a.csv", ENDS.replace("quoted", "quoted,"), "", "", "4 cells"),
+    ("a.csv", "case,a,b\nc1,x,y\nc2,z\n", FEWER, "line 3", ""),
+    ("a.csv", "case,a,b\nc1,x,\nc2\n", FEWER, "line 3", ""),
+    ("a.csv", 'case,a,b\n"c1\n\n",x,\nc2,"z,y"\n', FEWER, "line 5", ""),
+    ("a.csv", 'case,a,b\n\n\nc1,"x ""y, z""",y\nc2,z', FEWER, "line 5", ""),
+    ("a.csv", "case,a,b\r\nc1,x,y\r\nc2,z\r\n", FEWER, "line 3", ""),
+    ("a.csv", "case,a,b\nc1,x,y\n  \n", FEWER, "line 3", ""),
+    ("a.csv", "case,a,a\nc1,x,y\n", "the header names 'a' twice", "line 1", ""),
+    ("a.csv", "a,b,a,a\nc1,x,y,z\n", "the header repeats 'a'", "line 1", ""),
+    ("a.csv", 'case,"a",a\nc1,x,y\n', "the header names 'a' twice", "line 1", ""),
+    ("a.csv", 'case,5",b\nc1,x,y\nc2,z"y,w\nc3,x,y\n', LONE + "the header", "line 1", ""),
+    ("a.csv", "case,,b\nc1,x,y\n", NAMELESS, "line 1", ""),
+    ("a.csv", "case,b, \nc1,x,y\n", NAMELESS, "line 1", ""),
+    ("a.csv", "case,a\n\rc1,x\n\r", ENDING, "line 1", ""),
+    ("a.csv", "case,a\nc1,x\rc2,y\n", ENDING, "line 2", ""),
+    ("a.csv", "case,a\nc1,x\r\r\nc2,y\n", ENDING, "line 2", ""),
+    ("a.csv", "case,a\nc1,x\0\n", "the file holds a NUL byte", "line 2", ""),
+    ("a.csv", "case,a\nc1,x\ncase,a\nc2,y\n", "the header is repeated inside the table", "line 3", ""),
+    ("a.json", '[{"id": 1},\n {"id": 2, "x": {"id": 3, "\\u0069d": {}}}]', TWICE, "line 2, column 27", "the key 'id'"),
+    ("a.jsonl", '{"id": 1}\n\n{"a:": "}", "b": [{}, {"a:": 1}], "a:": 2}\n', TWICE, "line 3, column 35", "'a:'"),
+    *(
+        ("a.json", f'[1,\n"{text}"]', HALF, "line 2", "")
+        for text in ("\\ud800", "x\\udc00\\ud800", "\\\\\\ud83e", "\\uD83E\\uD83E\\uDDA0", "\\ud83e\\\\udda0")
+    ),
+    ("a.jsonl", '{"id": 1}\n\n{"id": 2, "lab', CUT, "", "line 3"),
+    ("a.json", '[\n{"id": 1},\n{"id" 2}\n]', "the JSON is not valid", "", "line 3, column 7"),
+    ("a.jsonl", '{"id": 1}\n[1, 2]\n', "a line of the file is not a JSON object", "line 2", "[1, 2]"),
+    *(("a.json", hostile, "JSON", "", "") for hostile in ("[" * 100_000, "[" + "9" * 10_000 + "]")),
+    ("a.xlsx", b"PK\x03\x04rest", "", "", "a spreadsheet"),
+    ("a.csv.gz", b"\x1f\x8b\x08rest", "", "", "a compressed file"),
+    ("a.csv.zst", b"\x28\xb5\x2f\xfdrest", "", "", "a compressed file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "problem", "where", "said"), DAMAGED, ids=lambda value: str(value)[:30])
+def test_what_is_damaged_or_would_be_guessed_is_refused_with_its_place(
+    tmp_path: Path, name: str, content: str | bytes, problem: str, where: str, said: str
+) -> None:
     error = refused(put(tmp_path, name, content))
+    assert problem in error.problem
     assert error.where.endswith(where)
-    assert error.problem in ("the key 'id' stands twice in one JSON object", "the JSON is cut off") or "a:" in str(
-        error
-    )
-
-
-@pytest.mark.parametrize(
-    "text", ['"\\ud800"', '"x\\udc00\\ud800"', '"\\\\\\ud83e"', '"\\uD83E\\uD83E\\uDDA0"', '"\\ud83e\\\\udda0"']
-)
-def test_half_a_character_is_refused(tmp_path: Path, text: str) -> None:
-    error = refused(put(tmp_path, "a.json", f"[1,\n{text}]"))
-    assert error.problem == "the JSON holds half a character"
-    assert error.where.endswith("line 2")
+    assert name in error.where
+    assert said in str(error)
+    assert error.advice or problem in (EMPTY, NO_ROWS) or "JSON" in problem
+    assert "Schema" not in str(error)
 
 
 @pytest.mark.parametrize("text", ["\N{MICROBE}", "\\ud800", "\\", "\N{MICROBE}" * 3 + "\\udc00"])
@@ -260,30 +185,6 @@ def test_json_that_was_cut_off_anywhere_says_so(tmp_path: Path) -> None:
         assert refused(put(tmp_path, "cut.json", whole[:size])).problem == "the JSON is cut off", whole[:size]
 
 
-def test_json_lines_that_were_cut_off_name_the_line(tmp_path: Path) -> None:
-    error = refused(put(tmp_path, "a.jsonl", '{"id": 1}\n\n{"id": 2, "lab'))
-    assert error.problem == "the JSON is cut off"
-    assert "line 3" in error.where
-
-
-def test_json_that_is_wrong_inside_says_where(tmp_path: Path) -> None:
-    error = refused(put(tmp_path, "a.json", '[\n{"id": 1},\n{"id" 2}\n]'))
-    assert error.problem == "the JSON is not valid"
-    assert "line 3, column 7" in error.where
-
-
-def test_a_line_that_is_no_object_is_refused(tmp_path: Path) -> None:
-    error = refused(put(tmp_path, "a.jsonl", '{"id": 1}\n[1, 2]\n'))
-    assert error.problem == "a line of the file is not a JSON object"
-    assert error.got == "[1, 2]"
-    assert error.where.endswith("line 2")
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, "[" + "9" * 10_000 + "]"])
-def test_hostile_json_is_refused(tmp_path: Path, content: str) -> None:
-    assert "JSON" in refused(put(tmp_path, "a.json", content)).problem
-
-
 def test_unusual_line_separators_inside_json_do_not_split_it(tmp_path: Path) -> None:
     rows = [{"id": "a\u2028b"}, {"id": "c\x85d"}]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
@@ -295,20 +196,6 @@ def test_arrays_that_hold_objects_are_never_unpickled(tmp_path: Path) -> None:
     error = refused(tmp_path / "a.npy")
     assert error.problem == "the array file cannot be read"
     assert "pickled" in error.expected
-
-
-@pytest.mark.parametrize(
-    ("name", "head", "got"),
-    [
-        ("a.xlsx", b"PK\x03\x04rest", "a spreadsheet"),
-        ("a.csv.gz", b"\x1f\x8b\x08rest", "a compressed file"),
-        ("a.csv.zst", b"\x28\xb5\x2f\xfdrest", "a compressed file"),
-    ],
-)
-def test_spreadsheets_and_compressed_files_get_advice(tmp_path: Path, name: str, head: bytes, got: str) -> None:
-    error = refused(put(tmp_path, name, head))
-    assert error.got == got
-    assert error.advice
 
 
 # Limits -------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Draws from anywhere go through certainty, evaluation, comparison and the report like those of an aggregation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What must stay light: importing the package, and the command line up to its help."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

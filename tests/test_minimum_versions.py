@@ -1,7 +1,5 @@
 """The step that tries the oldest versions: what it installs, what it skips, and what it calls a failure."""
 
-from __future__ import annotations
-
 import subprocess
 import tomllib
 from pathlib import Path

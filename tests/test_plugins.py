@@ -1,8 +1,6 @@
 """A package that is installed adds an aggregation, a metric, a format and a report section: the skeletons of
 CONTRIBUTING.md, one file each, seen from Python, on the command line, in the methods text and in the report."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -3,8 +3,6 @@
 Only the numbers are theirs. Where this package gives others on purpose, a test says which, and why.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -30,8 +28,8 @@ from dissensus import (
     rank_certainty,
     rank_shares,
 )
+from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.plausibility_regions import PlausibilityRegions, conformities
 
 Blocks = list[list[int]]
 
@@ -363,8 +361,7 @@ def test_regions_on_a_grid(threshold: float, expected: list[set[tuple[float, ...
 
 
 @pytest.mark.parametrize(
-    ("top", "expected"),
-    [(1, [["0", "2"], ["2"], ["1", "2"]]), (2, [["0", "1", "2"], ["1", "2"], ["0", "1", "2"]])],
+    ("top", "expected"), [(1, [["0", "2"], ["2"], ["1", "2"]]), (2, [["0", "1", "2"], ["1", "2"], ["0", "1", "2"]])]
 )
 def test_regions_become_sets_of_first_conditions(top: int, expected: list[list[str]]) -> None:
     """The scores put the first two draws, the second, and the last two into the regions."""

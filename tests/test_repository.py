@@ -1,7 +1,5 @@
 """The repository keeps its promises: names resolve, targets exist, versions agree, pages are true, their code runs."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

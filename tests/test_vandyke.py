@@ -4,8 +4,6 @@ Franken's data and this set are the worked examples of multi-reader studies (Obu
 the mean trapezoidal area is 0.897 under the first treatment and 0.941 under the second.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Studies in which annotators share opinions, and the same studies with every vote written out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

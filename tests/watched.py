@@ -1,7 +1,5 @@
 """Somebody who watches how far work is."""
 
-from __future__ import annotations
-
 
 class Watch:
     """Adds up what was announced and what was done."""

@@ -1,7 +1,5 @@
 """Bad input to aggregations: one clear error each, with what to do about it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dawid-Skene: against sums over all truths, against a slow sampler, and on published labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

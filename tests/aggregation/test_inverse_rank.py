@@ -1,7 +1,5 @@
 """Inverse ranks add up exactly, so that ties are ties."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Ordered probit: against weighted draws of the prior, against a slow sampler, and calibrated by simulation."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

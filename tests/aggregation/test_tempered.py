@@ -1,7 +1,5 @@
 """Tempering as users see it: what it refuses, how runs are named, where it tends to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

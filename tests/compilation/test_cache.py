@@ -1,7 +1,5 @@
 """Where compiled kernels are kept, and that what is stale, damaged or another user's is never read."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Compiling kernels before they are needed: all of them, those that a command needs, and in several processes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

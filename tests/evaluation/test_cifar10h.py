@@ -1,7 +1,5 @@
 """CIFAR-10H with three real classifiers: known accuracies, and every adjusted number against plain NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Comparing models: orientation, signs, ranks, ties and flips, each on a study whose answer is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -7,8 +7,6 @@ An interval of 90 % must hold in 90 % of 400 studies within 3.3 binomial standar
 exact, another choice of seeds would fail one such check once in a thousand times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Curves of a whole data set: against naive twins, against scikit-learn, with bands that hold them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 Weights of cases, tied scores, several conditions one against the rest, strata in which a class is absent, categories.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

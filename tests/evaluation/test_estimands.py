@@ -1,7 +1,5 @@
 """Panel, agreement and adjusted side by side: what is said about which, and why there is no panel."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Evaluating: the pieces together, from annotations and predictions to results on disk."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

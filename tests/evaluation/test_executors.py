@@ -1,7 +1,5 @@
 """An executor changes the speed of an evaluation, and nothing else."""
 
-from __future__ import annotations
-
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any

@@ -1,21 +1,10 @@
 """Intervals: Jeffreys' for right and wrong answers, and plain twins of every step that widens them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus import (
-    Annotations,
-    AverageOverlap,
-    BrierScore,
-    Dirichlet,
-    Evaluation,
-    LogScore,
-    TopKAccuracy,
-    evaluate,
-)
+from dissensus import Annotations, AverageOverlap, BrierScore, Dirichlet, Evaluation, LogScore, TopKAccuracy, evaluate
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
 from dissensus.evaluation.sums import CaseWeights, Sums, place_sums

@@ -1,7 +1,5 @@
 """Labels of draws: what is kept of every draw says what the draws say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

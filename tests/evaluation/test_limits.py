@@ -1,7 +1,5 @@
 """Where the answer is known without sampling: infinite reliability, certain labels, constant classifiers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

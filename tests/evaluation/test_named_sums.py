@@ -1,7 +1,5 @@
 """Sums over cases add up, piece by piece, to those of all cases at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluations of models that give numbers, against ratings: from files to results, and back from disk."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an evaluation says about cases, categories and certainty, against plain computation on dense draws."""
 
-from __future__ import annotations
-
 from functools import reduce
 from pathlib import Path
 from typing import Any

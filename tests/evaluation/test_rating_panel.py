@@ -1,7 +1,5 @@
 """Panel estimates of numbers: models inform the prior mean of ratings, and errors are those against the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

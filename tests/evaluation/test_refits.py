@@ -1,7 +1,5 @@
 """What the fit of an informed prior adds to intervals, against new draws and naive sums."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

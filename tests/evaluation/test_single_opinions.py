@@ -1,7 +1,5 @@
 """Agreement with single annotators, against a plain loop over opinions in which ties are broken in every way."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

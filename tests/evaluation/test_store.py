@@ -1,7 +1,5 @@
 """Results on disk: they come back exactly, or one error says why not, whatever was changed."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

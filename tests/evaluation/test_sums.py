@@ -1,7 +1,5 @@
 """What an evaluation adds up over cases, by another route: dense draws and plain NumPy, from the tables it gives."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

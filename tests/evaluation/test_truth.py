@@ -1,7 +1,5 @@
 """Models against a truth that is given: one more reference beside the panel, adjusted runs and single annotators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

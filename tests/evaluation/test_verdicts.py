@@ -1,7 +1,5 @@
 """Verdicts: Holm's adjustment, margins, too few cases, the same predictions, flips."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Agreement of annotators who share opinions is that of the same study with every vote written out."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.figures.study_charts import study_statistics
+from dissensus.figures.case_charts import study_statistics
 from voted_studies import voted_study, written_out
 
 SEEDS = range(15)

@@ -1,7 +1,5 @@
 """Metrics of a whole data set inside an evaluation: what cases add, groups of cases, and findings of cases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -94,9 +92,7 @@ def simulated() -> SimulatedChecklists:
     return ds.simulate_checklists(n_cases=140, seed=5)
 
 
-def test_every_finding_is_a_question_with_a_prior_of_its_own(
-    simulated: SimulatedChecklists,
-) -> None:
+def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: SimulatedChecklists) -> None:
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:2])
     options = {"metrics": METRICS, "draws": 60, "aggregations": ["dirichlet:1"], "annotators": "fixed"}
     whole = ds.evaluate(said, models, **options)  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """Imports whatever an evaluation of pieces needs, so that processes that are forked from here begin at once."""
 
-from __future__ import annotations
-
 import dissensus.cli.app
 import dissensus.cli.evaluate
 import dissensus.cli.options

@@ -1,7 +1,5 @@
 """A study in Parquet files that is evaluated piece by piece, and the command line as processes that can be killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A study of five cases in files, and the command line on it: within this process, or as one of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

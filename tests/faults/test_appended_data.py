@@ -1,7 +1,5 @@
 """Files that are added to a finished run: only what is new is computed, and what is kept is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

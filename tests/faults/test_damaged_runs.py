@@ -1,7 +1,5 @@
 """Files of a run that are damaged between two processes, and input or options that change: mended, or refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

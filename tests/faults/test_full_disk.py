@@ -1,7 +1,5 @@
 """A disk that is full, and directories that may not be written: one message, nothing half-written, nothing left."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -148,11 +146,7 @@ def locked(study: Path) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_directory_that_may_not_be_written_is_told(
-    run: pytest.MonkeyPatch,
-    locked: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
+    run: pytest.MonkeyPatch, locked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     run.chdir(locked)
     # once as oneself: modules that are not imported yet may be out of reach for others

@@ -1,7 +1,5 @@
 """Runs over pieces that are killed or interrupted at any moment: with ``--resume`` they end as if nothing had been."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Workers and schedulers that are killed while the command works: nothing is lost, and what happened is told."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Runs over pieces on a disk that is full, or where nothing may be written: one error, then they go on."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Processes that are killed or interrupted at any moment: old results or new ones, and nothing else for long."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The same seed gives the same bits as it always did: SHA-256 of draws on small studies of every kind."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

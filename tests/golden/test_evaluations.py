@@ -1,7 +1,5 @@
 """Tables of small evaluations stay what they were, for every aggregation, metric, question and estimand."""
 
-from __future__ import annotations
-
 import pytest
 
 import dissensus as ds

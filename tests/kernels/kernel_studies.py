@@ -1,7 +1,5 @@
 """Small studies for the tests of the kernels, from nested lists to posteriors and draws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The orders of draws: as plain sorting finds them, at the sizes where their numbers stop fitting into one word."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

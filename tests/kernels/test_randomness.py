@@ -1,7 +1,5 @@
 """Every p-value must exceed 1e-5: with fixed seeds a false alarm would have that probability per test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tempered sampler against other routes: quadrature over the simplex, numerical integrals, the ordinary sampler."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The split of the rest among unmentioned conditions, against enumeration and NumPy's Dirichlet draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Laws that hold for every aggregation; they run on each of them by reflection."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields, replace
 from functools import cache
@@ -13,7 +11,7 @@ import pytest
 import dissensus
 import dissensus as ds
 from dissensus import draws as flow
-from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
 
 DRAWS = 60
 KINDS = ds.Aggregation.family.known()

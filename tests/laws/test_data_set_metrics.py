@@ -1,7 +1,5 @@
 """Laws that hold for the evaluation of every metric of a whole data set; they run on each of them by reflection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace

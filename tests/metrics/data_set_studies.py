@@ -1,7 +1,5 @@
 """What models say and masses of labels, for the tests of metrics of a whole data set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small studies and predictions for the tests of metrics, and every metric with the parameters that fit them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

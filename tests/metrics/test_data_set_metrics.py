@@ -1,7 +1,5 @@
 """Metrics of a whole data set against scikit-learn, against all labelings, and by laws that run by reflection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product

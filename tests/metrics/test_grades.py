@@ -1,7 +1,5 @@
 """Metrics of grades against scipy, and what they mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance

@@ -1,7 +1,5 @@
 """Metrics against plain NumPy, scikit-learn and SciPy where there are no ties, and at the edges."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws that hold for every metric, and for families of them; they run by reflection."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields, replace

@@ -1,7 +1,5 @@
 """Every metric against enumeration of all tie-breaks and all identities of unmentioned conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import partial

@@ -1,7 +1,5 @@
 """Metrics of numbers: closed forms against quadrature, moments against numpy, slopes against finite differences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

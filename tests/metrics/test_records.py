@@ -1,7 +1,5 @@
 """Metrics that are written down come back; those that nobody provides are stood for."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import FrozenInstanceError

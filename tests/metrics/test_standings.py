@@ -1,7 +1,5 @@
 """Standings against plain counting on dense draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Functions of users as metrics: what they see, what they may say, and how they are written down."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a user does, once and on a small study: it must work with the oldest versions that are declared."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

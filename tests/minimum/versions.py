@@ -3,8 +3,6 @@
 Exits with 0 when everything works, and when the index does not offer a version, which is said.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -8,8 +8,6 @@ Words choose the mutants in which one of them occurs::
     python -m mutants comparison kernels
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

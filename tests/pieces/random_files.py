@@ -1,7 +1,5 @@
 """Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

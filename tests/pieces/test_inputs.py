@@ -1,7 +1,5 @@
 """Parquet files that hold one table together."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Inputs that are split by case into pieces."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

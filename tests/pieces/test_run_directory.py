@@ -1,7 +1,5 @@
 """The directory of a run: one process at a time, nothing half written, and results that come last."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

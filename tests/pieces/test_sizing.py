@@ -1,7 +1,5 @@
 """The study that scale is measured on, and the arithmetic from what was measured to what a study needs."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import json

@@ -5,8 +5,6 @@ model and prior agree, the rank of the truth among the draws is uniform on 0 to 
 over 16 bins with a limit at probability 1e-4 raises a false alarm once in 10 000 runs with fresh seeds; they are fixed.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where two aggregations must agree: in the limit of high reliability, in conjugate cases, and on published values."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

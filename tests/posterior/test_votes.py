@@ -1,7 +1,5 @@
 """Aggregations of votes give what they give for the same study with every vote written out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@ The table goes to ``docs/evaluation.md`` with ``--write``. The exit code is 1 if
     python -m simulation --studies 1000 --write
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

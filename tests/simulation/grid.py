@@ -1,7 +1,5 @@
 """The grid of populations on which intervals and verdicts are tried."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from simulation.populations import Population

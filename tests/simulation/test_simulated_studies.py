@@ -5,8 +5,6 @@ adjustment and in at most 5 % after it, each within 1.5 standard errors of 600 s
 choice of seeds would fail one such check in about two thousand times.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Work for the tests of executors: functions of a module, which processes find by their name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

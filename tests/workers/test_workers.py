@@ -3,8 +3,6 @@
 The cluster is real, on the loopback address: workers die, schedulers are lost, and the results are the same.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -322,9 +320,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: 
         assert list(tmp_path.iterdir()) == []
 
 
-def test_an_asynchronous_client_is_refused_and_without_dask_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_asynchronous_client_is_refused_and_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class Asynchronous(Client):
         asynchronous = True
 

@@ -149,8 +149,10 @@ def _taken(name: Name, array: Array, cases: IntArray) -> Array:
 
 
 def _kept(sums: Sums) -> Sums:
-    """Leave out what can be found again from opinions and predictions."""
-    return sums.only(lambda name: name[:2] not in (("rows", "table"), ("rows", "names")))
+    """Leave out what can be found again from opinions and predictions; of categories, single precision is enough."""
+    found = sums.only(lambda name: name[:2] not in (("rows", "table"), ("rows", "names")))
+    small = {name for name in found.arrays if name[0] in ("resampled", "squares") and name[2] == "category"}
+    return Sums({name: array.astype(np.float32) if name in small else array for name, array in found.arrays.items()})
 
 
 def _held(everything: Sums, held: Sums) -> Sums:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
@@ -22,7 +23,6 @@ from dissensus.core.value import Value
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.data_set import FINDING
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
@@ -36,7 +36,7 @@ from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import PAIR
+from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Evaluation(Value):
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], strata={"site": ["N", "S"]})
     >>> for row in result.to_frame().select("run", "estimand", "model", "mean").iter_rows():
@@ -363,7 +363,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+        >>> said = ds.Study.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
         >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"])
         >>> result.asked_findings, result.n_cases, result.n_items
         (('AF', 'ST'), 4, 2)
@@ -696,13 +696,12 @@ class Evaluation(Value):
     def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
         """Return means over resampled cases, each on the scale of its metric."""
         if (key, *where) not in self._known_resampled:
-            both, squares = self._stacked("resampled", key, *where, axis=2), self._stacked("squares", key, *where)
+            both = self._stacked("resampled", key, *where, axis=2).astype(np.float64)
+            squares = self._stacked("squares", key, *where).astype(np.float64)
             whole = where if where[0] != "category" else ALL
             designs = self._designs(key, whole)[0][: len(self.models)].copy()
             if ("reach", key, *where, DATA_SET) in self.sums:
                 designs[:, self._places(DATA_SET)] *= self.sums["reach", key, *where, DATA_SET]
-            if where[0] == "category":  # single precision is enough for what is so small
-                both, squares = (part.astype(np.float32).astype(np.float64) for part in (both, squares))
             centres, scales = over_draws(np.mean, tally.means), [metric.scale for metric in self.metrics]
             found = resampled_means(both, squares, tally, designs).on_scales(centres, scales)
             self._known_resampled[key, *where] = found
@@ -735,7 +734,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
         >>> result = ds.evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["majority-vote"], categories=risks)
         >>> rows = result.by_category().filter(metric="top-1 accuracy")
@@ -823,7 +822,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> said = ds.Study.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
         >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
@@ -936,7 +935,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
         >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
         >>> result.category_certainties().select("case", "certainty", "category").rows()
@@ -985,7 +984,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = ds.Predictions.from_scores([[1, 0], [0, 1]], ["a", "b"], case_names=["x", "y"])
         >>> one, other = (ds.evaluate(said.select([case]), {"A": models.select([case])}, aggregations=["majority-vote"])
         ...               for case in ("x", "y"))

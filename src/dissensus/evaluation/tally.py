@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.certainty.categories import order_chances
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import order_chances
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles
@@ -427,14 +427,16 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
         labels = {column: of_cases[rows] for column, of_cases in strata.items()}
         for key in known:
             means, shares = (sums["cases", what, key, EACH][..., rows] for what in ("means", "shares"))
-            found = place_sums(means, shares, own, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
+            found: dict[Name, Array] = {}
+            if len(means):
+                found |= place_sums(means, shares, own, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
             if key.startswith("run"):
                 certainties = sums.arrays.get(("profile", key, "certainties"))
                 certain = None if certainties is None else certainties[:, rows]
                 for place, some in cases_of_places(labels, certain).items():
                     inside = means[..., some], shares[..., some], own.take(some), few[some]
                     found["n", key, *place] = np.array(float(len(some)))
-                    found |= place_sums(*inside, where=(key, *place), block=EACH)
+                    found |= place_sums(*inside, where=(key, *place), block=EACH) if len(means) else {}
             parts.append(Sums(found))
     return Sums({**sums.arrays, **Sums.joined(parts).arrays})
 

@@ -160,7 +160,7 @@ class Predictions(Received):
         case_names
             Names of the rows; by default "0", "1" and so on.
         findings
-            Whether every column is a question of its own (:class:`Checklists`): all scores of a case may be 0 then.
+            Whether every column is a question of its own (:class:`Study`): all scores of a case may be 0 then.
 
         Examples
         --------

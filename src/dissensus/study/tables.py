@@ -12,23 +12,30 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.aliases import (
+    AnyQuestion,
+    BoolArray,
+    Confidence,
+    Duplicates,
+    FloatArray,
+    IntArray,
+    Question,
+    Unranked,
+)
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.study.builders import assemble, unknown_condition
-from dissensus.study.checklists import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, Checklists, unknown_finding
+from dissensus.study.builders import assemble, unknown_condition, unknown_finding
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
-from dissensus.study.question import asked_of, chosen_question
+from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, asked_of, chosen_question
 from dissensus.study.repeats import without_repeats
 from dissensus.study.soft_votes import soft_votes
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
-
-    from dissensus.study.rankings import Annotations
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": (
@@ -68,7 +75,11 @@ ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
-FINDING_NAMES = ("finding", "findings", "finding_name", *ALIASES["condition"])
+SCORE_NAMES = ("score", "rating", "toxicity_score")
+"""Names by which a column of scores is recognised."""
+ONLY_FINDINGS = ("finding", "findings", "finding_name")
+"""Names by which nothing but a column of findings goes."""
+FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
 PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
 ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
@@ -195,7 +206,7 @@ def build_from_table(
     confidence: Confidence | None = None,
     question: Question | None = None,
     positive: str | None = None,
-) -> tuple[Annotations, tuple[Note, ...]]:
+) -> tuple[Study, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     Rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows with 0
@@ -565,7 +576,7 @@ def refuse_rows(
 
 def _assembled(
     ranking: IntArray, rank: FloatArray, codes: IntArray, names: tuple[str, ...], panel: Panel, unranked: Unranked
-) -> Annotations:
+) -> Study:
     """Put mentions into rankings: which ranking each belongs to, a number that is smaller for better ones, its code."""
     ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (rank[1:] >= rank[:-1]))
     if not ascending.all():
@@ -679,7 +690,7 @@ def checklists_from_roles(
     *,
     separator: str | None = None,
     duplicates: Duplicates = "refuse",
-) -> tuple[Checklists, tuple[Note, ...]]:
+) -> tuple[Study, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     A checklist with any row has assessed every finding; a row without a finding says that nothing was found, and rows
@@ -702,7 +713,7 @@ def checklists_from_roles(
     annotators = partial(name_codes, table, "annotator", declared.get("annotator"))
     panel, opinion = gathered(table, annotators, by_case=True)
     answers, repeated = _answers(table, opinion, codes, (panel.n_opinions, len(names)), duplicates)
-    return Checklists(names, panel, answers=answers, question="findings"), (*notes, *repeated)
+    return Study(names, panel, answers=answers, question="findings"), (*notes, *repeated)
 
 
 def _answers(
@@ -746,3 +757,61 @@ def _without_repeats(
         )
     note = Note("repeated answers", len(again), "left out, the first counts", (place(table, first),), lost=True)
     return np.setdiff1d(rows, again), (note,)
+
+
+# Any long table -----------------------------------------------------------------------------------------
+
+
+def question_of_table(columns: Sequence[str]) -> AnyQuestion | None:
+    """Tell from its columns what a long table answers: numbers or findings only if it has no conditions."""
+    known = set(map(normalised, columns))
+    if known.intersection(ALIASES["condition"]):
+        return None
+    if known.intersection(ONLY_FINDINGS):
+        return "findings"
+    return "numbers" if known.intersection(SCORE_NAMES) else None
+
+
+def roles_of_table(
+    table: pl.DataFrame,
+    columns: Mapping[str, str | None],
+    question: AnyQuestion | None,
+    confidence: Confidence | None = None,
+) -> dict[str, str]:
+    """Find the column of each role in a table that answers a question."""
+    if question == "numbers":
+        return roles_of_ratings(table, columns)
+    if question == "findings":
+        return find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
+    return without_second_order(find_columns(table.columns, columns), columns, confidence)
+
+
+def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the column of each role in a table of ratings."""
+    aliases = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
+    aliases["score"] = SCORE_NAMES
+    return find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
+
+
+def ratings_from_roles(table: pl.DataFrame) -> tuple[Study, tuple[Note, ...]]:
+    """Build from a table whose columns are named by their roles, with notes on its rows."""
+    table, notes = without_zero_votes(tidied(table))
+    if not len(table):
+        raise DissensusError("the table has no rows", expected="at least one row below the header")
+    refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
+    case, names = case_codes(table["case"])
+    annotator, annotator_names = name_codes(table, "annotator")
+    order = np.argsort(case, kind="stable")
+    order = order[table["score"].is_not_null().to_numpy()[order]]
+    weights = table["weight"].fill_null(1.0).to_numpy()[order] if "weight" in table.columns else np.empty(0)
+    votes = table["votes"].fill_null(1.0).to_numpy()[order] if "votes" in table.columns else np.empty(0)
+    panel = Panel(
+        case_names=names,
+        opinion_offsets=offsets_from_lengths(np.bincount(case[order], minlength=len(names))),
+        annotators=annotator[order],
+        annotator_names=annotator_names,
+        weights=weights,
+        groups=case_groups(table, case),
+        votes=votes.astype(np.int64),
+    )
+    return Study((), panel, scores=table["score"].fill_null(0.0).to_numpy()[order], question="numbers"), notes

@@ -14,17 +14,13 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
+from dissensus.study import ranking_arrays
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import (
-    Rows,
-    annotations_from_confidences,
-    annotations_from_ranking_arrays,
-    stacked,
-)
-from dissensus.study.rankings import Annotations
+from dissensus.study.ranking_arrays import Rows, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import DECLARED, declaration, wrong_shape
+from dissensus.study.study import Study
 from dissensus.study.tables import ROW
 
 ARRAYS = ("rankings", "groups")
@@ -51,7 +47,7 @@ class RankingArrays(Format):
         rows = stacked("groups", groups, "iu")
         conditions, cases, assumed = names_of(source, options, rows)
         meaning, question = (declaration(source.content, key, str(source.path)) for key in DECLARED)
-        said = annotations_from_ranking_arrays(
+        said = ranking_arrays.annotations_from_ranking_arrays(
             rankings, groups, conditions=conditions, case_names=cases, unranked=meaning or "below"
         ).asked(question or "conditions")
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
@@ -76,7 +72,8 @@ class Confidences(Format):
         array = source.content if source.kind == "npy" else array_named(source, key)
         rows = stacked("confidences", array, "iuf")
         conditions, cases, assumed = names_of(source, options, rows)
-        said = annotations_from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
+        names: dict[str, Any] = {"conditions": conditions, "case_names": cases}
+        said = ranking_arrays.annotations_from_confidences(array, **names, unranked="below")
         order = "confidences order the conditions; their values are not used"
         return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 
@@ -117,7 +114,7 @@ def _own_names(source: Source, key: str) -> Sequence[str] | None:
     return [str(name) for name in names]
 
 
-def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
+def parsed_rows(source: Source, said: Study, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
     """Return a study as the long table that readers give, with a note on rows that rank nothing."""
     n_absent = len(rows.cells) - said.n_rankings
     notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()

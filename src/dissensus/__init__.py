@@ -138,8 +138,8 @@ if TYPE_CHECKING:
     from dissensus.study.reading import read_annotations as read_annotations
     from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
-    from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
+    from dissensus.study.reading.records import Collection as Collection
     from dissensus.study.study import Annotations as Annotations
     from dissensus.study.study import Checklists as Checklists
     from dissensus.study.study import Ratings as Ratings
@@ -171,7 +171,7 @@ _HOMES = {
     "Certainty": "certainty.top_sets",
     "Checklists": "study.study",
     "CohenKappa": "metrics.confusion",
-    "Collection": "study.reading.collection",
+    "Collection": "study.reading.records",
     "Comparison": "evaluation.comparison",
     "ConcordanceCorrelation": "metrics.numbers",
     "Correlation": "metrics.numbers",

@@ -18,7 +18,7 @@ from dissensus.draws import Batch
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED
 from dissensus.figures.samples import kept_places
-from dissensus.metrics.sets import Coverage
+from dissensus.metrics.accuracy import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.study.rankings import Annotations
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase

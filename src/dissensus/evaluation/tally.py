@@ -22,8 +22,8 @@ from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.refits import REFIT_DRAWS, Reweighting, reweighted_means
 from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.sums import ALL, EACH, Array, CaseWeights, Name, Place, Sums, place_sums
-from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
-from dissensus.metrics.data_set import DataSetMetric, Truth
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
+from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 

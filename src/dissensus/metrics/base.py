@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_choice, check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
@@ -41,9 +41,17 @@ KINDS: dict[PredictionKind, str] = {
 }
 """Kinds of predictions in words."""
 
+WAYS: dict[tuple[PredictionKind, ...], str] = {
+    ("set",): "build sets with Predictions.from_sets",
+    ("numbers",): "build numbers with Predictions.from_numbers",
+}
+"""How to come by predictions of which a metric accepts one kind only."""
 
-def _accepting(kind: PredictionKind) -> str:
-    return ", ".join(name for name, metric in Metric.family.known().items() if kind in metric.accepts)
+Truth: TypeAlias = Literal["top", "soft"]
+"""What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility."""
+
+Average: TypeAlias = Literal["macro", "weighted", "micro"]
+"""How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
 
 
 class Metric(Spec, ABC):
@@ -86,6 +94,20 @@ class Metric(Spec, ABC):
 
     curves: ClassVar[tuple[CurveKind, ...]] = ()
     """What shows more of it than one number does."""
+
+    size_parameter: ClassVar[str] = ""
+    """Which parameter says how many first conditions count, if one does."""
+
+    takes_all: ClassVar[bool] = False
+    """Whether these may be all conditions: their order matters, not only which they are."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, choices in (("truth", get_args(Truth)), ("average", get_args(Average))):
+            if hasattr(self, name):
+                check_choice(name, getattr(self, name), choices)
+        if self.size_parameter and getattr(self, self.size_parameter) is not None:
+            check_count(**{self.size_parameter: getattr(self, self.size_parameter)})
 
     @property
     @abstractmethod
@@ -142,23 +164,25 @@ class Metric(Spec, ABC):
         dissensus.core.errors.DissensusError: top-1 accuracy needs scores or rankings...
         """
         if predictions.kind not in self.accepts:
+            others = (name for name, metric in self.family.known().items() if predictions.kind in metric.accepts)
             raise DissensusError(
                 f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
                 got=KINDS[predictions.kind],
                 where=f"model {predictions.name!r}",
-                advice=f"{self._way}, or choose among {_accepting(predictions.kind)}",
+                advice=f"{WAYS.get(self.accepts, 'give the scores behind them')}, or choose among {', '.join(others)}",
             )
         if self.takes_probabilities:
             check_probabilities(self, predictions)
-
-    @property
-    def _way(self) -> str:
-        """How to come by the predictions that it needs."""
-        ways: dict[tuple[PredictionKind, ...], str] = {
-            ("set",): "build sets with Predictions.from_sets",
-            ("numbers",): "build numbers with Predictions.from_numbers",
-        }
-        return ways.get(self.accepts, "give the scores behind them")
+        looked = getattr(self, self.size_parameter) if self.size_parameter else None
+        most = predictions.n_conditions - (not self.takes_all)
+        if looked is not None and looked > most:
+            raise DissensusError(
+                f"{self.name} looks at {looked} conditions of {predictions.n_conditions}",
+                expected=f"1 to {most}",
+                got=str(looked),
+                where=f"model {predictions.name!r}",
+                advice="choose a smaller number" if most else "there must be at least two conditions",
+            )
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the metric."""
@@ -200,9 +224,8 @@ class RecordedMetric(Metric):
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(
-            dict(record), *words, (low, high), record.get("scale", "plain"), record.get("sees", "case")
-        )
+        known = (record.get("scale", "plain"), record.get("sees", "case"))
+        return RecordedMetric(dict(record), *words, (low, high), *known)
 
     @property
     def methods(self) -> str:
@@ -259,22 +282,14 @@ class TopKMetric(OrderMetric):
     """
 
     accepts = ("scores", "ranking")
+    size_parameter = "k"
 
     k: int
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_count(k=self.k)
 
     @property
     def depth(self) -> int:
         """How many places count."""
         return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and a k that holds all conditions."""
-        super().check(predictions)
-        check_fewer(self, self.k, predictions)
 
 
 @dataclass(frozen=True)
@@ -289,12 +304,9 @@ class SetMetric(OrderMetric):
         set, which says nothing, counts 0.
     """
 
-    k: int | None = None
+    size_parameter = "k"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if self.k is not None:
-            check_count(k=self.k)
+    k: int | None = None
 
     @property
     def depth(self) -> int:
@@ -312,26 +324,20 @@ class SetMetric(OrderMetric):
     def check(self, predictions: Predictions) -> None:
         """Refuse a k that holds all conditions, sets of another size, and anything but sets where there is no k."""
         super().check(predictions)
-        if self.k is not None:
-            check_fewer(self, self.k, predictions)
-        if self.k is not None and predictions.kind == "set":
-            self._check_sizes(self.k, predictions)
+        other = np.flatnonzero(predictions.entries_per_case != self.k)
+        if self.k is not None and predictions.kind == "set" and len(other):
+            raise DissensusError(
+                f"{self.name} needs sets of {self.k} conditions",
+                got=f"a set of {predictions.entries_per_case[other[0]]}",
+                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
+                advice=f"leave the number out: {self.id} compares sets of any size",
+            )
         if self.k is None and predictions.kind != "set":
             raise DissensusError(
                 f"{self.name} needs sets of conditions",
                 got=KINDS[predictions.kind],
                 where=f"model {predictions.name!r}",
                 advice=f"say how many first conditions are the set, such as {self.id}:3",
-            )
-
-    def _check_sizes(self, k: int, predictions: Predictions) -> None:
-        other = np.flatnonzero(predictions.entries_per_case != k)
-        if len(other):
-            raise DissensusError(
-                f"{self.name} needs sets of {k} conditions",
-                got=f"a set of {predictions.entries_per_case[other[0]]}",
-                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
-                advice=f"leave the number out: {self.id} compares sets of any size",
             )
 
 
@@ -462,12 +468,11 @@ class Predicted:
 
     @cached_property
     def _looked_up(self) -> tuple[Standings, FloatArray]:
+        from dissensus.kernels.jit import plain
         from dissensus.kernels.standings import predicted_standings
 
-        said = self.predictions
-        return predicted_standings(
-            said.offsets, said.codes, said.values, self.rows, *plain_support(self.batch), self.batch.n_conditions
-        )
+        said, support = self.predictions, (plain(self.batch.support_offsets), plain(self.batch.support))
+        return predicted_standings(said.offsets, said.codes, said.values, self.rows, *support, self.batch.n_conditions)
 
     @property
     def standings(self) -> Standings:
@@ -646,13 +651,6 @@ class Predicted:
         return shares, self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
 
 
-def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
-    """Return offsets and codes of the support as kernels take them."""
-    from dissensus.kernels.jit import plain
-
-    return plain(batch.support_offsets), plain(batch.support)
-
-
 def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *, rank: int = 1) -> FloatArray:
     """Average over the condition in one place of each order what it is worth, shape (n_orders,).
 
@@ -691,23 +689,6 @@ def mean_worth(drawn: Drawn, weights: FloatArray, shares: FloatArray, rest_share
 
 
 # Checks --------------------------------------------------------------------------------------------------
-
-
-def check_depth(metric: Metric, depth: int, most: int, predictions: Predictions) -> None:
-    """Refuse to look deeper than there are conditions."""
-    if depth > most:
-        raise DissensusError(
-            f"{metric.name} looks at {depth} conditions of {predictions.n_conditions}",
-            expected=f"1 to {most}",
-            got=str(depth),
-            where=f"model {predictions.name!r}",
-            advice="choose a smaller number" if most else "there must be at least two conditions",
-        )
-
-
-def check_fewer(metric: Metric, k: int, predictions: Predictions) -> None:
-    """Refuse to look at as many conditions as there are, which says nothing."""
-    check_depth(metric, k, predictions.n_conditions - 1, predictions)
 
 
 def check_probabilities(metric: Metric, predictions: Predictions) -> None:

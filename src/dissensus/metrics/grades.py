@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.metrics.base import Drawn, Metric, Predicted, expected_worth
-from dissensus.metrics.data_set import Truth
+from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, expected_worth
 from dissensus.metrics.probabilities import score_sums
 from dissensus.predictions.lists import PredictionKind
 
@@ -33,11 +30,13 @@ class GradeMetric(Metric):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
 
+    short_name: ClassVar[str]
     truth: Truth
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("truth", self.truth, get_args(Truth))
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self.short_name if self.truth == "top" else f"expected {self.short_name}"
 
     @property
     def depth(self) -> int:
@@ -60,9 +59,6 @@ class GradeMetric(Metric):
         weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
         rest = batch.rest_average(_row_sums(worths * weights), members)
         return expected_values(batch.layout(), batch.values, members, np.maximum(rest, 0.0))
-
-    def _called(self, name: str) -> str:
-        return name if self.truth == "top" else f"expected {name}"
 
 
 @dataclass(frozen=True)
@@ -89,16 +85,12 @@ class GradeError(GradeMetric):
     """
 
     id = "grade-error"
+    short_name = "grade error"
     meaning = "How many grades the model's first grade is away from the true one, on average; 0 at best."
     range = (0.0, np.inf)
     higher_is_better = False
 
     truth: Truth = "top"
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called("grade error")
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the distance of the first grade from every grade, on average over ties."""
@@ -140,9 +132,9 @@ class WithinGrades(GradeMetric):
             raise DissensusError("distance must be a whole number, zero or more", got=repr(self.distance))
 
     @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called(f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}")
+    def short_name(self) -> str:  # type: ignore[override]
+        """What it is called, whatever the truth is."""
+        return f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}"
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the probability that the first grade is near every grade."""
@@ -176,6 +168,7 @@ class RankedProbabilityScore(GradeMetric):
     """
 
     id = "ranked-probability-score"
+    short_name = "ranked probability score"
     meaning = (
         "The squared distance between the model's probabilities of at most each grade and the true grade, on average; "
         "0 at best and 1 at worst."
@@ -185,11 +178,6 @@ class RankedProbabilityScore(GradeMetric):
     higher_is_better = False
 
     truth: Truth = "top"
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called("ranked probability score")
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the score under every true grade."""

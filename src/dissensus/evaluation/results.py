@@ -24,7 +24,7 @@ from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
-from dissensus.evaluation.data_set import FINDING
+from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from dissensus.evaluation.data_set import FINDING
 from dissensus.evaluation.glossary import term
+from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import joined, named_estimand, strong
 from dissensus.evaluation.words import counted
 from dissensus.metrics.data_set import DataSetMetric

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.data_set import DataSet, data_set_metrics, findings_of, places_of
+from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said

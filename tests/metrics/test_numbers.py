@@ -8,7 +8,8 @@ from scipy import integrate, stats
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.base import Truth
+from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.numbers import Limit, default_number_metrics, number_labels
 
 RNG = np.random.default_rng(4)

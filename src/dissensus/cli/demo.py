@@ -106,8 +106,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
 def lesson(result: Evaluation) -> str:
     """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
     from dissensus.evaluation.practices import USUAL, side_by_side
-    from dissensus.metrics.accuracy import TopKAccuracy
-    from dissensus.metrics.sets import SetAccuracy
+    from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
 
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
     found = side_by_side(result, result.to_frame())
@@ -177,7 +176,7 @@ def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
 def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]:
     """Return the certainty of every case, by name, and the value of its sets, by name and number."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.metrics.sets import Coverage
+    from dissensus.metrics.accuracy import Coverage
 
     sets = {str(number): printed.predictions(number) for number in (0, 1)}
     said = printed.annotations.select(sets["0"].case_names)

@@ -11,8 +11,9 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
-from dissensus.metrics.decisions import STEP, probabilities_of
+from dissensus.metrics.base import Average, Truth
+from dissensus.metrics.data_set import STEP, BinaryMetric, Question, Said
+from dissensus.metrics.decisions import probabilities_of
 
 MOST_BINS = 1000
 """More would hold hardly a case each."""

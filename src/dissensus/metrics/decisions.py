@@ -15,13 +15,18 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.metrics.base import CurveKind, Scale
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, at_threshold, check_share
-from dissensus.metrics.small_numbers import few, question_masses
+from dissensus.metrics.base import Average, CurveKind, Scale, Truth
+from dissensus.metrics.data_set import (
+    STEP,
+    BinaryMetric,
+    Question,
+    Said,
+    at_threshold,
+    check_share,
+    few,
+    question_masses,
+)
 from dissensus.predictions.lists import PredictionKind
-
-STEP = 1e-30
-"""So far into the imaginary numbers a formula is followed to find its derivative, which is exact."""
 
 
 class CountedDecisions(BinaryMetric):

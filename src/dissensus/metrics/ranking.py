@@ -8,8 +8,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, check_share
-from dissensus.metrics.small_numbers import few, question_masses
+from dissensus.metrics.base import Average, Truth
+from dissensus.metrics.data_set import BinaryMetric, Question, Said, check_share, few, question_masses
 
 
 class RankingMetric(BinaryMetric):

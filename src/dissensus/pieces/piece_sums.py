@@ -15,7 +15,7 @@ import numpy as np
 
 from dissensus.core.errors import FormatError
 from dissensus.core.names import case_keys
-from dissensus.evaluation.data_set import data_set_metrics
+from dissensus.evaluation.influences import data_set_metrics
 from dissensus.evaluation.plan import Plan
 from dissensus.evaluation.sums import JOINED, Array, Name, Sums, side_by_side
 from dissensus.study.study import Study

@@ -11,8 +11,8 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
-from dissensus.evaluation.data_set import FINDING
 from dissensus.evaluation.glossary import term
+from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.practices import Beside, Result, side_by_side
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.sentences import (

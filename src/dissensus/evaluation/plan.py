@@ -22,13 +22,14 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.executors import in_order, sent
+from dissensus.evaluation.executors import in_order
 from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
 from dissensus.evaluation.sums import CaseWeights, Name, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+from dissensus.workers import worked
 
 ANNOTATORS, TRUTH = "annotators", "truth"
 """Keys of the references that are no aggregations of opinions."""
@@ -178,10 +179,15 @@ class Plan:
         counts = study.counted.panel.votes_per_case
         names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
         pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
-        settings = pickled((fixed, threads))
-        payloads = (partial(_payload, study, models, strata, names[rows.start : rows.stop]) for rows in pieces)
-        done = (pickle.loads(one) for one in sent(executor, tally_piece, settings, payloads))
-        return Sums.joined(counted(done, pieces, len(self.aggregations), advance))
+        payloads = {
+            str(rows.start): partial(_payload, study, models, strata, names[rows.start : rows.stop]) for rows in pieces
+        }
+        found: dict[str, bytes] = {}
+        for name, result in worked(executor, tally_piece, pickled((fixed, threads)), payloads):
+            found[name] = result
+            if advance is not None:
+                advance(min(PIECE, len(names) - int(name)) * len(self.aggregations))
+        return Sums.joined(pickle.loads(found[name]) for name in payloads)
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""

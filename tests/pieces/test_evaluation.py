@@ -150,7 +150,7 @@ def test_large_and_small_case_weights_are_summed_exactly(largest: float, groupin
         tmp_path / "plain", **asked
     )
     for name in ("mean", "low", "high"):
-        np.testing.assert_allclose(one.to_frame()[name], plain.to_frame()[name], rtol=1e-4)
+        np.testing.assert_allclose(one.to_frame()[name], plain.to_frame()[name], rtol=1e-6)
 
 
 def splittable() -> list[str]:

@@ -12,7 +12,6 @@ from dissensus import (
     Evaluation,
     Metric,
     PlackettLuce,
-    Plausibilities,
     TopKAccuracy,
     UserMetric,
     evaluate,
@@ -20,7 +19,6 @@ from dissensus import (
 )
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import sentences
-from dissensus.evaluation.practices import side_by_side, with_truth
 from dissensus.evaluation.words import MINUS
 
 ROOT = Path(__file__).parents[1]
@@ -197,30 +195,3 @@ def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
     )
     alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
     assert sentences.plain(alone[0]) == "The variance of this interval comes from the cases."
-
-
-def test_the_truth_stands_beside_both_estimands_where_it_is_known() -> None:
-    study = simulate_study(n_cases=40, seed=1)
-    result = evaluate(
-        study.annotations, study.predictions, aggregations=[PlackettLuce(1)], metrics=[TopKAccuracy(1)], draws=60
-    )
-    assert "Known here" not in repr(result)
-    known = with_truth(result, study.truth)
-    for one in side_by_side(known, known.to_frame()):
-        said = study.predictions[one.model]
-        is_right = said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1)
-        assert one.truth == pytest.approx(is_right.mean())
-    assert f"Known here, because the study is simulated: against the truth, it is {one_of(known):.3f}." in repr(known)
-    assert known.to_frame().equals(result.to_frame())
-
-
-def one_of(known: Evaluation) -> float:
-    truth = sentences.leading(known, known.to_frame())[0].truth
-    assert truth is not None
-    return truth
-
-
-def test_the_truth_is_a_single_draw_of_every_case() -> None:
-    study = simulate_study(n_cases=3)
-    assert isinstance(study.truth, Plausibilities)
-    np.testing.assert_allclose(study.truth.dense()[:, 0], study.theta)

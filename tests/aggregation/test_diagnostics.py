@@ -34,15 +34,6 @@ def test_diagnostics_agree_with_arviz() -> None:
         assert found.ess[case] == pytest.approx(min(ess), rel=1e-6)
 
 
-def test_draws_are_exported_with_names() -> None:
-    drawn = PlackettLuce(chains=4).sample(STUDY, draws=80)
-    exported = to_xarray(drawn)["plausibility"]
-    assert exported.dims == ("chain", "draw", "case", "condition")
-    assert exported.shape == (4, 20, 6, 8)
-    one = exported.sel(case="case 2", condition=STUDY.conditions[3])
-    np.testing.assert_array_equal(one.values.ravel(), drawn.dense()[1, :, 3])
-
-
 def test_independent_draws_are_worth_their_number() -> None:
     found = sampling_diagnostics(Dirichlet().sample(STUDY, draws=2000))
     assert (found.ess > 1500).all()
@@ -106,12 +97,6 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(MissingExtraError, match=r"dissensus\[arviz\]"):
         to_xarray(PlackettLuce().sample(STUDY, draws=10))
-
-
-def test_the_table_has_a_row_per_case() -> None:
-    table = sampling_diagnostics(PlackettLuce().sample(STUDY, draws=100)).to_frame()
-    assert table["case"].to_list() == list(STUDY.case_names)
-    assert {"rhat", "ess", "mcse", "certainty", "certainty_mcse"} <= set(table.columns)
 
 
 def test_convergence_is_judged_by_plausibilities_above_one_percent() -> None:

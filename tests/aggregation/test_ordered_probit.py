@@ -186,9 +186,3 @@ def test_a_study_that_did_not_ask_for_grades_is_refused_with_advice(question: st
 def test_shifts_of_annotators_without_names_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="no names"):
         ds.annotator_gradings(ds.Annotations.from_counts([[1, 2]], question="grades"))
-
-
-@pytest.mark.parametrize("wrong", [{"reliability": 0}, {"warmup": -1}, {"chains": 0}, {"warmup": True}])
-def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ds.DissensusError):
-        ds.OrderedProbit(**wrong)

@@ -132,13 +132,6 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
         assert np.array_equal(one, other)
 
 
-def test_draws_of_parts_are_those_of_the_whole(recipe: PriorRecipe) -> None:
-    whole = ds.PlackettLuce(prior=prior_of(recipe, SAID.opinions, MODELS)).sample(SAID, draws=8)
-    for part in random_parts(6, 5):
-        drawn = ds.PlackettLuce(prior=prior_of(recipe, part.opinions, MODELS)).sample(part, draws=8)
-        assert np.array_equal(drawn.dense(), whole.select(list(part.case_names)).dense())
-
-
 def test_many_cases_in_memory_have_the_prior_of_the_recipe(
     recipe: PriorRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

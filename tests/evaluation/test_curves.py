@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,6 @@ from dissensus.evaluation import curves
 from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
 
 METRICS = ["auroc", "calibration-error", "net-benefit:0.2", "sensitivity"]
-KINDS = ["roc", "precision-recall", "reliability", "decision"]
 
 
 def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[str, FloatArray]]:
@@ -222,13 +220,6 @@ def test_permuted_cases_give_the_same_curves() -> None:
     again = {name: one[order] for name, one in models.items()}
     found = ds.evaluate(mixed, again, aggregations=["dirichlet:1"], metrics=METRICS, draws=60, panel=False)
     assert found.lines == uncertain().lines
-
-
-def test_curves_are_stored(tmp_path: Path) -> None:
-    uncertain().save(tmp_path / "results")
-    again = ds.load_evaluation(tmp_path / "results")
-    assert again.curves().equals(uncertain().curves())
-    assert again.confusion().equals(uncertain().confusion())
 
 
 def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,10 @@
 import dataclasses
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pytest
-from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.evaluation import sentences
@@ -78,14 +76,6 @@ def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(witho
         "Agreement",
         "Adjusted",
     ]
-
-
-def test_the_reason_is_that_of_the_study() -> None:
-    few = evaluated(study=STUDY.annotations.select(list(STUDY.annotations.case_names[:40])))
-    assert "is not estimated: there are 40 annotated cases, and at least 100 are needed." in told(few)
-    single = ds.Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
-    alone = ds.evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
-    assert "is not estimated: the mean number of opinions per case is 1, and at least 2 are needed." in told(alone)
 
 
 def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: ds.Evaluation) -> None:
@@ -217,15 +207,6 @@ def test_flips_name_panel_first() -> None:
     flips = dataclasses.replace(found, differences=tuple(turned)).flips()
     assert len(flips) == 3
     assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
-
-
-def test_results_with_a_panel_run_come_back_exactly(result: ds.Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    back = ds.load_evaluation(tmp_path / "results")
-    assert back == result
-    assert back.prior == result.prior
-    assert_frame_equal(back.to_frame(), result.to_frame(), abs_tol=1e-12)
-    assert told(back) == told(result)
 
 
 def test_merged_evaluations_say_why_they_have_no_panel() -> None:

@@ -1,14 +1,10 @@
 """Evaluating: the pieces together, from annotations and predictions to results on disk."""
 
-import json
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from dissensus import (
@@ -24,19 +20,17 @@ from dissensus import (
     MajorityVote,
     Metric,
     PlackettLuce,
-    PlackettLuceML,
     Plausibilities,
     Predictions,
     ProbabilisticInverseRank,
     SetAccuracy,
     TopKAccuracy,
     evaluate,
-    load_evaluation,
     simulate_study,
 )
 from dissensus.aggregation.diagnostics import standard_errors_of_means
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation import plan, store, tally
+from dissensus.evaluation import store
 from dissensus.evaluation.evaluator import default_metrics
 from dissensus.evaluation.store import FILES
 
@@ -57,53 +51,6 @@ MODELS = {"good": scores(2.0, 1), "fair": scores(0.4, 2), "same": scores(0.4, 3)
 @pytest.fixture(scope="module")
 def result() -> Evaluation:
     return evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1)
-
-
-def test_the_table_has_a_row_for_everything(result: Evaluation) -> None:
-    table = result.to_frame()
-    assert len(table.filter(estimand="adjusted")) == 2 * 3 * 4
-    assert len(table.filter(estimand="agreement")) == 3 * 4
-    fields = {"aggregation", "reliability", "estimand", "model", "metric", "mean", "sd", "low", "high"}
-    fields |= {"point_estimate", "difference", "mc_error", "n_cases", "n_draws", "case_sd", "annotator_sd", "draw_sd"}
-    assert fields <= set(table.columns)
-    assert (table["low"] < table["mean"]).all()
-    assert (table["mean"] < table["high"]).all()
-    assert (table["n_cases"] == 90).all()
-
-
-def test_means_are_means_of_metrics_over_cases_and_draws(result: Evaluation) -> None:
-    """By another route: dense draws, plain NumPy."""
-    dense = AGGREGATIONS[0].sample(SAID, draws=200, seed=1).dense()
-    best = dense.argmax(axis=2)
-    top = np.argsort(-MODELS["good"], axis=1)[:, :3]
-    plain = (best[:, :, None] == top[:, None]).any(axis=2)
-    row = result.to_frame().row(1, named=True)
-    assert (row["model"], row["metric"]) == ("good", "top-3 accuracy")
-    assert row["mean"] == pytest.approx(plain.mean(), abs=0.01)
-    assert row["sd"] == pytest.approx(plain.mean(axis=0).std(), abs=0.01)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_do_not_change_a_bit(result: Evaluation, threads: int) -> None:
-    again = evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1, threads=threads)
-    assert again == result
-
-
-def test_merging_parts_is_evaluating_the_whole() -> None:
-    request = {"aggregations": AGGREGATIONS, "metrics": METRICS, "draws": 200, "seed": 1, "annotators": "fixed"}
-    result = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
-    parts = [
-        evaluate(
-            SAID.select(chosen),
-            {name: matrix[chosen] for name, matrix in MODELS.items()},
-            **request,  # type: ignore[arg-type]
-        )
-        for chosen in (slice(0, 20), slice(20, 90))
-    ]
-    merged = parts[0].merge(parts[1])
-    assert merged.case_names == result.case_names
-    for table in ("per_case", "per_draw", "per_resample", "to_frame"):
-        assert_frame_equal(getattr(merged, table)(), getattr(result, table)(), rel_tol=1e-9, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("learned", ["plackett-luce:1", "dirichlet:1:prior=frequency", "dirichlet:1:alpha=fitted"])
@@ -133,17 +80,6 @@ def test_what_cannot_be_merged_says_why(result: Evaluation) -> None:
         result.merge(other)
 
 
-def test_results_come_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
-    rows = json.loads((tmp_path / "results" / "summary.json").read_text())
-    assert len(rows) == len(result.to_frame())
-    assert rows[0]["interval"] == [rows[0]["low"], rows[0]["high"]]
-    run = json.loads((tmp_path / "results" / "run.json").read_text())
-    assert run["seed"] == 1
-    assert "dissensus" in run["versions"]
-
-
 def test_the_same_seed_gives_the_same_bytes(result: Evaluation, tmp_path: Path) -> None:
     result.save(tmp_path / "one")
     evaluate(SAID, MODELS, aggregations=AGGREGATIONS, metrics=METRICS, draws=200, seed=1, threads=1).save(
@@ -151,19 +87,6 @@ def test_the_same_seed_gives_the_same_bytes(result: Evaluation, tmp_path: Path) 
     )
     for name in FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-def test_an_existing_directory_is_kept_unless_told_otherwise(result: Evaluation, tmp_path: Path) -> None:
-    target = tmp_path / "results"
-    target.mkdir()
-    (target / "precious.txt").write_text("keep me")
-    with pytest.raises(DissensusError, match="exists already"):
-        result.save(target)
-    assert (target / "precious.txt").read_text() == "keep me"
-    with pytest.raises(DissensusError, match="holds something else"):
-        result.save(target, overwrite=True)
-    assert (target / "precious.txt").read_text() == "keep me"
-    assert sorted(tmp_path.iterdir()) == [target]
 
 
 def test_earlier_results_are_replaced_when_asked_for(result: Evaluation, tmp_path: Path) -> None:
@@ -201,11 +124,6 @@ def test_a_failing_disk_leaves_the_old_results(
     assert sorted(tmp_path.iterdir()) == [target]
 
 
-def test_other_directories_are_not_results(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="not a directory of results"):
-        load_evaluation(tmp_path)
-
-
 def test_results_survive_pickling(result: Evaluation) -> None:
     assert pickle.loads(pickle.dumps(result)) == result
 
@@ -216,20 +134,6 @@ def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(resul
     assert found["good", "fair"].verdict == "good is better than fair"
     assert found["good", "fair"].probability_better > 0.99
     assert found["fair", "same"].verdict == "fair and same are not distinguishable"
-
-
-def test_rank_probabilities_add_up(result: Evaluation) -> None:
-    ranks = result.compare().ranks
-    np.testing.assert_allclose(ranks.sum(axis=2), 1)
-    np.testing.assert_allclose(ranks.sum(axis=3), 1)
-
-
-def test_point_estimates_are_the_limit_of_high_reliability() -> None:
-    sharp = evaluate(
-        SAID, MODELS, aggregations=[ProbabilisticInverseRank(reliability=1e9)], metrics=[TopKAccuracy(1)], draws=50
-    )
-    # IRN values that are exactly tied are split at random by draws and by expectation by the point estimate
-    np.testing.assert_allclose(sharp.to_frame()["difference"].drop_nulls(), 0, atol=0.01)
 
 
 def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
@@ -297,6 +201,7 @@ def test_only_cases_that_all_models_have_are_evaluated_when_allowed() -> None:
     [
         ({"aggregations": []}, "nothing to evaluate"),
         ({"metrics": []}, "nothing to evaluate"),
+        ({"aggregations": [PlackettLuce(3), PlackettLuce(3)]}, "given twice"),
         ({"metrics": [TopKAccuracy(1), TopKAccuracy(1)]}, "metric names must all be different"),
         ({"level": 1.5}, "level must be between 0 and 1"),
         ({"strata": {"site": ["a"]}}, "number of site labels does not fit"),
@@ -316,12 +221,6 @@ def test_models_without_common_cases_are_refused() -> None:
     halves = {"a": whole.select(slice(0, 40)), "b": whole.select(slice(40, 90))}
     with pytest.raises(DissensusError, match="no case in common"):
         evaluate(SAID, halves, allow_missing=True)
-
-
-def test_every_aggregation_knows_its_limit() -> None:
-    assert PlackettLuce().limit == PlackettLuceML()
-    assert ProbabilisticInverseRank(ties="each").limit == InverseRank("each")
-    assert Dirichlet().limit == MajorityVote()
 
 
 def test_specs_may_be_given_as_text() -> None:
@@ -374,11 +273,6 @@ def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_t
     assert len(set(means)) == 3
 
 
-def test_the_same_aggregation_twice_is_refused() -> None:
-    with pytest.raises(DissensusError, match="given twice"):
-        evaluate(SAID, MODELS, aggregations=[PlackettLuce(3), PlackettLuce(3)], metrics=METRICS, draws=10)
-
-
 def test_case_weights_count_in_every_average() -> None:
     """A case of weight three counts like three cases, in means and by stratum."""
     rankings = [[[["a"]]], [[["b"]]]]
@@ -404,21 +298,6 @@ def test_the_table_summarises_draws_and_resamples_at_the_level_asked_for() -> No
     ]
     names = ("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max", "mc_error")
     np.testing.assert_allclose([row[name] for name in names], expected)
-
-
-def test_batches_of_any_size_give_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    sites = ["north" if case % 3 else "south" for case in range(90)]
-    request = {"aggregations": [Dirichlet()], "metrics": [BrierScore(), *METRICS], "draws": 50}
-    request |= {"strata": {"site": sites}, "categories": SIMULATED.categories}
-    one = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
-    monkeypatch.setattr(tally, "BATCH_CASES", 7)
-    monkeypatch.setattr(tally, "BATCH_DRAWS", 0)
-    monkeypatch.setattr(plan, "PIECE", 11)
-    monkeypatch.setattr(tally, "PIECE", 11)
-    other = evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
-    tables = (Evaluation.to_frame, Evaluation.by_certainty, Evaluation.by_category, lambda each: each.by_group("site"))
-    for table in tables:
-        assert_frame_equal(table(one), table(other), rel_tol=1e-6 if table is tables[2] else 1e-12, abs_tol=1e-12)
 
 
 def test_metrics_keep_their_order_whatever_they_need() -> None:
@@ -475,27 +354,3 @@ def test_the_repr_tells_the_story(result: Evaluation) -> None:
     assert "The agreement of good with single annotators is" in text
     assert "adjusted" in text
     assert "the probability that" in text
-
-
-@given(order=st.permutations(range(12)))
-@settings(max_examples=5, deadline=None)
-def test_the_order_of_cases_changes_no_bit(order: list[int]) -> None:
-    study = simulate_study(n_cases=12, seed=3)
-    chosen: dict[str, Any] = {
-        "aggregations": ["plackett-luce:3:prior=observed:alpha=1", "probabilistic-inverse-rank:30"],
-        "metrics": ["top-k-accuracy:1", "average-overlap:3", "log-score:1e-6"],
-        "draws": 60,
-        "categories": study.categories,
-        "panel": False,
-        "annotators": "fixed",
-    }
-    names = [study.annotations.case_names[i] for i in order]
-    strata = {"site": ["N", "S", "S", "W"] * 3}
-    moved = {"site": [strata["site"][i] for i in order]}
-    models = {name: said.select(names) for name, said in study.predictions.items()}
-    one = evaluate(study.annotations, study.predictions, strata=strata, **chosen)
-    other = evaluate(study.annotations.select(names), models, strata=moved, **chosen)
-    for table in ("to_frame", "by_category", "by_certainty", "per_draw", "point_estimates"):
-        assert getattr(one, table)().equals(getattr(other, table)())
-    assert one.by_group("site").equals(other.by_group("site"))
-    assert one.compare().to_frame().equals(other.compare().to_frame())

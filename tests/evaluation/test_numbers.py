@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 from dissensus import (
     DissensusError,
@@ -59,13 +58,6 @@ def test_bare_numbers_are_in_the_order_of_the_ratings(result: Evaluation) -> Non
     bare = {name: said.numbers for name, said in STUDY.predictions.items()}
     again = evaluate(STUDY.ratings, bare, draws=60)
     assert again.to_frame().equals(result.to_frame())
-
-
-def test_numbers_come_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    again = load_evaluation(tmp_path / "results")
-    assert_frame_equal(again.to_frame(), result.to_frame(), rel_tol=1e-12)
-    assert again.predictions["A"].numbers.tolist() == STUDY.predictions["A"].numbers.tolist()
 
 
 def test_scores_of_intervals_are_evaluated_as_before() -> None:

@@ -15,10 +15,8 @@ from dissensus import (
     Dirichlet,
     DissensusError,
     Evaluation,
-    NormalInverseGamma,
     PlackettLuce,
     Plausibilities,
-    Ratings,
     TopKAccuracy,
     UserMetric,
     evaluate,
@@ -173,13 +171,6 @@ def test_draws_from_elsewhere_come_back_by_name(tmp_path: Path) -> None:
     assert isinstance(again.runs[0].spec, RecordedAggregation)
     with pytest.raises(DissensusError, match="cannot be sampled here"):
         again.runs[0].spec.sample(STUDY.annotations)
-
-
-def test_ratings_come_back(tmp_path: Path) -> None:
-    ratings = Ratings.from_scores([[1, 2, 2], [4, 5], [0, 3]], case_names=["a", "b", "c"])
-    result = evaluate(ratings, {}, aggregations=[NormalInverseGamma((2.5,))], draws=30)
-    result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
 
 
 def test_merged_results_come_back(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from dissensus import (
     evaluate,
     simulate_study,
 )
-from dissensus.aggregation.prior_recipe import REFITS
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.evaluation.annotators import AnnotatorsAre
 from dissensus.evaluation.folds import MOST_GROUPS
 from measuring import in_turn, peak_memory, seconds

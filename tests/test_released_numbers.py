@@ -28,8 +28,8 @@ from dissensus import (
     rank_certainty,
     rank_shares,
 )
+from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.plausibility_regions import PlausibilityRegions, conformities
 
 Blocks = list[list[int]]
 

@@ -11,7 +11,7 @@ import numpy as np
 from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source, open_source
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ WIDTH = 15
 class Ava:
     """Hold AVA: the ratings of each photograph, and what deserves a look."""
 
-    ratings: Ratings
+    ratings: Study
     notes: tuple[Note, ...] = ()
 
 
@@ -64,7 +64,7 @@ def load_ava(path: Path, *, most: int | None = None) -> Ava:
     try:
         names, counts = _from_json(source) if source.kind == "json" else _from_text(source)
         kept = slice(None, most)
-        ratings = Ratings.from_counts(counts[kept], levels=SCORES, case_names=names[kept])
+        ratings = Study.from_counts(counts[kept], levels=SCORES, case_names=names[kept])
     except DissensusError as error:
         raise error.at(str(place)) from None
     return Ava(ratings, AVA.notes([place]))

@@ -11,7 +11,7 @@ from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ChaosNLI:
         What deserves a look.
     """
 
-    annotations: Annotations
+    annotations: Study
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
@@ -64,7 +64,7 @@ def load_chaosnli(path: Path) -> ChaosNLI:
     directory = CHAOSNLI.located(path)
     table = _checked(directory / COUNTS)
     try:
-        said = Annotations.from_counts(table.select(LABELS).to_numpy(), LABELS, case_names=table["case"].to_list())
+        said = Study.from_counts(table.select(LABELS).to_numpy(), LABELS, case_names=table["case"].to_list())
     except DissensusError as error:
         raise error.at(str(directory / COUNTS)) from None
     models = {place.stem.removeprefix("pred_"): place for place in sorted(directory.glob("pred_*.csv"))}

@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.files import read_arrays
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Cifar10h:
         What deserves a look.
     """
 
-    annotations: Annotations
+    annotations: Study
     labels: tuple[str, ...] = ()
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -72,7 +72,7 @@ def load_cifar10h(path: Path) -> Cifar10h:
         ``true_labels.npy`` or ``cifar10_test_set_original_labels.npy``, and scores of models as ``scores_NAME.npy``.
     """
     directory = CIFAR10H.located(path)
-    said = Annotations.from_counts(_counts(directory / COUNTS), CLASSES)
+    said = Study.from_counts(_counts(directory / COUNTS), CLASSES)
     scores = sorted(directory.glob("scores_*.npy"))
     models = {place.stem.removeprefix("scores_"): place for place in scores}
     predictions = {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dissensus.certainty.categories import Categories
 from dissensus.core.files import read_text
 from dissensus.core.notes import Note
-from dissensus.evaluation.categories import Categories
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations
+from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet
 from paper.data.publication import Publication, PublishedFile
 
@@ -60,14 +60,14 @@ class Dermatology:
 
     Examples
     --------
-    >>> from dissensus import Annotations, Categories, Predictions
-    >>> said = Annotations.from_counts([[1, 0]], ["a", "b"])
+    >>> from dissensus import Study, Categories, Predictions
+    >>> said = Study.from_counts([[1, 0]], ["a", "b"])
     >>> risks = Categories.from_mapping({"a": "low", "b": "high"}, said.conditions)
     >>> Dermatology(said, risks, {"A": Predictions.from_scores([[0.5, 0.5]], ["a", "b"])}).unlike[0]
     'model A has no case 1026'
     """
 
-    annotations: Annotations
+    annotations: Study
     categories: Categories
     predictions: Mapping[str, Predictions] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -111,7 +111,7 @@ def load_dermatology(path: Path) -> Dermatology:
     return replace(data, notes=(*reading.receipt.notes, *notes, *_notes_on_models(data)))
 
 
-def _models(directory: FilePath, said: Annotations) -> dict[str, Predictions]:
+def _models(directory: FilePath, said: Study) -> dict[str, Predictions]:
     """Read the models whose files are there; they go by the letters of the paper."""
     found = {}
     for number, name in enumerate(MODELS):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
 from dissensus.core.notes import Note
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class DermXDB:
         What was left out.
     """
 
-    annotations: Annotations
+    annotations: Study
     notes: tuple[Note, ...] = ()
 
 
@@ -66,7 +66,7 @@ def load_dermxdb(path: Path, *, rating_round: int = 1) -> DermXDB:
             f"there is no round {rating_round}", expected=f"one of {listing(rounds)}", where=str(place)
         )
     kept, remarks = _without_remarks(rows)
-    said = Annotations.from_long(kept, case="image", annotator="labeller", condition="diagnoses", tie_separator="|")
+    said = Study.from_long(kept, case="image", annotator="labeller", condition="diagnoses", tie_separator="|")
     note = Note(f"remarks {REMARK!r}", remarks, "skipped: they are not diagnoses", lost=True)
     return DermXDB(said, (*([note] if remarks else []), *DERMXDB.notes([place])))
 

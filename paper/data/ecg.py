@@ -14,8 +14,8 @@ from dissensus.core.files import open_source
 from dissensus.core.notes import Note
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.checklists import Checklists
 from dissensus.study.reading import read_checklists
+from dissensus.study.study import Study
 from dissensus.study.tables import labels_of_cases
 from paper.data.publication import Publication, PublishedFile
 
@@ -65,7 +65,7 @@ class Ecg:
         Files that are not the published ones.
     """
 
-    checklists: Checklists
+    checklists: Study
     predictions: Mapping[str, Predictions]
     gold: pl.DataFrame
     strata: Mapping[str, tuple[str, ...]]

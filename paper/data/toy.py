@@ -11,7 +11,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 LOWEST, HIGHEST = -5.0, 5.0
 
@@ -89,7 +89,7 @@ class ToyProblem:
     classes: GaussianClasses
     x: FloatArray
     theta: FloatArray
-    annotations: Annotations
+    annotations: Study
 
 
 def toy_problem(
@@ -141,4 +141,4 @@ def toy_problem(
     streams = (np.random.default_rng((seed, case)) for case in range(len(places)))
     votes = np.stack([rng.multinomial(n_annotators, row) for rng, row in zip(streams, theta, strict=True)])
     names = [f"case {case + 1}" for case in range(len(places))]
-    return ToyProblem(classes, places, theta, Annotations.from_counts(votes, classes.names, case_names=names))
+    return ToyProblem(classes, places, theta, Study.from_counts(votes, classes.names, case_names=names))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LOWEST, HIGHEST = -2.0, 2.0
 class WikipediaToxicity:
     """Hold the ratings of each comment, by its revision, and what deserves a look."""
 
-    ratings: Ratings
+    ratings: Study
     notes: tuple[Note, ...] = ()
 
 
@@ -51,7 +51,7 @@ def load_wikipedia_toxicity(path: Path, *, most: int | None = None) -> Wikipedia
     place = WIKIPEDIA_TOXICITY.single(path)
     try:
         rows = _first(_checked(place), most)
-        ratings = Ratings.from_long(rows, case="rev_id", annotator="worker_id", score="toxicity_score")
+        ratings = Study.from_long(rows, case="rev_id", annotator="worker_id", score="toxicity_score")
         _check_scores(ratings)
     except DissensusError as error:
         raise error if str(place) in error.where else error.at(str(place)) from None
@@ -84,7 +84,7 @@ def _first(table: pl.DataFrame, most: int | None) -> pl.DataFrame:
     return table.filter(table["rev_id"].is_in(chosen.implode()))
 
 
-def _check_scores(ratings: Ratings) -> None:
+def _check_scores(ratings: Study) -> None:
     scores = ratings.scores
     if len(scores) and not LOWEST <= scores.min() <= scores.max() <= HIGHEST:
         raise DissensusError(

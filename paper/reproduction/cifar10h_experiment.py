@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_of
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_of
-from dissensus.figures.samples import kept_places, quantile_curve
+from dissensus.figures.charts import kept_places, quantile_curve
 from paper.data.cifar10h import Cifar10h
 from paper.reproduction.rows import AtLeast, Printed, Row, Section, Settings, shaken_error
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.agreement.peers import annotator_agreement
+from dissensus.certainty.top_sets import Certainty
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
-from dissensus.evaluation.certainty import Certainty
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, N_CONDITIONS
 from paper.reproduction.certainty_claims import TITLE, uncertain_share
 from paper.reproduction.paper_runs import FAR_BELOW, GENERALLY, clearly
@@ -58,7 +58,7 @@ LEVELS = "the paper sets no limit, and the answer depends on it"
 HISTOGRAM = "the paper shows a histogram, without numbers"
 
 
-def study_rows(said: Annotations) -> list[Row]:
+def study_rows(said: Study) -> list[Row]:
     """Compare the release with what the paper says of its test set."""
 
     def row(quantity: str, ours: float, claim: Claim, reason: str = "") -> Row:
@@ -142,7 +142,7 @@ def _both(ties: str, settings: Settings) -> str:
     return f'PL, reliability 3; PrIRN, reliability 30, ties="{ties}"; {settings.draws} draws'
 
 
-def agreement_rows(said: Annotations, certainty: Certainty, told: str) -> list[Row]:
+def agreement_rows(said: Study, certainty: Certainty, told: str) -> list[Row]:
     """Correlate certainty and agreement under both tie rules of the inverse ranks that agreement is made of."""
     rows = []
     for ties in ("each", "shared"):

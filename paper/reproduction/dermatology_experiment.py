@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.agreement.peers import annotator_agreement
-from dissensus.evaluation.categories import expected_risk
-from dissensus.evaluation.certainty import Certainty, annotation_certainty, certainty_profile
-from dissensus.study.rankings import Annotations
+from dissensus.certainty.categories import expected_risk
+from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_profile
+from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology
 from paper.reproduction import certainty_claims
 from paper.reproduction.certainty_claims import certainty_frame, mean_certainties
@@ -77,16 +77,16 @@ def dermatology_section(data: Dermatology, settings: Settings) -> Section:
     return Section(TITLE, tuple(rows), frames)
 
 
-def _sampled(aggregation: Aggregation, said: Annotations, settings: Settings) -> Plausibilities:
+def _sampled(aggregation: Aggregation, said: Study, settings: Settings) -> Plausibilities:
     return aggregation.sample(said, draws=settings.draws, seed=settings.seed, threads=settings.threads)
 
 
-def _profile(aggregation: Aggregation, said: Annotations, draws: int, settings: Settings) -> tuple[Certainty, ...]:
+def _profile(aggregation: Aggregation, said: Study, draws: int, settings: Settings) -> tuple[Certainty, ...]:
     drawn = aggregation.sample(said, draws=draws, seed=settings.seed, threads=settings.threads)
     return certainty_profile(drawn, tops=TOPS)
 
 
-def _limit_rows(said: Annotations, points: Mapping[str, tuple[Certainty, ...]], settings: Settings) -> list[Row]:
+def _limit_rows(said: Study, points: Mapping[str, tuple[Certainty, ...]], settings: Settings) -> list[Row]:
     """Judge what certainty tends to, at a reliability that is as good as infinite."""
     far = {
         name: annotation_certainty(

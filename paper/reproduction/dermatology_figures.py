@@ -10,10 +10,22 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
-from dissensus.figures.case_charts import risk_ranges
-from dissensus.figures.certainty_charts import certainty_curves
-from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Band, Bars, Chart, Line, Pane, Points, dodged
-from dissensus.figures.samples import counted, kept_places, quantile_curve
+from dissensus.figures.case_charts import certainty_curves, risk_ranges
+from dissensus.figures.charts import (
+    CERTAINTY,
+    SHARE_OF_CASES,
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Line,
+    Pane,
+    Points,
+    counted,
+    dodged,
+    kept_places,
+    quantile_curve,
+)
 from paper.reproduction.dermatology_experiment import TITLE
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.paper_runs import SHORT

@@ -19,7 +19,7 @@ from scipy.special import ndtr, stdtr
 
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior, posterior_parameters
 from dissensus.core.aliases import FloatArray
-from dissensus.study.ratings import Moments
+from dissensus.study.opinions import Moments
 
 NODES, WIDTH = 121, 12.0
 """Points of the quadrature, and how many standard deviations of the log variance they reach to each side."""
@@ -60,8 +60,8 @@ def chance_below(rated: Moments, prior: GammaVariancePrior, threshold: float) ->
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> rated = Ratings.from_scores([[1, 2, 2, 3], [4, 5, 6, 7]]).opinions
+    >>> from dissensus import Study
+    >>> rated = Study.from_scores([[1, 2, 2, 3], [4, 5, 6, 7]]).opinions
     >>> chance_below(rated, GammaVariancePrior(mu0=4.0, nu=4.0, alpha=2.0, beta=1.0), 4.0).round(3)
     array([0.995, 0.029])
     """
@@ -94,8 +94,8 @@ def conjugate_chance_below(rated: Moments, prior: NormalInverseGammaPrior, thres
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> rated = Ratings.from_scores([[1, 2, 2, 3], [4, 5, 6, 7]]).opinions
+    >>> from dissensus import Study
+    >>> rated = Study.from_scores([[1, 2, 2, 3], [4, 5, 6, 7]]).opinions
     >>> conjugate_chance_below(rated, NormalInverseGammaPrior(mu=4.0, kappa=0.5, a=4.0, b=6.0), 4.0).round(3)
     array([0.997, 0.02 ])
     """

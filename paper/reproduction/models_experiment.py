@@ -14,7 +14,7 @@ from dissensus.metrics.base import Metric
 from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.sets import SetAccuracy
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology
 from paper.reproduction import model_claims
 from paper.reproduction.certainty_claims import mean_certainties
@@ -55,7 +55,7 @@ def models_section(data: Dermatology, settings: Settings) -> Section:
 
 
 def _evaluated(
-    said: Annotations,
+    said: Study,
     models: Mapping[str, FloatArray | Predictions] | Mapping[str, FloatArray] | Mapping[str, Predictions],
     aggregations: Sequence[Aggregation],
     draws: int,
@@ -97,7 +97,7 @@ def changed_pairs(medium: Evaluation) -> int:
     return sum(len(both) > 1 for both in signs.values())
 
 
-def _made_otherwise(said: Annotations, settings: Settings) -> Row:
+def _made_otherwise(said: Study, settings: Settings) -> Row:
     """Evaluate stand-ins that are made from draws of Plackett-Luce: what they say of PrIRN depends on their making."""
     models = stand_ins(said, seed=settings.seed, seen_by=by_races)
     return other_stand_ins_row(_adjusted(_evaluated(said, models, MEDIUM, settings.sweep_draws, settings)), settings)

@@ -8,9 +8,21 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
-from dissensus.figures.certainty_charts import by_aggregation
-from dissensus.figures.charts import Axis, Band, Bars, Chart, Line, Mark, Pane, Points, joint_span
-from dissensus.figures.samples import counted, even_edges, quantile_curve
+from dissensus.figures.case_charts import by_aggregation
+from dissensus.figures.charts import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Line,
+    Mark,
+    Pane,
+    Points,
+    counted,
+    even_edges,
+    joint_span,
+    quantile_curve,
+)
 from paper.reproduction.certainty_claims import mean_certainties
 from paper.reproduction.dermatology_figures import certainty_pane
 from paper.reproduction.model_claims import FIGURE, OVERLAP, SET2, SET3, TITLE, TOP3

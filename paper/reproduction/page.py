@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.output import written_whole
-from dissensus.figures.charts import Bars, Chart, Line, Mark
-from dissensus.figures.samples import kept_places
+from dissensus.figures.charts import Bars, Chart, Line, Mark, kept_places
 from paper.reproduction import (
     cifar10h_experiment,
     dermatology_experiment,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.point_estimates import PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 from paper.reproduction.rows import AtLeast

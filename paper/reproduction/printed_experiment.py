@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, PointAggregation
-from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
+from dissensus.aggregation.point_estimates import InverseRank, PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED
-from dissensus.figures.samples import kept_places
+from dissensus.figures.charts import kept_places
 from dissensus.metrics.sets import Coverage
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Printed, Row, Section, Settings
 
@@ -248,13 +247,13 @@ def _value_frame(values: Sequence[SetValue]) -> pl.DataFrame:
     )
 
 
-def cases_found(annotations: Annotations) -> int:
+def cases_found(annotations: Study) -> int:
     """Count the printed cases whose rankings stand in a release at their position, but for an annotator passed over."""
     known = [case for case in CASES if case.name in annotations.case_names]
     return sum(_as_printed(annotations, case) == _sorted(case.annotations.to_rankings()[0]) for case in known)
 
 
-def _as_printed(annotations: Annotations, case: PrintedCase) -> list[list[list[str]]]:
+def _as_printed(annotations: Study, case: PrintedCase) -> list[list[list[str]]]:
     """Return the released rankings of a case without the annotator that the print passes over."""
     (released,) = annotations.select([case.name]).to_rankings()
     return _sorted([ranking for place, ranking in enumerate(released) if place != case.omitted])

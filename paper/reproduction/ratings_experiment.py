@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import stdtr
 
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma, estimated_prior, posterior_parameters
+from dissensus.certainty.top_sets import Certainty, annotation_certainty
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.core.thresholds import CERTAIN
-from dissensus.evaluation.certainty import Certainty, annotation_certainty
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 from paper.reproduction.gamma_variance import GammaVariancePrior, chance_below, conjugate_chance_below
 from paper.reproduction.rows import AtLeast, Between, Claim, Printed, Row, Section, Settings, shaken_error
 
@@ -55,13 +55,13 @@ class Rated:
     """Ratings, and how certain it is on which side of a threshold their means are."""
 
     title: str
-    ratings: Ratings
+    ratings: Study
     threshold: float
     settings: Settings
     certainty: Certainty
 
     @staticmethod
-    def of(title: str, ratings: Ratings, threshold: float, settings: Settings) -> Rated:
+    def of(title: str, ratings: Study, threshold: float, settings: Settings) -> Rated:
         """Draw."""
         aggregation = NormalInverseGamma(thresholds=(threshold,))
         drawn = aggregation.sample(ratings, draws=settings.draws, seed=settings.seed, threads=settings.threads)
@@ -121,7 +121,7 @@ class Rated:
 # Photographs -----------------------------------------------------------------------------------------------
 
 
-def ava_section(ratings: Ratings, settings: Settings) -> Section:
+def ava_section(ratings: Study, settings: Settings) -> Section:
     """Find how certain it is whether the first photographs are poor or good."""
     rated = Rated.of(AVA_TITLE, ratings, POOR, settings)
     votes = float(ratings.panel.votes_per_case.mean())
@@ -201,7 +201,7 @@ def _exact_certainty(below: FloatArray) -> FloatArray:
 # Comments --------------------------------------------------------------------------------------------------
 
 
-def toxicity_section(ratings: Ratings, settings: Settings) -> Section:
+def toxicity_section(ratings: Study, settings: Settings) -> Section:
     """Find how certain it is whether the first comments are toxic, and how certain among the toxic ones."""
     import polars as pl
 
@@ -214,7 +214,7 @@ def toxicity_section(ratings: Ratings, settings: Settings) -> Section:
     return Section(TOXICITY_TITLE, tuple(rows), frames)
 
 
-def _comment_rows(ratings: Ratings, is_toxic: BoolArray) -> list[Row]:
+def _comment_rows(ratings: Study, is_toxic: BoolArray) -> list[Row]:
     votes = float(ratings.panel.votes_per_case.mean())
     toxic = "share of comments that most annotators find toxic"
     told = "more than half of the ratings are -2 or -1"
@@ -245,7 +245,7 @@ def _middle(rated: Rated, is_toxic: BoolArray) -> int:
     return int(among[len(among) // 2])
 
 
-def _mostly(ratings: Ratings) -> BoolArray:
+def _mostly(ratings: Study) -> BoolArray:
     """Tell which comments more than half of their annotators rate below zero."""
     case = row_of_each(ratings.rating_offsets)
     below = weighted_counts(case, ((ratings.scores < 0) * ratings.votes).astype(np.float64), ratings.n_cases)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dissensus.figures import theme
-from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Bars, Chart, Line, Pane, Points
-from dissensus.figures.samples import quantile_curve
+from dissensus.figures.charts import CERTAINTY, SHARE_OF_CASES, Axis, Bars, Chart, Line, Pane, Points, quantile_curve
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.ratings_experiment import AVA_TITLE, TOXICITY_TITLE
 

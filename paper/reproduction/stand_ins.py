@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.inverse_rank import InverseRank
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 QUALITIES: Mapping[str, tuple[float, float]] = {
     "stand-in A": (1.6, 60.0),
@@ -35,7 +35,7 @@ def by_races(sharp: float) -> Aggregation:
 
 
 def stand_ins(
-    annotations: Annotations, *, seed: int = 0, seen_by: Callable[[float], Aggregation] = by_inverse_ranks
+    annotations: Study, *, seed: int = 0, seen_by: Callable[[float], Aggregation] = by_inverse_ranks
 ) -> dict[str, FloatArray]:
     """Simulate four models of different quality from the annotations themselves.
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.certainty.top_sets import Certainty, certainty_profile
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
 from dissensus.core.thresholds import CERTAIN
-from dissensus.evaluation.certainty import Certainty, certainty_profile
 from dissensus.evaluation.folds import Average, clustered
 from dissensus.evaluation.held_out import HeldOut, judged
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology
 from paper.reproduction.certainty_claims import uncertain_share
 from paper.reproduction.rows import AtLeast, Row, Section, Settings, shaken_error
@@ -70,7 +70,7 @@ def tempered_section(data: Dermatology, settings: Settings) -> Section:
     return Section(TITLE, rows, {"tempered": _frame(certainties, largest, scores)})
 
 
-def _sampled(run: Run, said: Annotations, settings: Settings) -> Plausibilities:
+def _sampled(run: Run, said: Study, settings: Settings) -> Plausibilities:
     rule, gamma = run
     spec = PlackettLuce(gamma, alpha=1.0, prior="observed", tempered=RULES[rule])
     draws = settings.draws if gamma == MEDIUM else settings.sweep_draws
@@ -89,7 +89,7 @@ def _largest(batch: Batch) -> FloatArray:
 # Held-out annotators --------------------------------------------------------------------------------------
 
 
-def held_out_scores(said: Annotations, settings: Settings) -> dict[Run, Average]:
+def held_out_scores(said: Study, settings: Settings) -> dict[Run, Average]:
     """Score the rankings of annotators who were left out, by rule and reliability; tempering in two ways."""
     pairs = HeldOut.of(said, max_pairs=said.n_opinions, seed=settings.seed)
     found: dict[Run, FloatArray] = {}
@@ -113,7 +113,7 @@ def _scores(pairs: HeldOut, run: Run, settings: Settings) -> tuple[FloatArray, F
     return plain, powered
 
 
-def _both(batch: Batch, study: Annotations, said: dict[str, int], power: float) -> tuple[FloatArray, FloatArray]:
+def _both(batch: Batch, study: Study, said: dict[str, int], power: float) -> tuple[FloatArray, FloatArray]:
     return judged(batch, study, said)[0], judged(to_power(batch, power), study, said)[0]
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.certainty.top_sets import annotation_certainty
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.certainty import annotation_certainty
 from paper.data.toy import ToyProblem, toy_problem
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Row, Section, Settings
 

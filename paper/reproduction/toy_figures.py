@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dissensus.figures import theme
-from dissensus.figures.case_charts import CORNERS, simplex
-from dissensus.figures.charts import Axis, Chart, Labels, Line, Mark, Pane, Points
+from dissensus.figures.charts import Axis, Chart, Labels, Line, Mark, Pane, Points, shortened
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.toy_experiment import EXAMPLES, TITLE
 
 if TYPE_CHECKING:
     import polars as pl
 
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 ABOVE = 1.07
 """Where the names of the examples stand over curves that reach 1."""
 
@@ -73,10 +72,12 @@ def _certainty_panel(found: pl.DataFrame) -> Pane:
 
 
 def _triangle(rows: pl.DataFrame, title: str) -> Pane:
-    """Draw the truth of each example as a diamond, and its draws as points."""
+    """Draw the truth of each example as a diamond, and its draws as points; dotted lines part the triangle."""
     labels = [name for name in rows.columns if name not in ("draw", "example", "reliability")]
-    base = simplex(np.full((1, 3), 1 / 3), labels).panels[0]
-    frame = tuple(mark for mark in base.marks if not isinstance(mark, Points))
+    centre, around = CORNERS.mean(axis=0), CORNERS[[0, 1, 2, 0]]
+    middles = [CORNERS[[a, b]].mean(axis=0) for a, b in ((0, 1), (1, 2), (0, 2))]
+    parting = (Line(np.array([centre[0], end[0]]), np.array([centre[1], end[1]]), dash=2) for end in middles)
+    names = Labels(CORNERS[:, 0], np.array([-0.07, -0.07, 0.94]), tuple(shortened(label, 24) for label in labels))
     clouds, diamonds = [], []
     for place, ((example,), part) in enumerate(rows.group_by("example", maintain_order=True)):
         x, y = (part.select(labels).to_numpy() @ CORNERS).T
@@ -85,7 +86,9 @@ def _triangle(rows: pl.DataFrame, title: str) -> Pane:
         if not is_truth.all():
             clouds.append(Points(x[~is_truth], y[~is_truth], f"draws of {example}", colour, size=4, opacity=0.5))
         diamonds.append(Points(x[is_truth], y[is_truth], f"p(y|x) of {example}", colour, symbol=2, size=14))
-    return replace(base, marks=(*frame, *clouds, *diamonds), title=title)
+    marks = (Line(around[:, 0], around[:, 1]), *parting, names, *clouds, *diamonds)
+    axes = Axis(span=(-0.2, 1.2), is_shown=False), Axis(span=(-0.13, 1.0), is_shown=False)
+    return Pane(marks, *axes, title, is_square=True)
 
 
 FIGURES = (PaperFigure("toy", "2", TITLE, ("toy_truth", "toy_certainty", "toy_draws"), _toy),)

@@ -12,7 +12,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.evaluation.results import AGREEMENT
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.differential_study import Expertise, simulate_study
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Trial:
         The truth about all cases that they were taken from; missing where these are endless.
     """
 
-    annotations: Annotations
+    annotations: Study
     predictions: Mapping[str, Predictions]
     here: Truth
     everywhere: Truth | None = None
@@ -83,7 +83,7 @@ class Crowd:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[60, 40], [10, 90], [30, 70]], ["a", "b"], case_names=["x", "y", "z"])
+    >>> said = Study.from_counts([[60, 40], [10, 90], [30, 70]], ["a", "b"], case_names=["x", "y", "z"])
     >>> scores = Predictions.from_scores([[1, 0], [1, 0], [0, 1]], ["a", "b"], case_names=["x", "y", "z"], name="A")
     >>> crowd = Crowd.of(said, {"A": scores})
     >>> crowd.truth.panel.round(3).tolist()
@@ -98,7 +98,7 @@ class Crowd:
     predictions: Mapping[str, Predictions]
 
     @staticmethod
-    def of(said: Annotations, predictions: Mapping[str, Predictions]) -> Crowd:
+    def of(said: Study, predictions: Mapping[str, Predictions]) -> Crowd:
         """Take the votes of a study of single labels."""
         if len(said.codes) != said.n_rankings:
             raise DissensusError("a crowd gives single labels", got=f"{len(said.codes)} labels in {said.n_rankings}")
@@ -128,7 +128,7 @@ class Crowd:
         rng = np.random.default_rng(seed)
         chosen = self.select(np.sort(rng.choice(len(self.counts), size=min(n_cases, len(self.counts)), replace=False)))
         drawn = np.stack([rng.multivariate_hypergeometric(row, min(votes, row.sum())) for row in chosen.counts])
-        said = Annotations.from_counts(drawn, self.conditions, case_names=chosen.case_names)
+        said = Study.from_counts(drawn, self.conditions, case_names=chosen.case_names)
         return Trial(said, chosen.predictions, chosen.truth, self.truth)
 
 

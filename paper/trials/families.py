@@ -13,14 +13,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation._evidence import FIRMNESS, SAYINGS, Evidence
-from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of
+from dissensus.aggregation.prior_fit import FIRMNESS, SAYINGS, Evidence, PriorLikelihood, covariates_of
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.folds import check_some_remain, remains, without
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 Depends: TypeAlias = Literal["nothing", "entropy", "entropy and classes"]
 """What the concentration of a case depends on."""
@@ -195,21 +194,21 @@ class LeftOutFirsts:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 1], [1, 0]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 1], [1, 0]], ["a", "b"])
     >>> model = Predictions.from_scores([[0.9, 0.1], [0.5, 0.5]], ["a", "b"])
     >>> found = LeftOutFirsts.of(said, {"A": model}, seed=(1,))
     >>> found.cases, found.evidence.totals
     (array([0]), array([2., 1.]))
     """
 
-    study: Annotations
+    study: Study
     evidence: Evidence
     cases: IntArray
     offsets: IntArray
     codes: IntArray
 
     @staticmethod
-    def of(study: Annotations, models: Mapping[str, Predictions], *, seed: tuple[int, ...]) -> LeftOutFirsts:
+    def of(study: Study, models: Mapping[str, Predictions], *, seed: tuple[int, ...]) -> LeftOutFirsts:
         """Leave one annotator of each case out, taken at random."""
         said = study.counted
         check_some_remain(said)
@@ -262,10 +261,10 @@ class LeftOutFirsts:
         return place, keys[place] == wanted
 
 
-def one_of_each_case(study: Annotations, rng: np.random.Generator) -> IntArray:
+def one_of_each_case(study: Study, rng: np.random.Generator) -> IntArray:
     """Choose one annotator of every case that would keep another one; return the positions of the opinions.
 
-    >>> said = Annotations.from_counts([[2, 1], [1, 0], [0, 3]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 1], [1, 0], [0, 3]], ["a", "b"])
     >>> one_of_each_case(said, np.random.default_rng(1)).tolist() in ([0, 3], [1, 3])
     True
     """

@@ -14,14 +14,14 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.files import read_text
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading import read_annotations
+from dissensus.study.study import Study
 from paper.trials.families import FAMILIES, USED, Family, LeftOutFirsts
 
 if TYPE_CHECKING:
     from dissensus.core.aliases import Path
 
-Judged: TypeAlias = tuple[Annotations, Mapping[str, Predictions]]
+Judged: TypeAlias = tuple[Study, Mapping[str, Predictions]]
 """A study and its models."""
 
 TASKS = ("wax", "lgbteen", "cebab_aspects")
@@ -153,7 +153,7 @@ def load_task(folder: FilePath) -> Judged:
         name: Predictions.from_rankings([[said[case]] for case in cases], labels, case_names=cases, name=name)
         for name, said in judges.items()
     }
-    return Annotations.from_rankings(opinions, labels, case_names=cases), models
+    return Study.from_rankings(opinions, labels, case_names=cases), models
 
 
 def _given_labels(file: FilePath) -> dict[str, dict[str, str]]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dissensus.aggregation.case_prior import informed_prior
-from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregation.point_estimates import MajorityVote
 from dissensus.core.errors import DissensusWarning
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED, PANEL
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.trials.crowds import Crowd, Trial
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def with_permuted(trial: Trial, seed: int) -> Models:
     return {**{other: one for other, one in trial.predictions.items() if other != name}, PERMUTED: moved}
 
 
-def with_annotator(trial: Trial, seed: int) -> tuple[Annotations, Models]:
+def with_annotator(trial: Trial, seed: int) -> tuple[Study, Models]:
     """Name the annotators, and add a model that says what the first of them says.
 
     Votes have no names: those of a case are given to three people in a random order.
@@ -73,7 +73,7 @@ def with_annotator(trial: Trial, seed: int) -> tuple[Annotations, Models]:
     said, rng = trial.annotations, np.random.default_rng((seed, 9))
     labels = [[block[0] for ranking in case for block in ranking] for case in said.to_rankings()]
     shuffled = [[votes[place] for place in rng.permutation(len(votes))] for votes in labels]
-    named = Annotations.from_rankings(
+    named = Study.from_rankings(
         [[[[label]] for label in votes] for votes in shuffled],
         said.conditions,
         case_names=said.case_names,
@@ -87,7 +87,7 @@ def with_annotator(trial: Trial, seed: int) -> tuple[Annotations, Models]:
 # What they do -------------------------------------------------------------------------------------------
 
 
-def results_of(said: Annotations, models: Models, *, draws: int, seed: int) -> pl.DataFrame:
+def results_of(said: Study, models: Models, *, draws: int, seed: int) -> pl.DataFrame:
     """Evaluate the top-1 accuracy of models: panel, adjusted and majority vote."""
     return evaluate(
         said,
@@ -111,13 +111,13 @@ def largest_move(trial: Trial, change: Change, *, draws: int, seed: int) -> floa
     return float(max(abs(moved[row["model"]] - row["mean"]) / (row["high"] - row["low"]) for row in known))
 
 
-def information(said: Annotations, models: Models, name: str) -> dict[str, float]:
+def information(said: Study, models: Models, name: str) -> dict[str, float]:
     """Return what a model is worth to the prior: its coefficients, and the gain if it alone informs the prior."""
     table = informed_prior(said, models).table().filter(model=name)
     return {key: float(table[key][0]) for key in ("log_score", "score", "first", "alone", "beyond")}
 
 
-def is_recognised(said: Annotations, models: Models, name: str) -> bool:
+def is_recognised(said: Study, models: Models, name: str) -> bool:
     """Tell whether a model is said to repeat an annotator, in a warning and in the table."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", DissensusWarning)

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.metrics.data_set import DataSetMetric, Said
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 Asked: TypeAlias = Literal["binary", "grades"]
 """What annotators are asked."""
@@ -130,13 +130,13 @@ class Setting:
         seen = cases.severity[:, None] - strict + NOISE[self.asked] * rng.normal(size=size)
         return np.asarray((seen[:, :, None] > self.limits).sum(axis=2))
 
-    def annotations(self, votes: IntArray) -> Annotations:
+    def annotations(self, votes: IntArray) -> Study:
         """Write down what annotators said; without names if they are as strict as each other."""
         if not self.strictness:
-            return Annotations.from_counts(counted(votes, len(self.conditions)), self.conditions, question=self.asked)
+            return Study.from_counts(counted(votes, len(self.conditions)), self.conditions, question=self.asked)
         rankings = [[[[self.conditions[label]]] for label in row] for row in votes.tolist()]
         names = [[f"annotator {place + 1}" for place in range(votes.shape[1])]] * len(votes)
-        return Annotations.from_rankings(rankings, self.conditions, annotator_names=names, question=self.asked)
+        return Study.from_rankings(rankings, self.conditions, annotator_names=names, question=self.asked)
 
 
 @dataclass(frozen=True, eq=False)

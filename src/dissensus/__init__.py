@@ -20,32 +20,42 @@ if TYPE_CHECKING:
     from dissensus.aggregation.diagnostics import to_xarray as to_xarray
     from dissensus.aggregation.dirichlet import Dirichlet as Dirichlet
     from dissensus.aggregation.given_draws import GivenDraws as GivenDraws
-    from dissensus.aggregation.inverse_rank import InverseRank as InverseRank
-    from dissensus.aggregation.majority_vote import MajorityVote as MajorityVote
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
     from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior as NormalInverseGammaPrior
     from dissensus.aggregation.ordered_probit import OrderedProbit as OrderedProbit
     from dissensus.aggregation.plackett_luce import PlackettLuce as PlackettLuce
     from dissensus.aggregation.plackett_luce import plackett_luce_log_likelihood as plackett_luce_log_likelihood
-    from dissensus.aggregation.plackett_luce_ml import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation.point_estimates import InverseRank as InverseRank
+    from dissensus.aggregation.point_estimates import MajorityVote as MajorityVote
+    from dissensus.aggregation.point_estimates import MeanRating as MeanRating
+    from dissensus.aggregation.point_estimates import MedianRating as MedianRating
+    from dissensus.aggregation.point_estimates import PlackettLuceML as PlackettLuceML
+    from dissensus.aggregation.priors import Alpha as Alpha
     from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank as ProbabilisticInverseRank
-    from dissensus.aggregation.rating_points import MeanRating as MeanRating
-    from dissensus.aggregation.rating_points import MedianRating as MedianRating
     from dissensus.aggregation.rating_prior import RatingPrior as RatingPrior
+    from dissensus.aggregation.rating_prior import annotator_shifts as annotator_shifts
     from dissensus.aggregation.rating_prior import rating_prior as rating_prior
-    from dissensus.aggregation.rating_shifts import annotator_shifts as annotator_shifts
-    from dissensus.agreement.alpha import Alpha as Alpha
-    from dissensus.agreement.alpha import krippendorff_alpha as krippendorff_alpha
     from dissensus.agreement.annotator_quality import annotator_confusion as annotator_confusion
     from dissensus.agreement.annotator_quality import annotator_gradings as annotator_gradings
     from dissensus.agreement.annotator_quality import annotator_quality as annotator_quality
     from dissensus.agreement.measures import AgreementMeasure as AgreementMeasure
     from dissensus.agreement.measures import agreement_measures as agreement_measures
     from dissensus.agreement.measures import cohen_kappa as cohen_kappa
+    from dissensus.agreement.measures import krippendorff_alpha as krippendorff_alpha
     from dissensus.agreement.overlap import mean_average_overlap as mean_average_overlap
     from dissensus.agreement.peers import Agreement as Agreement
     from dissensus.agreement.peers import annotator_agreement as annotator_agreement
     from dissensus.agreement.peers import pairwise_agreement as pairwise_agreement
+    from dissensus.certainty.categories import Categories as Categories
+    from dissensus.certainty.categories import expected_risk as expected_risk
+    from dissensus.certainty.regions import PlausibilityRegions as PlausibilityRegions
+    from dissensus.certainty.regions import plausibility_regions as plausibility_regions
+    from dissensus.certainty.top_sets import Certainty as Certainty
+    from dissensus.certainty.top_sets import annotation_certainty as annotation_certainty
+    from dissensus.certainty.top_sets import certainty_of as certainty_of
+    from dissensus.certainty.top_sets import certainty_profile as certainty_profile
+    from dissensus.certainty.top_sets import rank_certainty as rank_certainty
+    from dissensus.certainty.top_sets import rank_shares as rank_shares
     from dissensus.core.errors import DissensusError as DissensusError
     from dissensus.core.errors import DissensusWarning as DissensusWarning
     from dissensus.draws import Batch as Batch
@@ -54,19 +64,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.calibration import Calibration as Calibration
     from dissensus.evaluation.calibration import calibrate as calibrate
     from dissensus.evaluation.calibration import load_calibration as load_calibration
-    from dissensus.evaluation.categories import Categories as Categories
-    from dissensus.evaluation.categories import expected_risk as expected_risk
-    from dissensus.evaluation.certainty import Certainty as Certainty
-    from dissensus.evaluation.certainty import annotation_certainty as annotation_certainty
-    from dissensus.evaluation.certainty import certainty_of as certainty_of
-    from dissensus.evaluation.certainty import certainty_profile as certainty_profile
-    from dissensus.evaluation.certainty import rank_certainty as rank_certainty
-    from dissensus.evaluation.certainty import rank_shares as rank_shares
     from dissensus.evaluation.comparison import Comparison as Comparison
     from dissensus.evaluation.comparison import Difference as Difference
     from dissensus.evaluation.evaluator import evaluate as evaluate
-    from dissensus.evaluation.plausibility_regions import PlausibilityRegions as PlausibilityRegions
-    from dissensus.evaluation.plausibility_regions import plausibility_regions as plausibility_regions
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation
@@ -150,7 +150,7 @@ _HOMES = {
     "Aggregation": "aggregation.base",
     "Agreement": "agreement.peers",
     "AgreementMeasure": "agreement.measures",
-    "Alpha": "agreement.alpha",
+    "Alpha": "aggregation.priors",
     "Annotations": "study.study",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
     "AverageOverlap": "metrics.overlap",
@@ -166,9 +166,9 @@ _HOMES = {
     "Calibration": "evaluation.calibration",
     "CalibrationError": "metrics.calibration_error",
     "CasePrior": "aggregation.case_prior",
-    "Categories": "evaluation.categories",
+    "Categories": "certainty.categories",
     "CategoryAccuracy": "metrics.category_accuracy",
-    "Certainty": "evaluation.certainty",
+    "Certainty": "certainty.top_sets",
     "Checklists": "study.study",
     "CohenKappa": "metrics.confusion",
     "Collection": "study.reading.collection",
@@ -190,15 +190,15 @@ _HOMES = {
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
     "GradeError": "metrics.grades",
-    "InverseRank": "aggregation.inverse_rank",
+    "InverseRank": "aggregation.point_estimates",
     "Jaccard": "metrics.decisions",
     "KendallTau": "metrics.similarity",
     "LogScore": "metrics.probabilities",
-    "MajorityVote": "aggregation.majority_vote",
+    "MajorityVote": "aggregation.point_estimates",
     "Matthews": "metrics.confusion",
     "MeanAbsoluteError": "metrics.numbers",
-    "MeanRating": "aggregation.rating_points",
-    "MedianRating": "aggregation.rating_points",
+    "MeanRating": "aggregation.point_estimates",
+    "MedianRating": "aggregation.point_estimates",
     "Metric": "metrics.base",
     "NegativeLikelihoodRatio": "metrics.decisions",
     "NegativePredictiveValue": "metrics.decisions",
@@ -209,9 +209,9 @@ _HOMES = {
     "Overlap": "metrics.overlap",
     "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
-    "PlackettLuceML": "aggregation.plackett_luce_ml",
+    "PlackettLuceML": "aggregation.point_estimates",
     "Plausibilities": "draws",
-    "PlausibilityRegions": "evaluation.plausibility_regions",
+    "PlausibilityRegions": "certainty.regions",
     "PointAggregation": "aggregation.base",
     "PositiveLikelihoodRatio": "metrics.decisions",
     "PositivePredictiveValue": "metrics.decisions",
@@ -242,31 +242,31 @@ _HOMES = {
     "WassersteinNumbers": "metrics.numbers",
     "WithinGrades": "metrics.grades",
     "agreement_measures": "agreement.measures",
-    "annotation_certainty": "evaluation.certainty",
+    "annotation_certainty": "certainty.top_sets",
     "annotator_agreement": "agreement.peers",
     "annotator_confusion": "agreement.annotator_quality",
     "annotator_gradings": "agreement.annotator_quality",
     "annotator_quality": "agreement.annotator_quality",
-    "annotator_shifts": "aggregation.rating_shifts",
+    "annotator_shifts": "aggregation.rating_prior",
     "calibrate": "evaluation.calibration",
-    "certainty_of": "evaluation.certainty",
-    "certainty_profile": "evaluation.certainty",
+    "certainty_of": "certainty.top_sets",
+    "certainty_profile": "certainty.top_sets",
     "cohen_kappa": "agreement.measures",
     "diagnose": "study.diagnosis",
     "evaluate": "evaluation.evaluator",
     "evaluate_files": "pieces.evaluation",
     "examine_annotations": "study.reading",
-    "expected_risk": "evaluation.categories",
+    "expected_risk": "certainty.categories",
     "informed_prior": "aggregation.case_prior",
-    "krippendorff_alpha": "agreement.alpha",
+    "krippendorff_alpha": "agreement.measures",
     "load_calibration": "evaluation.calibration",
     "load_evaluation": "evaluation.store",
     "mean_average_overlap": "agreement.overlap",
     "pairwise_agreement": "agreement.peers",
     "plackett_luce_log_likelihood": "aggregation.plackett_luce",
-    "plausibility_regions": "evaluation.plausibility_regions",
-    "rank_certainty": "evaluation.certainty",
-    "rank_shares": "evaluation.certainty",
+    "plausibility_regions": "certainty.regions",
+    "rank_certainty": "certainty.top_sets",
+    "rank_shares": "certainty.top_sets",
     "rating_prior": "aggregation.rating_prior",
     "read_annotations": "study.reading",
     "read_checklists": "study.reading",

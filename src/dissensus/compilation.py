@@ -40,7 +40,7 @@ MOST_WORKERS = 3
 
 def draws_of(spec: str, *, question: Any = "") -> ds.Plausibilities:
     """Draw from an aggregation."""
-    (aggregation,), said = as_specs(Aggregation.family, [spec]), ds.Annotations.from_rankings(RANKINGS, CONDITIONS)
+    (aggregation,), said = as_specs(Aggregation.family, [spec]), ds.Study.from_rankings(RANKINGS, CONDITIONS)
     return aggregation.sample(said.asked(question) if question else said, draws=20)
 
 
@@ -62,13 +62,13 @@ def split_rests() -> None:
 
 def estimate() -> None:
     """Ask for the likelihood and for what maximises it."""
-    ds.plackett_luce_log_likelihood(ds.Annotations.from_rankings(RANKINGS, CONDITIONS), np.arange(1.0, 7.0))
+    ds.plackett_luce_log_likelihood(ds.Study.from_rankings(RANKINGS, CONDITIONS), np.arange(1.0, 7.0))
     draw("plackett-luce-ml")
 
 
 def rate() -> None:
     """Draw from what ratings say, and diagnose the draws."""
-    drawn = ds.NormalInverseGamma().sample(ds.Ratings.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]]), draws=40)
+    drawn = ds.NormalInverseGamma().sample(ds.Study.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]]), draws=40)
     drawn.summary()
     drawn.dense()
 
@@ -92,7 +92,7 @@ def ask_for_ties() -> None:
 
 def judge(*metrics: str, models: Any = SCORES) -> None:
     """Evaluate a model; without metrics, by those of the first figure."""
-    said, categories = ds.Annotations.from_rankings(RANKINGS, CONDITIONS), ["x", "x", "x", "y", "y", "y"]
+    said, categories = ds.Study.from_rankings(RANKINGS, CONDITIONS), ["x", "x", "x", "y", "y", "y"]
     known = ds.Categories.from_labels(categories, CONDITIONS)
     wanted: dict[str, Any] = {"metrics": metrics} if metrics else {"categories": known}
     ds.evaluate(said, {"model": models}, aggregations=["majority-vote"], draws=8, **wanted).to_frame()
@@ -109,7 +109,7 @@ def judge_otherwise() -> None:
 
 def hold_out() -> None:
     """Leave annotators out and cut panels in two."""
-    ds.calibrate(ds.Annotations.from_rankings(RANKINGS, CONDITIONS), ["dirichlet"], draws=20)
+    ds.calibrate(ds.Study.from_rankings(RANKINGS, CONDITIONS), ["dirichlet"], draws=20)
 
 
 EXERCISES: dict[str, Callable[[], None]] = {

@@ -77,8 +77,8 @@ class Batch:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    >>> from dissensus import MajorityVote, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> batch.n_cases, batch.n_draws, batch.of_case(0)
     (1, 1, array([[0.75, 0.25, 0.  ]]))
     """
@@ -151,8 +151,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.of_case(0)
         array([[0.75, 0.25, 0.  ]])
         """
@@ -164,8 +164,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.support_of(0)
         array([0, 1])
         """
@@ -176,8 +176,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
         """
@@ -188,8 +188,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.dense().shape
         (1, 1, 3)
         >>> batch.dense()[0]
@@ -233,8 +233,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"]))
         >>> batch.rest_average(2.0, np.array([0.5, 0.5]))
         array([0.5])
         """
@@ -249,8 +249,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.member_weights()
         array([1., 1.])
         """
@@ -274,8 +274,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.plausibility_of(0, 1, np.array([0]))
         array([0.25])
         """
@@ -294,8 +294,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.identified(1) is batch
         True
         """
@@ -342,8 +342,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
@@ -369,8 +369,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.deviations()
         array([0., 0., 0.])
         """
@@ -383,8 +383,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.top_shares()
         array([1., 0., 0.])
         """
@@ -397,8 +397,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.first_orders().counts
         array([1])
         """
@@ -411,8 +411,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.layout().n_conditions
         3
         """
@@ -505,7 +505,7 @@ class Plausibilities:
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> drawn = ds.Dirichlet().sample(said, draws=1000)
     >>> drawn
     Plausibilities: 2 cases, 1000 draws, 2 conditions
@@ -612,7 +612,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> drawn = ds.Dirichlet().sample(said, draws=1000)
         >>> [names for names in drawn.map(lambda batch: batch.case_names, batch_cases=1)]
         [('x',), ('y',)]
@@ -645,7 +645,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> ds.MajorityVote().sample(said).select(["y"]).mean()
         array([[0., 1.]])
         """
@@ -677,7 +677,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> drawn = ds.Dirichlet().sample(said, draws=100)
         >>> drawn.dense().shape
         (2, 100, 2)
@@ -691,7 +691,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> ds.MajorityVote().sample(said).mean()
         array([[0.75, 0.25],
                [0.  , 1.  ]])
@@ -720,7 +720,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> ds.MajorityVote().sample(said).summary().head(3).rows()
         [('x', 'a', 0.75, 0.0, 1.0), ('x', 'b', 0.25, 0.0, 0.0), ('x', None, 0.0, 0.0, 0.0)]
         """
@@ -753,7 +753,7 @@ class Plausibilities:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> ds.MajorityVote().sample(said.select(["x"])).to_frame().rows()
         [('x', 0, 'a', 0.75), ('x', 0, 'b', 0.25), ('x', 0, None, 0.0)]
         """

@@ -8,11 +8,19 @@ import pytest
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation._evidence import FLOOR, Evidence, ScoreRange, broken_votes, first_shares, score_shares
-from dissensus.aggregation._leaks import pair_agreement
-from dissensus.aggregation._prior_fit import PriorLikelihood, covariates_of, fitted_likelihood
-from dissensus.aggregation.case_prior import widened
-from dissensus.aggregation.majority_vote import votes
+from dissensus.aggregation.case_prior import pair_agreement, widened
+from dissensus.aggregation.point_estimates import votes
+from dissensus.aggregation.prior_fit import (
+    FLOOR,
+    Evidence,
+    PriorLikelihood,
+    ScoreRange,
+    broken_votes,
+    covariates_of,
+    first_shares,
+    fitted_likelihood,
+    score_shares,
+)
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError, DissensusWarning
 

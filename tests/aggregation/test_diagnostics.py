@@ -17,7 +17,7 @@ from dissensus import (
 )
 from dissensus.aggregation.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Annotations
 
 STUDY = simulate_study(n_cases=6, n_conditions=8, seed=4).annotations
 

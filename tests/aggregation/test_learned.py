@@ -6,9 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.aggregation._evidence import ScoreRange
-from dissensus.aggregation._priors import ChoiceCounts, LearnedPrior, fitted_alpha
-from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import (
+    ChoiceCounts,
+    LearnedPrior,
+    Lessons,
+    ScoreRange,
+    cannot_be_split,
+    fitted_alpha,
+    taught,
+)
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.names import case_keys, sampled_cases
 from dissensus.core.ragged import row_of_each
@@ -99,7 +105,7 @@ def test_kinds_of_choices_are_those_counted_case_by_case() -> None:
     opinions = random_study(4, 40).opinions
     found = ChoiceCounts.of(opinions)
     case = row_of_each(opinions.support_offsets)
-    from dissensus.aggregation.majority_vote import votes
+    from dissensus.aggregation.point_estimates import votes
 
     counts = votes(opinions)
     expected: dict[tuple[int, int, float], int] = {}

@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.aggregation import prior_recipe
-from dissensus.aggregation._evidence import Evidence, ScoreRange
-from dissensus.aggregation._prior_fit import Centre, fitted_likelihood, raw_covariates
-from dissensus.aggregation.case_prior import CasePrior, prior_of
-from dissensus.aggregation.learned import Lessons
-from dissensus.aggregation.prior_recipe import (
+from dissensus.aggregation import case_prior
+from dissensus.aggregation.case_prior import (
     REFITS,
+    CasePrior,
     PriorRecipe,
     Request,
     fitted_recipe,
     learning_sample,
+    prior_of,
     secant,
     with_refits,
 )
+from dissensus.aggregation.prior_fit import Centre, Evidence, fitted_likelihood, raw_covariates
+from dissensus.aggregation.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
 from dissensus.core.names import in_order_of_keys
@@ -82,7 +82,7 @@ def full() -> CasePrior:
 @pytest.fixture(scope="module")
 def recipe() -> PriorRecipe:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prior_recipe, "LEARNING_CASES", 120)
+        patch.setattr(case_prior, "LEARNING_CASES", 120)
         return recipe_of(0, 3)
 
 
@@ -90,7 +90,7 @@ def recipe() -> PriorRecipe:
 def test_the_recipe_has_the_same_bits_whatever_the_parts_and_their_order(
     recipe: PriorRecipe, monkeypatch: pytest.MonkeyPatch, seed: int, n_parts: int
 ) -> None:
-    monkeypatch.setattr(prior_recipe, "LEARNING_CASES", 120)
+    monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
     assert recipe_of(seed, n_parts) == recipe
     assert recipe.warnings == ()
 
@@ -135,7 +135,7 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
 def test_many_cases_in_memory_have_the_prior_of_the_recipe(
     recipe: PriorRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prior_recipe, "LEARNING_CASES", 120)
+    monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
     prior = ds.informed_prior(SAID, MODELS)
     assert prior.recipe == replace(recipe, refits=np.empty((0, 0)))
     assert np.array_equal(prior.coefficients[0], recipe.coefficients)
@@ -200,8 +200,8 @@ def test_the_numbers_of_a_model_mean_the_same_in_every_part() -> None:
 
 
 def test_a_fit_that_does_not_settle_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prior_recipe, "LEARNING_CASES", 120)
-    monkeypatch.setattr(prior_recipe, "MOST_PASSES", 1)
+    monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
+    monkeypatch.setattr(case_prior, "MOST_PASSES", 1)
     with pytest.warns(ds.DissensusWarning, match="did not settle"):
         ds.informed_prior(SAID, MODELS)
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation._priors import fitted_alpha, prior_shapes
+from dissensus.aggregation.priors import fitted_alpha, prior_shapes
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 
 CONDITIONS = [f"c{k}" for k in range(25)]

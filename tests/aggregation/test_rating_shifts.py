@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 from dissensus import DissensusError, NormalInverseGamma, Ratings, annotator_shifts
-from dissensus.aggregation.rating_shifts import estimated_shifts
+from dissensus.aggregation.rating_prior import estimated_shifts
 from dissensus.core.aliases import FloatArray
 
 SHIFTS = np.array([0.9, -0.4, 0.1, -0.8, 0.5])

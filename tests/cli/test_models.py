@@ -220,3 +220,54 @@ def test_the_aggregation_may_be_given_as_text_beside_options(run: Run) -> None:
 def test_a_metric_that_does_not_exist_is_refused_even_without_models(run: Run) -> None:
     outcome = run("evaluate", "opinions.csv", "--metric", "top-k-acuracy:1", "--out", "results")
     assert outcome.refused("did you mean 'top-k-accuracy'?")
+
+
+def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
+    cases, best = STUDY.annotations.case_names, STUDY.theta.argmax(axis=1)
+    labels = [STUDY.annotations.conditions[place] for place in best]
+    known = pl.DataFrame({"case": cases, "label": labels})
+    known.write_csv("truth.csv")
+    words = [*models, "--aggregation", "dirichlet:1", "--metric", "top-k-accuracy:1", "--draws", "50", "--no-report"]
+    assert run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out").code == 0
+    rows = ds.load_evaluation("out").to_frame().filter(estimand="truth")
+    scores = pl.read_csv("A.csv").drop("case").to_numpy()
+    assert rows.filter(model="A")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())
+    assert "truth.csv" in json.loads(Path("out/run.json").read_text())["inputs"]
+    known.head(19).write_csv("few.csv")
+    pl.concat([known, known.head(1)]).write_csv("twice.csv")
+    pl.DataFrame({"case": cases, "score": 1.0}).write_csv("numbers.csv")
+    for name, problem in (("few", "truth of some cases"), ("twice", "several answers"), ("numbers", "numbers.csv")):
+        outcome = run("evaluate", "opinions.csv", *words, "--truth", f"{name}.csv", "--out", "none")
+        assert outcome.refused(problem)
+    pl.read_csv("opinions.csv").write_parquet("opinions.parquet")
+    outcome = run(
+        *("evaluate", "opinions.parquet", *words, "--truth", "truth.csv", "--shard-size", "10", "--out", "none")
+    )
+    assert outcome.refused("--truth is not known in pieces")
+    assert not Path("none").exists()
+
+
+@pytest.mark.parametrize(
+    ("opinions", "said", "truth", "expected"),
+    [
+        ("case,annotator,score\nx,a,1\nx,b,2\ny,a,4\ny,b,6\n", "x,2\ny,5\n", "case,score\nx,1\ny,7\n", 1.5),
+        (
+            "case,annotator,finding,present\nx,a,AF,1\nx,b,AF,0\ny,a,ST,1\ny,b,AF,1\n",
+            None,
+            "case,finding,present\nx,AF,1\ny,AF,0\ny,ST,0\n",
+            0.75,
+        ),
+    ],
+    ids=["numbers", "findings"],
+)
+def test_numbers_and_findings_have_a_truth(
+    run: Run, opinions: str, said: str | None, truth: str, expected: float
+) -> None:
+    Path("said.csv").write_text(opinions)
+    Path("truth.csv").write_text(truth)
+    Path("M.csv").write_text(f"case,value\n{said}" if said else "case,AF,ST\nx,0.9,0.1\ny,0.2,0.8\n")
+    metric = "mean-absolute-error" if said else "top-k-accuracy:1"
+    words = ["--predictions", "M=M.csv", "--metric", metric, "--no-report", "--out", "out", "--truth", "truth.csv"]
+    outcome = run("evaluate", "said.csv", *words, "--draws", "20", "--annotators", "fixed")
+    assert outcome.code == 0, outcome.err
+    assert ds.load_evaluation("out").to_frame().filter(estimand="truth")["mean"].item() == pytest.approx(expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.figures.study_charts import study_statistics
+from dissensus.figures.case_charts import study_statistics
 from voted_studies import voted_study, written_out
 
 SEEDS = range(15)

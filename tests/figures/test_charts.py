@@ -11,14 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import dissensus as ds
 from dissensus.figures import theme
-from dissensus.figures.case_charts import simplex
-from dissensus.figures.charts import Band, Line, Points, bands, joint_span
+from dissensus.figures.charts import (
+    Axis,
+    Band,
+    Chart,
+    Labels,
+    Line,
+    Pane,
+    Points,
+    bands,
+    counted,
+    even_edges,
+    joint_span,
+    kept_places,
+    quantile_curve,
+    sampled_places,
+)
 from dissensus.figures.matplotlib_renderer import drawn
-from dissensus.figures.metric_charts import draws_histogram, metric_across_reliability
+from dissensus.figures.model_charts import draws_histogram, metric_across_reliability
 from dissensus.figures.plotly_renderer import interactive
-from dissensus.figures.samples import counted, even_edges, kept_places, quantile_curve, sampled_places
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 
@@ -77,19 +89,14 @@ def test_shades_are_different_and_light_up() -> None:
     assert light == sorted(light)
 
 
-def test_the_triangle_has_each_condition_at_a_corner() -> None:
-    chart = simplex(np.eye(3), ["a", "b", "c"])
-    cloud = next(mark for mark in chart.panels[0].marks if isinstance(mark, Points))
-    np.testing.assert_allclose(cloud.x, [0, 1, 0.5])
-    np.testing.assert_allclose(cloud.y, [0, 0, 3**0.5 / 2])
-    assert interactive(chart).layout.yaxis.scaleanchor == "x"
-    assert drawn(chart).axes
-
-
-@pytest.mark.parametrize(("shape", "labels"), [((2, 4), "abc"), ((3,), "abc"), ((2, 3), "ab")])
-def test_the_triangle_takes_three_conditions_only(shape: tuple[int, ...], labels: str) -> None:
-    with pytest.raises(ds.DissensusError, match="exactly three conditions"):
-        simplex(np.ones(shape), list(labels))
+def test_a_square_without_axes_and_with_words_is_drawn() -> None:
+    corners = np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.0, 3**0.5 / 2])
+    hidden = Axis(span=(-0.2, 1.2), is_shown=False)
+    pane = Pane((Points(*corners), Labels(*corners, ("a", "<b>", "c"))), hidden, hidden, is_square=True)
+    figure = interactive(Chart("triangle", (pane,)))
+    assert figure.layout.yaxis.scaleanchor == "x"
+    assert figure.data[1].text == ("a", "&lt;b&gt;", "c")
+    assert [text.get_text() for text in drawn(Chart("triangle", (pane,))).axes[0].texts] == ["a", "<b>", "c"]
 
 
 def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:

@@ -14,8 +14,7 @@ from plotly.graph_objects import Figure
 import dissensus as ds
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
-from dissensus.figures import certainty_charts as certainty_figures
-from dissensus.figures import comparison_charts
+from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
 from dissensus.figures.matplotlib_renderer import drawn
 from dissensus.figures.plotly_renderer import interactive, page
@@ -243,7 +242,7 @@ def test_the_regression_is_that_of_the_data() -> None:
 def test_a_constant_side_has_no_correlation() -> None:
     agreement = pl.DataFrame({"case": ["a", "b"], "agreement": [1.0, 1.0]})
     certainties = pl.DataFrame({"case": ["a", "b"], "top": [1, 1], "certainty": [0.5, 1.0]})
-    chart = certainty_figures.agreement_scatter(agreement, certainties, run="x")
+    chart = case_charts.agreement_scatter(agreement, certainties, run="x")
     assert chart.panels[0].title == "correlation undefined, 2 cases"
     assert [type(mark) for mark in chart.panels[0].marks] == [Points]
 
@@ -372,7 +371,7 @@ def test_ranks_under_every_run_name_all_three_priors() -> None:
 def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:
     names = {"estimand": ["adjusted"], "metric": ["m"], "first": ["A"], "second": ["B"]}
     pairs = pl.DataFrame({**names, "probability_better": [1.0]})
-    (cells,) = comparison_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
+    (cells,) = model_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
     assert isinstance(cells, Cells)
     assert cells.labels == (("", "> 0.99"), ("< 0.01", ""))
     assert "1.000" not in str(cells.texts)

@@ -11,7 +11,7 @@ import pytest
 import dissensus
 import dissensus as ds
 from dissensus import draws as flow
-from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
 
 DRAWS = 60
 KINDS = ds.Aggregation.family.known()

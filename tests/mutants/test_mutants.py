@@ -10,6 +10,7 @@ EVERYWHERE = {
     *(
         "aggregation",
         "agreement",
+        "certainty",
         "cli",
         "core",
         "draws.py",

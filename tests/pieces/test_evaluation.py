@@ -15,7 +15,7 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.learned import cannot_be_split
+from dissensus.aggregation.priors import cannot_be_split
 from dissensus.pieces import evaluation
 from dissensus.report.page import report_html
 from pieces.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from dissensus import Annotations, Predictions
-from dissensus.aggregation._evidence import ScoreRange
-from dissensus.aggregation.learned import Lessons
+from dissensus.aggregation.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note

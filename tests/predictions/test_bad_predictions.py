@@ -99,10 +99,10 @@ REFUSED = [
     # a table without a header
     bad("c1,0.1,0.9\nc2,0.2,0.8\n", "seems to have no header"),
     # integers need a list of conditions
-    bad("case,0,1\nc1,0.1,0.9\n", "integer column names need a list"),
+    bad("case,0,1\nc1,0.1,0.9\n", "integer labels need a list"),
     bad(LONG.format("score") + "c1,0,0.9\n", "integer labels need a list"),
     bad(jsonl({"case": "c1", "ranked": [1, 0]}), "integer codes need a list", name="m.jsonl"),
-    bad(jsonl({"case": "c1", "scores": {"0": 1}}), "integer column names need a list", name="m.jsonl"),
+    bad(jsonl({"case": "c1", "scores": {"0": 1}}), "integer labels need a list", name="m.jsonl"),
     bad("case,0,9\nc1,0.1,0.9\n", "unknown condition '9'", conditions=["a", "b"]),
     # a rank that is not a number
     bad(LONG.format("rank") + "c1,a,first\n", "a rank is not a number", "'first'", "row 1"),
@@ -143,7 +143,7 @@ REFUSED = [
     bad(jsonl({"case": "c1", "ranked": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
     bad(jsonl({"case": "c1", "set": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
     bad(np.ones((2, 3)), "its cases and its conditions", "2 rows and 3 columns", "np.savez", name="m.npy"),
-    bad("0.5 0.5\n", "the list of its cases", name="m.txt", conditions=["a", "b"]),
+    bad("0.5 0.5\n", "without names needs its cases", name="m.txt", conditions=["a", "b"]),
     # negative scores beside conditions without any
     bad("case,Eczema,Psoriasis\nc1,-1.5,2\n", "negative although some", "case 'c1'", conditions=NAMES),
     bad(LONG.format("score") + "c1,a,-0.5\nc1,b,2\nc2,a,1\n", "negative", "-0.5", "case 'c1', condition 'a'", "logits"),
@@ -216,7 +216,7 @@ ROW_2 = "row 2, case 'c2', condition 'Psoriasis'"
         (lambda: Predictions.from_scores(pl.DataFrame({"a": [0.5]})), ("from_wide",)),
         (lambda: Predictions.from_scores([0.1, 0.9]), ("must be a matrix",)),
         (lambda: Predictions.from_scores([[[0.1]]]), ("must be a matrix",)),
-        (lambda: Predictions.from_scores([["a", "b"]]), ("must be numbers",)),
+        (lambda: Predictions.from_scores([["a", "b"]]), ("numbers in the shape (cases, K)", "of <U1")),
         (lambda: Predictions.from_scores([[0.1], [0.2, 0.8]]), ("differ in length",)),
         (lambda: Predictions.from_sets(np.array([[0, 2, 1]]), NAMES), ("0 and 1 only", "condition 'Psoriasis'")),
         (lambda: Predictions.from_sets([["a"]], case_names=["case 1"]).select(["case1"]), ("did you mean 'case 1'",)),

@@ -13,10 +13,10 @@ import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading import examine_annotations, read_annotations
 from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
+from dissensus.study.study import Annotations
 from format_examples import COUNTS, write_array
 from shared_data import SHARED, needs_shared
 

@@ -14,9 +14,8 @@ import pytest
 from dissensus import diagnose, write_annotations
 from dissensus.core.errors import DissensusError
 from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.study import Annotations, Ratings
 from voted_studies import voted_study, written_out, written_out_ratings
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.figures.charts import Bars, Chart, Points
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 from paper.data import load_dermatology
 from paper.data.printed_cases import CASES, PrintedCase
 from paper.reproduction.charts_of_paper import charts_of
@@ -64,8 +64,8 @@ def test_a_case_that_differs_from_its_release_is_not_found() -> None:
     assert cases_found(release({**said, "147": said["147"][::-1]})) == len(CASES) - 1
 
 
-def release(said: dict[str, list[list[list[str]]]]) -> Annotations:
-    return Annotations.from_rankings(list(said.values()), case_names=list(said))
+def release(said: dict[str, list[list[list[str]]]]) -> Study:
+    return Study.from_rankings(list(said.values()), case_names=list(said))
 
 
 @needs_shared

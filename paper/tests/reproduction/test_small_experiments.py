@@ -13,10 +13,10 @@ from dissensus.aggregation.normal_inverse_gamma import (
     estimated_prior,
     posterior_parameters,
 )
-from dissensus.evaluation.certainty import annotation_certainty
+from dissensus.certainty.top_sets import annotation_certainty
 from dissensus.figures.charts import Bars, Chart, Labels, Line, Points
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Moments, Ratings
+from dissensus.study.opinions import Moments
+from dissensus.study.study import Study
 from paper.data import load_ava, load_cifar10h
 from paper.data.cifar10h import CLASSES, Cifar10h
 from paper.reproduction.charts_of_paper import charts_of
@@ -72,7 +72,7 @@ def test_the_toy_problem_is_drawn_in_five_panels_with_the_examples_marked(toy: S
 
 def images(votes: list[dict[str, int]], labels: tuple[str, ...] = ()) -> Cifar10h:
     counts = np.array([[row.get(name, 0) for name in CLASSES] for row in votes])
-    return Cifar10h(Annotations.from_counts(counts, CLASSES), labels)
+    return Cifar10h(Study.from_counts(counts, CLASSES), labels)
 
 
 OPEN, CLEAR, LEANING = {"cat": 20, "dog": 20}, {"ship": 50}, {"deer": 28, "horse": 22}
@@ -135,7 +135,7 @@ SCORES = [[4, 5, 5, 6, 7, 3], [5, 5, 6], [2, 8, 5, 5, 4, 4, 6, 7, 5, 3]]
 
 
 def rated(scores: list[list[int]] = SCORES) -> Moments:
-    found: Moments = Ratings.from_scores(scores).opinions
+    found: Moments = Study.from_scores(scores).opinions
     return found
 
 
@@ -174,7 +174,7 @@ def test_the_quadrature_is_that_of_weighted_draws_of_the_conjugate_posterior() -
 
 
 def test_exact_certainty_is_what_draws_tend_to() -> None:
-    said = Ratings.from_scores(SCORES)
+    said = Study.from_scores(SCORES)
     prior = NormalInverseGammaPrior(mu=5.0, kappa=2.0, a=3.0, b=4.0)
     below = conjugate_chance_below(said.opinions, prior, 4.8)
     drawn = annotation_certainty(NormalInverseGamma((4.8,), prior).sample(said, draws=40_000))
@@ -208,12 +208,12 @@ def test_on_the_photographs_both_priors_hardly_differ() -> None:
 # Ratings ---------------------------------------------------------------------------------------------------
 
 
-def comments(n_toxic: int, n_open: int, n: int = 200) -> Ratings:
+def comments(n_toxic: int, n_open: int, n: int = 200) -> Study:
     """Make comments of ten ratings: toxic beyond doubt, toxic by six of ten, and others, whose means differ widely."""
     toxic, doubted = [-2] * 8 + [-1] * 2, [-1] * 6 + [1, 1, 2, 2]
     others = ([0] * 3 + [1] * 4 + [2] * 3, [2] * 8 + [1] * 2, [-2] * 4 + [0] * 6)
     rest = [others[number % len(others)] for number in range(n - n_toxic - n_open)]
-    return Ratings.from_scores([toxic] * n_toxic + [doubted] * n_open + rest)
+    return Study.from_scores([toxic] * n_toxic + [doubted] * n_open + rest)
 
 
 @pytest.mark.parametrize(("n_toxic", "n_open", "verdict"), [(1, 1, "agrees"), (3, 3, "differs"), (0, 0, "differs")])
@@ -252,7 +252,7 @@ def example_of(chart: Chart) -> tuple[Bars, Points]:
 
 
 def test_draws_of_the_example_are_means_and_precisions_of_its_posterior() -> None:
-    said = Ratings.from_counts([[0, 30, 60, 10], [50, 40, 10, 0], [0, 10, 20, 70]], levels=[3, 4, 5, 6])
+    said = Study.from_counts([[0, 30, 60, 10], [50, 40, 10, 0], [0, 10, 20, 70]], levels=[3, 4, 5, 6])
     chart = charts_of(ava_section(said, SETTINGS).frames)["ava"]
     bars, points = example_of(chart)
     assert bars.positions.tolist() == [4, 5, 6]
@@ -263,7 +263,7 @@ def test_draws_of_the_example_are_means_and_precisions_of_its_posterior() -> Non
 
 
 def test_photographs_on_the_boundary_are_counted() -> None:
-    said = Ratings.from_scores([[4, 6], [5, 5, 5], [5, 6], [1, 2]])
+    said = Study.from_scores([[4, 6], [5, 5, 5], [5, 6], [1, 2]])
     row = found(ava_section(said, SETTINGS), "exactly 5")
     assert row.ours == 2
     assert "no difference" in row.reason

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dissensus import Annotations, PlackettLuce
+from dissensus import PlackettLuce, Study
 from paper.data import load_dermatology
 from paper.reproduction.rows import Settings
 from paper.reproduction.tempered_experiment import (
@@ -54,7 +54,7 @@ def test_tempering_does_not_concentrate_as_repetition_does_and_the_page_says_by_
 
 
 def test_powers_of_plausibilities_sum_to_one_case_by_case() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
+    said = Study.from_rankings([[[["a"], ["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
     batch = PlackettLuce(2, tempered=True).sample(said, draws=30).sampler(np.arange(2))
     raised = to_power(batch, 3.0)
     for case in range(2):
@@ -63,7 +63,7 @@ def test_powers_of_plausibilities_sum_to_one_case_by_case() -> None:
 
 
 def test_the_largest_plausibility_is_averaged_over_draws_and_cases() -> None:
-    said = Annotations.from_rankings([[[["a"]]], [[["a"], ["b"]]]], ["a", "b", "c"])
+    said = Study.from_rankings([[[["a"]]], [[["a"], ["b"]]]], ["a", "b", "c"])
     drawn = PlackettLuce(1, prior="observed").sample(said, draws=50)
     batch = drawn.sampler(np.arange(2))
     expected = np.mean([batch.of_case(case)[:, :-1].max(axis=1).mean() for case in range(2)])

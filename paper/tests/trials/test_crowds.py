@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus import Annotations, DissensusError, Predictions, evaluate
+from dissensus import DissensusError, Predictions, Study, evaluate
 from dissensus.simulate.differential_study import MODELS
 from paper.trials.crowds import Crowd, Truth, first_choices, simulated_trial
 
@@ -17,7 +17,7 @@ SCORES = {name: np.random.default_rng(place).dirichlet(np.ones(3), size=30) for 
 
 @pytest.fixture
 def crowd() -> Crowd:
-    said = Annotations.from_counts(COUNTS, LABELS, case_names=CASES)
+    said = Study.from_counts(COUNTS, LABELS, case_names=CASES)
     models = {name: Predictions.from_scores(one, LABELS, case_names=CASES, name=name) for name, one in SCORES.items()}
     return Crowd.of(said, models)
 
@@ -30,7 +30,7 @@ def test_a_label_that_ties_for_the_first_place_is_right_by_its_share() -> None:
 
 
 def test_the_truth_is_what_an_evaluation_finds_against_all_votes(crowd: Crowd) -> None:
-    said = Annotations.from_counts(COUNTS, LABELS, case_names=CASES)
+    said = Study.from_counts(COUNTS, LABELS, case_names=CASES)
     table = evaluate(said, crowd.predictions, aggregations=["majority-vote"], metrics=["top-k-accuracy:1"]).to_frame()
     assert table.filter(estimand="adjusted")["mean"].to_list() == pytest.approx(crowd.truth.panel.tolist())
     assert table.filter(estimand="agreement")["mean"].to_list() == pytest.approx(crowd.truth.agreement.tolist())
@@ -74,7 +74,7 @@ def test_disputed_cases_have_the_lowest_shares_of_the_leading_label(crowd: Crowd
 
 
 def test_rankings_are_no_crowd() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"]]]], LABELS)
+    said = Study.from_rankings([[[["a"], ["b"]]]], LABELS)
     with pytest.raises(DissensusError, match="single labels"):
         Crowd.of(said, {})
 

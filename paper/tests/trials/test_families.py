@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dissensus import Annotations, Predictions, informed_prior, simulate_study
-from dissensus.aggregation._evidence import SAYINGS, Evidence
-from dissensus.aggregation._prior_fit import PriorLikelihood, fitted_likelihood
+from dissensus import Predictions, Study, informed_prior, simulate_study
+from dissensus.aggregation.prior_fit import SAYINGS, Evidence, PriorLikelihood, fitted_likelihood
 from dissensus.simulate.differential_study import SimulatedStudy
 from paper.trials.families import (
     FAMILIES,
@@ -61,7 +60,7 @@ def evidence(study: SimulatedStudy) -> Evidence:
 
 
 def test_one_annotator_of_every_case_with_two_is_left_out() -> None:
-    said = Annotations.from_counts([[2, 1, 0], [0, 1, 0], [1, 1, 5]], ["a", "b", "c"], case_names=["x", "y", "z"])
+    said = Study.from_counts([[2, 1, 0], [0, 1, 0], [1, 1, 5]], ["a", "b", "c"], case_names=["x", "y", "z"])
     models = {"A": Predictions.from_scores(np.eye(3), said.conditions, case_names=said.case_names)}
     found = LeftOutFirsts.of(said, models, seed=(2,))
     assert found.case_names == ("x", "z")
@@ -71,7 +70,7 @@ def test_one_annotator_of_every_case_with_two_is_left_out() -> None:
 
 
 def test_annotators_are_left_out_by_their_number_of_votes() -> None:
-    said = Annotations.from_counts([[9, 1]] * 4000, ["a", "b"])
+    said = Study.from_counts([[9, 1]] * 4000, ["a", "b"])
     chosen = one_of_each_case(said, np.random.default_rng(1))
     assert np.mean(said.codes[chosen] == 1) == pytest.approx(0.1, abs=0.02)
 
@@ -108,7 +107,7 @@ def test_the_score_of_single_labels_against_a_direct_computation() -> None:
     rng = np.random.default_rng(5)
     theta = rng.dirichlet(np.ones(3), size=40)
     names = [f"case {number}" for number in range(40)]
-    said = Annotations.from_counts([rng.multinomial(4, row) for row in theta], ["a", "b", "c"], case_names=names)
+    said = Study.from_counts([rng.multinomial(4, row) for row in theta], ["a", "b", "c"], case_names=names)
     models = {"A": Predictions.from_scores(theta, said.conditions, case_names=names)}
     left = LeftOutFirsts.of(said, models, seed=(4,))
     prior = informed_prior(left.study, models, folds=FOLDS)
@@ -207,7 +206,7 @@ def test_two_concentrations_are_found_where_there_are_two() -> None:
     mass = np.where(np.arange(600) % 2, 0.5, 50.0)
     scores = rng.dirichlet(np.ones(4), size=600)
     theta = np.array([rng.dirichlet(own * row + 1e-6) for own, row in zip(mass, scores, strict=True)])
-    said = Annotations.from_counts([rng.multinomial(10, row) for row in theta], list("abcd"))
+    said = Study.from_counts([rng.multinomial(10, row) for row in theta], list("abcd"))
     model = Predictions.from_scores(scores, said.conditions)
     evidence = Evidence.of(said.opinions, {"A": model})
     weights = np.ones(600)

@@ -38,7 +38,7 @@ def crowd() -> Crowd:
     rng = np.random.default_rng(5)
     theta = rng.dirichlet(np.full(4, 0.6), size=N_CASES) * 0.97 + 0.0075
     names = [f"case {place}" for place in range(N_CASES)]
-    said = ds.Annotations.from_counts(np.stack([rng.multinomial(100, row) for row in theta]), LABELS, case_names=names)
+    said = ds.Study.from_counts(np.stack([rng.multinomial(100, row) for row in theta]), LABELS, case_names=names)
     models = {
         name: ds.Predictions.from_scores(blurred(theta, noise, seed), LABELS, case_names=names, name=name)
         for seed, (name, noise) in enumerate({"good": 0.4, "fair": 0.8, "poor": 1.4}.items())

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import Annotations, Predictions
+from dissensus import Predictions, Study
 from paper.trials import __main__ as command
 from paper.trials import plan
 from paper.trials.crowds import Crowd
@@ -24,7 +24,7 @@ def crowd(n_conditions: int) -> Crowd:
     rng = np.random.default_rng(n_conditions)
     theta = rng.dirichlet(np.ones(n_conditions), size=90)
     names, labels = [str(case) for case in range(90)], [f"label {code}" for code in range(n_conditions)]
-    said = Annotations.from_counts(np.stack([rng.multinomial(50, row) for row in theta]), labels, case_names=names)
+    said = Study.from_counts(np.stack([rng.multinomial(50, row) for row in theta]), labels, case_names=names)
     scores = {name: theta ** rng.uniform(0.5, 2.0, size=(90, 1)) for name in ("one", "other")}
     models = {name: Predictions.from_scores(one, labels, case_names=names, name=name) for name, one in scores.items()}
     return Crowd.of(said, models)

@@ -14,7 +14,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     without_rest,
 )
-from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.core.aliases import IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
@@ -41,8 +41,8 @@ class AnnotatorBootstrap(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[3, 1]], ["a", "b"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 1]], ["a", "b"])
     >>> AnnotatorBootstrap().sample(said, draws=4000).mean().round(1)
     array([[0.8, 0.2]])
     """

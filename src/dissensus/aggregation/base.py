@@ -135,8 +135,8 @@ class Aggregation(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import Annotations, Dirichlet
-        >>> said = Annotations.from_counts([[8, 2, 0]], ["a", "b", "c"])
+        >>> from dissensus import Dirichlet, Study
+        >>> said = Study.from_counts([[8, 2, 0]], ["a", "b", "c"])
         >>> Dirichlet().sample(said, draws=500, seed=1)
         Plausibilities: 1 cases, 500 draws, 3 conditions
         >>> len(Dirichlet().sample(said, precision=0.005).dense()[0]) >= 1000
@@ -292,7 +292,7 @@ class PointAggregation(Aggregation):
     ...     def point(self, opinions):
     ...         sizes = np.diff(opinions.support_offsets)
     ...         return np.repeat(1 / sizes, sizes)
-    >>> Uniform().sample(ds.Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])).mean()
+    >>> Uniform().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"])).mean()
     array([[0.5, 0.5, 0. ]])
     """
 
@@ -307,8 +307,8 @@ class PointAggregation(Aggregation):
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, PlackettLuceML
-        >>> said = Annotations.from_rankings([[[["b"], ["a"], ["c"]]]], ["a", "b", "c"])
+        >>> from dissensus import MajorityVote, PlackettLuceML, Study
+        >>> said = Study.from_rankings([[[["b"], ["a"], ["c"]]]], ["a", "b", "c"])
         >>> MajorityVote().ordered_point(said.opinions)
         (array([0., 1., 0.]), None)
         >>> PlackettLuceML().ordered_point(said.opinions)
@@ -392,8 +392,8 @@ def normalised(opinions: Opinions, scores: FloatArray) -> FloatArray:
 def with_support(opinions: Opinions, cases: IntArray, codes: IntArray) -> Opinions:
     """Add conditions to the supports of cases: each code to the case at its position.
 
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[1, 0, 2], [0, 3, 0]]).opinions
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[1, 0, 2], [0, 3, 0]]).opinions
     >>> with_support(said, np.array([0, 1]), np.array([1, 1])).support
     array([0, 1, 2, 1])
     """

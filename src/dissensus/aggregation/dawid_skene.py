@@ -19,7 +19,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregation.majority_vote import votes
+from dissensus.aggregation.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import is_list
 from dissensus.core.checks import check_choice, check_count, check_positive
@@ -89,8 +89,8 @@ class DawidSkene(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings(
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]], [["b"]]]] * 5 + [[[["b"]], [["b"]], [["a"]]]] * 5, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
     >>> DawidSkene().sample(said, draws=1000).mean()[[0, -1], 0] > 0.8

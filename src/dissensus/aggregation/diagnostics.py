@@ -99,8 +99,8 @@ class Diagnostics:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> said = Annotations.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
+        >>> from dissensus import MajorityVote, Study
+        >>> said = Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
         >>> sampling_diagnostics(MajorityVote().sample(said)).to_frame().select("case", "certainty", "ess").rows()
         [('x', 1.0, 1.0)]
         """
@@ -202,8 +202,8 @@ def to_xarray(plausibilities: Plausibilities) -> Any:
 
     Examples
     --------
-    >>> from dissensus import Annotations, PlackettLuce
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
+    >>> from dissensus import PlackettLuce, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
     >>> exported = to_xarray(PlackettLuce(alpha=1.0, chains=4).sample(said, draws=400))
     >>> dict(exported.sizes)
     {'chain': 4, 'draw': 100, 'case': 1, 'condition': 3}

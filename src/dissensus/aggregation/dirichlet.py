@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
 from dissensus.aggregation.base import REST_STREAM, Aggregation, batch_of, plausibilities_of, stream_keys_of
 from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
-from dissensus.aggregation.majority_vote import MajorityVote, votes
+from dissensus.aggregation.point_estimates import MajorityVote, votes
+from dissensus.aggregation.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_positive
 from dissensus.core.ragged import take_rows
@@ -42,8 +42,8 @@ class Dirichlet(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[8, 2, 0]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[8, 2, 0]], ["a", "b", "c"])
     >>> Dirichlet(alpha=1).sample(said, draws=4000).mean().round(1)
     array([[0.7, 0.2, 0.1]])
     """

@@ -26,7 +26,7 @@ class GivenDraws(Aggregation):
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_rankings([[[["a"]]], [[["b"]]]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_rankings([[[["a"]]], [[["b"]]]], ["a", "b"], case_names=["x", "y"])
     >>> drawn = ds.Plausibilities.from_draws(
     ...     [[[0.9, 0.1], [0.6, 0.4]], [[0.2, 0.8], [0.7, 0.3]]], conditions=["a", "b"], case_names=["x", "y"])
     >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=[drawn], metrics=["top-k-accuracy:1"])

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.rating_prior import LARGEST_SHAPE, RatingPrior, variances_of
-from dissensus.aggregation.rating_shifts import estimated_shifts, without_shifts
+from dissensus.aggregation.point_estimates import checked_thresholds, interval_names
+from dissensus.aggregation.rating_prior import (
+    LARGEST_SHAPE,
+    RatingPrior,
+    estimated_shifts,
+    variances_of,
+    without_shifts,
+)
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.checks import GREATEST, check_length, check_positive
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.ratings import Moments
+from dissensus.study.opinions import Moments
 
 
 @dataclass(frozen=True)
@@ -27,9 +32,9 @@ class NormalInverseGammaPrior:
 
     Examples
     --------
-    >>> from dissensus import Ratings
+    >>> from dissensus import Study
     >>> prior = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
-    >>> draws = NormalInverseGamma((0.0,), prior).sample(Ratings.from_scores([[1, 2, 2]]), draws=2000)
+    >>> draws = NormalInverseGamma((0.0,), prior).sample(Study.from_scores([[1, 2, 2]]), draws=2000)
     >>> draws.mean().round(1)
     array([[0.1, 0.9]])
     """
@@ -78,8 +83,8 @@ class NormalInverseGamma(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    >>> from dissensus import Study
+    >>> said = Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
     >>> draws = NormalInverseGamma(thresholds=(0.0,)).sample(said, draws=2000)
     >>> draws.conditions, draws.mean()[:, 0].round(1)
     (('<= 0', '> 0'), array([0.8, 0.1, 0.4]))
@@ -141,8 +146,8 @@ class NormalInverseGamma(Aggregation):
 
         Examples
         --------
-        >>> from dissensus import Ratings
-        >>> NormalInverseGamma().shifts_of(Ratings.from_scores([[1, 2]]).opinions)
+        >>> from dissensus import Study
+        >>> NormalInverseGamma().shifts_of(Study.from_scores([[1, 2]]).opinions)
         array([], dtype=float64)
         """
         if not self.shifts:
@@ -232,20 +237,6 @@ def _check_prior(given: object) -> None:
         )
 
 
-def checked_thresholds(given: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Return thresholds as floats; refuse those that do not increase.
-
-    >>> checked_thresholds([1, 2]), checked_thresholds(None)
-    ((1.0, 2.0), None)
-    """
-    if given is None:
-        return None
-    found = tuple(float(one) for one in given)
-    if not found or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
-        raise DissensusError("thresholds must be finite and increasing, at least one", got=str(found))
-    return found
-
-
 def cut_words(thresholds: Sequence[float] | None) -> str:
     """Say where ratings are cut into conditions.
 
@@ -288,13 +279,3 @@ def estimated_prior(rated: Moments) -> NormalInverseGammaPrior:
     noise = within * len(total) / total.sum()
     between = max(float(np.average((mean - centre) ** 2, weights=total)) - noise, within / LARGEST_SHAPE)
     return NormalInverseGammaPrior(mu=centre, kappa=float(within / between), a=float(a), b=float(within * (a - 1)))
-
-
-def interval_names(thresholds: Sequence[float]) -> tuple[str, ...]:
-    """Name the intervals between thresholds.
-
-    >>> interval_names((0.0, 5.0))
-    ('<= 0', '0 to 5', '> 5')
-    """
-    inner = [f"{low:g} to {high:g}" for low, high in pairwise(thresholds)]
-    return (f"<= {thresholds[0]:g}", *inner, f"> {thresholds[-1]:g}")

@@ -55,8 +55,8 @@ class OrderedProbit(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[3, 0, 0, 0], [0, 2, 1, 0], [0, 0, 1, 2]] * 5, question="grades")
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 0, 0, 0], [0, 2, 1, 0], [0, 0, 1, 2]] * 5, question="grades")
     >>> means = OrderedProbit(warmup=100).sample(said, draws=400).mean()
     >>> bool(means[0, 1] > means[0, 2] > means[0, 3])
     True
@@ -113,8 +113,8 @@ def check_grades(opinions: Opinions) -> None:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> check_grades(Annotations.from_counts([[1, 0, 2]], question="grades").opinions)
+    >>> from dissensus import Study
+    >>> check_grades(Study.from_counts([[1, 0, 2]], question="grades").opinions)
     """
     if opinions.question != "grades":
         raise DissensusError(

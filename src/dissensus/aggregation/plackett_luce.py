@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation._priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
@@ -18,7 +17,8 @@ from dissensus.aggregation.base import (
     stream_keys_of,
 )
 from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML, kernel_rankings
+from dissensus.aggregation.point_estimates import PlackettLuceML, kernel_rankings
+from dissensus.aggregation.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_positive
@@ -27,8 +27,7 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Batch, Plausibilities
 from dissensus.study.builders import as_numbers
 from dissensus.study.opinions import Opinions, check_several_conditions
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -93,8 +92,8 @@ class PlackettLuce(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["a"]], [["b", "c"]]]], ["a", "b", "c", "d"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]], [["a"]], [["b", "c"]]]], ["a", "b", "c", "d"])
     >>> theta = PlackettLuce(reliability=3).sample(said, draws=4000).mean()
     >>> theta.argmax(), theta.sum().round(6)
     (np.int64(0), np.float64(1.0))
@@ -284,7 +283,7 @@ def thinned(values: FloatArray, columns: IntArray, *, chains: int, sampled: int,
 
 
 @checked
-def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -> FloatArray:
+def plackett_luce_log_likelihood(annotations: Study, weights: ArrayLike) -> FloatArray:
     """Return the exact log-probability of the rankings of each case under the Plackett-Luce model.
 
     Parameters
@@ -302,8 +301,8 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> np.exp(plackett_luce_log_likelihood(said, [3.0, 2.0, 1.0])).round(6)
     array([0.333333])
     """
@@ -320,7 +319,7 @@ def plackett_luce_log_likelihood(annotations: Annotations, weights: ArrayLike) -
     )
 
 
-def checked_weights(annotations: Annotations, weights: ArrayLike) -> FloatArray:
+def checked_weights(annotations: Study, weights: ArrayLike) -> FloatArray:
     """Return weights as a matrix of one row or one row per case, or say what is wrong with them."""
     given = np.ascontiguousarray(as_numbers("weights", weights))
     expected = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from dissensus.aggregation._priors import prior_shapes
 from dissensus.aggregation.base import Aggregation, plausibilities_of
 from dissensus.aggregation.dirichlet import DirichletSampler
-from dissensus.aggregation.inverse_rank import InverseRank
+from dissensus.aggregation.point_estimates import InverseRank
+from dissensus.aggregation.priors import prior_shapes
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import check_fields
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_positive
@@ -45,8 +45,8 @@ class ProbabilisticInverseRank(Aggregation):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> ProbabilisticInverseRank(reliability=30).sample(said, draws=4000).mean().round(2)
     array([[0.67, 0.33, 0.  ]])
     """

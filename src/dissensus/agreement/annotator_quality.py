@@ -9,15 +9,14 @@ import numpy as np
 
 from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, known_truths
 from dissensus.aggregation.ordered_probit import Gradings, check_grades
-from dissensus.agreement.table import check_level
+from dissensus.agreement.measures import check_level
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +29,7 @@ CHAINS, WARMUP = 4, 300
 
 @checked
 def annotator_quality(
-    annotations: Annotations,
+    annotations: Study,
     *,
     gold: Mapping[str, str] | None = None,
     draws: int = 1000,
@@ -63,7 +62,7 @@ def annotator_quality(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]], [["b"]]]] * 8 + [[[["b"]], [["b"]], [["b"]]]] * 8, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
     >>> table = annotator_quality(said)
@@ -77,7 +76,7 @@ def annotator_quality(
 
 @checked
 def annotator_confusion(
-    annotations: Annotations, *, gold: Mapping[str, str] | None = None, draws: int = 1000, seed: int = 0
+    annotations: Study, *, gold: Mapping[str, str] | None = None, draws: int = 1000, seed: int = 0
 ) -> pl.DataFrame:
     """Estimate what each named annotator names first, by the true condition.
 
@@ -94,7 +93,7 @@ def annotator_confusion(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]], [["b"]]]] * 8 + [[[["b"]], [["b"]], [["b"]]]] * 8, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
     >>> table = annotator_confusion(said)
@@ -118,9 +117,7 @@ def annotator_confusion(
 
 
 @checked
-def annotator_gradings(
-    annotations: Annotations, *, draws: int = 1000, seed: int = 0, level: float = 0.9
-) -> pl.DataFrame:
+def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, level: float = 0.9) -> pl.DataFrame:
     """Estimate how far each named annotator shifts grades, and how much their grades scatter.
 
     As :class:`OrderedProbit` learns it. The unit is the standard deviation of the severities of cases. Someone of shift
@@ -145,7 +142,7 @@ def annotator_gradings(
     Examples
     --------
     >>> grades = [[[[0]], [[0]], [[1]]]] * 6 + [[[[1]], [[1]], [[2]]]] * 6
-    >>> said = Annotations.from_rankings(grades, 3, annotator_names=["A", "B", "C"], question="grades")
+    >>> said = Study.from_rankings(grades, 3, annotator_names=["A", "B", "C"], question="grades")
     >>> table = annotator_gradings(said, draws=400)
     >>> table.sort("shift")["annotator"][-1], table["cases"].to_list()
     ('C', [12, 12, 12])
@@ -164,7 +161,7 @@ def annotator_gradings(
 
 
 def _learned(
-    annotations: Annotations, gold: Mapping[str, str] | None, *, draws: int, seed: int
+    annotations: Study, gold: Mapping[str, str] | None, *, draws: int, seed: int
 ) -> tuple[Opinions, IntArray, Record]:
     """Draw what annotators are like; return the opinions, the codes of annotators and the draws."""
     check_count(draws=draws)
@@ -194,9 +191,7 @@ def _summary(draws: FloatArray, level: float, *columns: str) -> dict[str, FloatA
     return dict(zip(columns, (draws.mean(axis=0), low, high), strict=True))
 
 
-def _frame(
-    annotations: Annotations, opinions: Opinions, people: IntArray, columns: dict[str, FloatArray]
-) -> pl.DataFrame:
+def _frame(annotations: Study, opinions: Opinions, people: IntArray, columns: dict[str, FloatArray]) -> pl.DataFrame:
     """Write a row per annotator, with the number of cases on which each said something."""
     import polars as pl
 

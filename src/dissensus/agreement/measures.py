@@ -1,4 +1,4 @@
-"""Measures of agreement among annotators that suit a study, each with an interval, side by side."""
+"""Measures of agreement among annotators that suit a study, each with an interval, alone or side by side."""
 
 from __future__ import annotations
 
@@ -6,37 +6,174 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dissensus.agreement.alpha import Distance, disagreement_of
-from dissensus.agreement.coefficients import CREDITS, CohenKappa, Credit, FleissKappa, GwetCoefficient, Intraclass
-from dissensus.agreement.table import Measure, Table, check_level, middle, resampled
+from dissensus.agreement.coefficients import (
+    Credit,
+    Disagreement,
+    Distance,
+    Measure,
+    Table,
+    alpha,
+    disagreement_of,
+    guessed,
+    independent,
+    intraclass,
+    mean_kappa,
+    panel_kappa,
+)
+from dissensus.agreement.overlap import check_depth
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_seed
-from dissensus.core.errors import DissensusError
+from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
 
+DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
+DISTANCES_OF_RATINGS = ("first-choice", "ordinal", "interval", "ratio")
+CREDITS = ("none", "linear", "quadratic")
+
 DRAWS = 1000
 """How many samples of cases intervals rest on."""
 
-LEAST = 10
-"""How many cases two annotators have in common, at the least, to be one of the pairs that Cohen's kappa averages."""
+NUMBERS_AT_ONCE = 5_000_000
+"""How many numbers are held at the same time while cases are resampled (40 MB)."""
 
 ALL_FINDINGS = "mean of findings"
 """What the row is called that averages a measure over all findings."""
 
-UNPAIRED = "undefined: no case has two opinions"
-NAMELESS = "undefined: annotators have no names"
-NO_DIFFERENCE = "undefined: no two opinions differ"
+
+@dataclass(frozen=True, repr=False)
+class Alpha:
+    """Hold Krippendorff's alpha of a study.
+
+    Attributes
+    ----------
+    value
+        1: the annotators always agree; 0: they agree as often as rankings drawn at random from the study; negative:
+        less than that; nan: undefined, as no two rankings differ or no case has two of them.
+    low, high
+        Bootstrap interval over cases, or over groups of cases; nan if there are fewer than two to resample.
+    level
+        Coverage of the interval.
+    observed, expected
+        Mean distance between the rankings of a case, and between all rankings; nan if there are none.
+    n_cases, n_rankings
+        Cases with at least two rankings, and their rankings; one that several annotators share counts for each.
+    distance
+        What is compared.
+
+    For ratings, read ratings where it says rankings.
+
+    Examples
+    --------
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> found = krippendorff_alpha(said)
+    >>> round(found.value, 3), found.n_cases, found.n_rankings, found.distance
+    (0.444, 3, 6, 'first-choice')
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    observed: float
+    expected: float
+    n_cases: int
+    n_rankings: int
+    distance: Distance
+
+    def __repr__(self) -> str:
+        interval = f"{100 * self.level:g} % interval {self.low:.3f} to {self.high:.3f}"
+        basis = f"{self.n_cases} cases, {self.n_rankings} rankings"
+        if np.isnan(self.value):
+            why = "no case has two rankings" if self.n_cases == 0 else "no two rankings differ"
+            return f"Alpha: undefined, as {why} ({basis}, distance {self.distance!r})"
+        return f"Alpha: {self.value:.3f} ({interval}; {basis}, distance {self.distance!r})"
+
+
+@checked
+def krippendorff_alpha(
+    annotations: Study | Study,
+    *,
+    distance: Distance = "first-choice",
+    depth: int = 3,
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.9,
+) -> Alpha:
+    """Measure the agreement beyond chance: one minus observed over expected disagreement ([krippendorff]).
+
+    Parameters
+    ----------
+    annotations
+        Rankings or ratings. Abstentions and opinions of weight zero are missing data; cases with fewer than two
+        opinions, and cases of weight zero, do not count.
+    distance
+        ``"first-choice"``: one minus the common first choices over the first choices of the one who has more. This is
+        the total variation between two votes that share themselves among tied first choices; for single labels it is
+        the nominal alpha, and for ratings two numbers are the same or not. ``"overlap"``: one minus
+        :func:`mean_average_overlap` at ``depth``. ``"set"``: Jaccard distance, one minus the conditions that both
+        mention over those that either does. ``"masi"``: the same with the similarity multiplied by 2/3 if one set holds
+        the other, and by 1/3 if neither does ([passonneau]). For ratings and for grades, whose order is that of the
+        conditions: ``"ordinal"``, the squared number of opinions between two values, half of their own included;
+        ``"interval"``, the squared difference; ``"ratio"``, the squared difference over the sum, for ratings without
+        negative numbers only. Tied first grades count as their mean.
+    depth
+        How many places count in ``"overlap"``.
+    draws, seed, level
+        Bootstrap samples of the cases (of the groups, where cases have groups), their seed, and the coverage of the
+        interval.
+
+    Notes
+    -----
+    Every pair of rankings on a case with m of them weighs 1 / (m - 1); expected disagreement is over all pairs of
+    rankings in the study. Both are exact: the pairs are never listed. Identical sets are counted, and only sets that
+    share a condition are compared; for overlaps the sum over all pairs is the squared length of a sum of vectors.
+    Every vote counts as one ranking, whatever its weight; case weights count. Observed and expected disagreement are
+    both computed anew in every bootstrap sample; samples in which alpha is undefined are left out of the interval.
+
+    Examples
+    --------
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]], [[["a"]], [["b"]]]])
+    >>> alpha = krippendorff_alpha(said)
+    >>> round(alpha.value, 3), alpha.n_cases, alpha.n_rankings
+    (0.444, 3, 6)
+    """
+    check_choice("distance", distance, DISTANCES)
+    check_count(draws=draws)
+    check_seed(seed)
+    check_level(level)
+    if annotations.kind == "ratings":
+        lowest = require_kind(annotations, "ratings", "agreement").counted.scores.min(initial=0.0)
+        if distance not in DISTANCES_OF_RATINGS:
+            raise DissensusError(f"{distance} needs rankings", expected=listing(DISTANCES_OF_RATINGS), got="ratings")
+        if distance == "ratio" and lowest < 0:
+            raise DissensusError("ratios need ratings of zero or more", got=f"{lowest:g}")
+    else:
+        require_kind(annotations, "rankings", "agreement")
+        if distance == "ratio":
+            advice = "give grades that are amounts as ratings"
+            raise DissensusError("ratios need ratings: conditions have no zero", got="rankings", advice=advice)
+    counted = annotations.counted
+    said = counted.select((counted.votes_per_case > 1) & (counted.case_weights > 0))
+    if distance == "overlap":
+        check_depth(depth, said.n_conditions)
+    found = disagreement_of(Table.of(said), distance, depth)
+    observed, expected = (float(part[0]) for part in found.observed_and_expected(np.ones((1, said.n_cases))))
+    values, samples = resampled([(said, found)], draws=draws, seed=seed)
+    low, high = middle(samples[:, 0], level)
+    return Alpha(float(values[0]), low, high, level, observed, expected, said.n_cases, said.n_votes, distance)
+
+
+# Several measures ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -58,7 +195,7 @@ class AgreementMeasure:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> found = cohen_kappa(said, ("A", "B"))
     >>> found.measure, found.value, found.n_cases
     ('cohen-kappa', 1.0, 2)
@@ -76,110 +213,86 @@ class AgreementMeasure:
 # Which measures there are ----------------------------------------------------------------------------------
 
 
-Prepared: TypeAlias = tuple[Measure | None, int, str, str]
-"""A measure before it is computed, the cases that count, what it rests on, and why it is undefined if it is."""
+class Known(NamedTuple):
+    """What a measure is called, what it says in a sentence, and what finds it in a table."""
+
+    title: str
+    meaning: str
+    of: Callable[[Table], Measure]
 
 
-def _alpha(table: Table, distance: Distance) -> Prepared:
-    n_paired = int(table.is_paired.sum())
-    if not n_paired:
-        return None, 0, "", UNPAIRED
-    if distance == "ratio" and table.numbers.min() < 0:
-        return None, n_paired, "", "undefined: ratios need ratings of zero or more"
-    return disagreement_of(table, distance), n_paired, "", NO_DIFFERENCE
-
-
-def _of_panel(table: Table, kind: type[FleissKappa | GwetCoefficient], credit: Credit = "none") -> Prepared:
-    n_paired = int(table.is_paired.sum())
-    if not n_paired:
-        return None, 0, "", UNPAIRED
-    undefined = "undefined: there is one condition only" if len(table.numbers) < 2 else NO_DIFFERENCE
-    return kind.of(table, credit), n_paired, "", undefined
-
-
-def _of_pairs(table: Table, credit: Credit = "none") -> Prepared:
-    if not (table.study.annotators != ANONYMOUS).any():
-        return None, 0, "", NAMELESS
-    kappa = CohenKappa.of(table, credit, least=LEAST)
-    if not kappa.n_pairs:
-        return None, 0, "", f"undefined: no two annotators share {LEAST} cases"
-    defined = np.isfinite(kappa.of_pairs(np.ones((1, table.n_cases)))).sum()
-    note = f"mean of {defined} pairs with at least {LEAST} common cases" if defined != 1 else "one pair of annotators"
-    return kappa, kappa.n_cases, note, NO_DIFFERENCE
-
-
-def _of_ratings(table: Table, *, averaged: bool) -> Prepared:
-    if not (table.study.annotators != ANONYMOUS).any():
-        return None, 0, "", NAMELESS
-    correlation = Intraclass.of(table, averaged=averaged)
-    mean = float(correlation.ratings_per_case(np.ones((1, table.n_cases)))[0])
-    undefined = "undefined: cases and annotators cannot be told apart, or ratings do not vary"
-    rated = int((correlation.cases[:, 0] > 0).sum())
-    return correlation, rated, f"k = {mean:.3g} ratings per case" if averaged else "", undefined
-
-
-Preparation: TypeAlias = Callable[[Table], Prepared]
-
-OF_LABELS: Mapping[str, Preparation] = {
-    "alpha-nominal": partial(_alpha, distance="first-choice"),
-    "fleiss-kappa": partial(_of_panel, kind=FleissKappa),
-    "cohen-kappa": _of_pairs,
-    "gwet-ac1": partial(_of_panel, kind=GwetCoefficient),
+KNOWN: Mapping[str, Known] = {
+    "alpha-nominal": Known(
+        "Krippendorff's alpha, nominal",
+        "One minus the disagreement within cases over that among all opinions of the study; two opinions are the same "
+        "or not.",
+        partial(alpha, distance="first-choice"),
+    ),
+    "alpha-ordinal": Known(
+        "Krippendorff's alpha, ordinal",
+        "The same, where two opinions are the further apart the more opinions of the study lie between.",
+        partial(alpha, distance="ordinal"),
+    ),
+    "alpha-interval": Known(
+        "Krippendorff's alpha, interval",
+        "The same, where two opinions are as far apart as the square of their difference.",
+        partial(alpha, distance="interval"),
+    ),
+    "alpha-ratio": Known(
+        "Krippendorff's alpha, ratio",
+        "The same, where differences count in proportion to the sum of both; zero must mean nothing at all.",
+        partial(alpha, distance="ratio"),
+    ),
+    "fleiss-kappa": Known(
+        "Fleiss' kappa",
+        "How often two annotators of a case agree, beyond two who choose by how common conditions are.",
+        partial(panel_kappa, chance=independent),
+    ),
+    "cohen-kappa": Known(
+        "Cohen's kappa",
+        "How often two named annotators agree, beyond chance at the rates of each; mean over all pairs.",
+        mean_kappa,
+    ),
+    "cohen-kappa-linear": Known(
+        "Cohen's kappa, linear credit",
+        "The same for grades, where near misses count in part, less by every step between both.",
+        partial(mean_kappa, credit="linear"),
+    ),
+    "cohen-kappa-quadratic": Known(
+        "Cohen's kappa, quadratic credit",
+        "The same for grades, where near misses count in part, less by the square of the steps.",
+        partial(mean_kappa, credit="quadratic"),
+    ),
+    "gwet-ac1": Known(
+        "Gwet's AC1",
+        "How often two annotators agree, beyond a chance that is small where most cases have one condition.",
+        partial(panel_kappa, chance=guessed),
+    ),
+    "gwet-ac2-linear": Known(
+        "Gwet's AC2, linear credit",
+        "The same for grades, where near misses count in part, less by every step between both.",
+        partial(panel_kappa, credit="linear", chance=guessed),
+    ),
+    "gwet-ac2-quadratic": Known(
+        "Gwet's AC2, quadratic credit",
+        "The same for grades, where near misses count in part, less by the square of the steps.",
+        partial(panel_kappa, credit="quadratic", chance=guessed),
+    ),
+    "icc-2-1": Known(
+        "ICC(2,1)",
+        "The share of the variance of single ratings that lies between cases; that annotators differ in how high they "
+        "rate counts as disagreement.",
+        partial(intraclass, averaged=False),
+    ),
+    "icc-2-k": Known("ICC(2,k)", "The same of the mean of the ratings of a case.", partial(intraclass, averaged=True)),
 }
 
-OF_GRADES: Mapping[str, Preparation] = {
-    "alpha-ordinal": partial(_alpha, distance="ordinal"),
-    "alpha-interval": partial(_alpha, distance="interval"),
-    "cohen-kappa-linear": partial(_of_pairs, credit="linear"),
-    "cohen-kappa-quadratic": partial(_of_pairs, credit="quadratic"),
-    "gwet-ac2-linear": partial(_of_panel, kind=GwetCoefficient, credit="linear"),
-    "gwet-ac2-quadratic": partial(_of_panel, kind=GwetCoefficient, credit="quadratic"),
-}
-
-OF_RATINGS: Mapping[str, Preparation] = {
-    "alpha-nominal": partial(_alpha, distance="first-choice"),
-    "alpha-ordinal": partial(_alpha, distance="ordinal"),
-    "alpha-interval": partial(_alpha, distance="interval"),
-    "alpha-ratio": partial(_alpha, distance="ratio"),
-    "icc-2-1": partial(_of_ratings, averaged=False),
-    "icc-2-k": partial(_of_ratings, averaged=True),
-}
-
-TITLES: Mapping[str, str] = {
-    "alpha-nominal": "Krippendorff's alpha, nominal",
-    "alpha-ordinal": "Krippendorff's alpha, ordinal",
-    "alpha-interval": "Krippendorff's alpha, interval",
-    "alpha-ratio": "Krippendorff's alpha, ratio",
-    "fleiss-kappa": "Fleiss' kappa",
-    "cohen-kappa": "Cohen's kappa",
-    "cohen-kappa-linear": "Cohen's kappa, linear credit",
-    "cohen-kappa-quadratic": "Cohen's kappa, quadratic credit",
-    "gwet-ac1": "Gwet's AC1",
-    "gwet-ac2-linear": "Gwet's AC2, linear credit",
-    "gwet-ac2-quadratic": "Gwet's AC2, quadratic credit",
-    "icc-2-1": "ICC(2,1)",
-    "icc-2-k": "ICC(2,k)",
-}
-"""What each measure is called."""
-
-MEANINGS: Mapping[str, str] = {
-    "alpha-nominal": "One minus the disagreement within cases over that among all opinions of the study; two opinions "
-    "are the same or not.",
-    "alpha-ordinal": "The same, where two opinions are the further apart the more opinions of the study lie between.",
-    "alpha-interval": "The same, where two opinions are as far apart as the square of their difference.",
-    "alpha-ratio": "The same, where differences count in proportion to the sum of both; zero must mean nothing at all.",
-    "fleiss-kappa": "How often two annotators of a case agree, beyond two who choose by how common conditions are.",
-    "cohen-kappa": "How often two named annotators agree, beyond chance at the rates of each; mean over all pairs.",
-    "cohen-kappa-linear": "The same for grades, where near misses count in part, less by every step between both.",
-    "cohen-kappa-quadratic": "The same for grades, where near misses count in part, less by the square of the steps.",
-    "gwet-ac1": "How often two annotators agree, beyond a chance that is small where most cases have one condition.",
-    "gwet-ac2-linear": "The same for grades, where near misses count in part, less by every step between both.",
-    "gwet-ac2-quadratic": "The same for grades, where near misses count in part, less by the square of the steps.",
-    "icc-2-1": "The share of the variance of single ratings that lies between cases; that annotators differ in how "
-    "high they rate counts as disagreement.",
-    "icc-2-k": "The same of the mean of the ratings of a case.",
-}
-"""What each measure says, in a sentence."""
+OF_LABELS = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
+OF_GRADES = (
+    *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
+    *("gwet-ac2-linear", "gwet-ac2-quadratic"),
+)
+OF_RATINGS = ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
 
 
 # The table -------------------------------------------------------------------------------------------------
@@ -222,31 +335,50 @@ def agreement_measures(
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 0], [0, 2], [1, 1]], ["a", "b"])
     >>> agreement_measures(said, ["alpha-nominal", "fleiss-kappa"]).select("measure", "value", "n_cases").rows()
     [('alpha-nominal', 0.444..., 3), ('fleiss-kappa', 0.333..., 3)]
     """
+    import polars as pl
+
     check_seed(seed)
     check_level(level)
     if measures is not None and not len(measures):
         raise DissensusError(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
         )
+    studies: Mapping[str, Study] = {"": study}
     if study.kind == "checklists":
-        return _of_findings(
-            require_kind(study, "checklists", "agreement").by_finding(), measures, seed=seed, level=level
-        )
-    said = (
-        require_kind(study, "ratings", "agreement")
-        if study.kind == "ratings"
-        else require_kind(study, "rankings", "agreement")
-    )
-    return _frame([row for row, _ in _measured([said], measures, seed=seed, level=level)])
+        studies = require_kind(study, "checklists", "agreement").by_finding()
+    prepared = []
+    for one in studies.values():
+        said = one.counted
+        table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
+        known, suited = (*OF_LABELS, *OF_GRADES), OF_LABELS
+        if said.kind == "ratings":
+            known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
+        elif require_kind(said, "rankings", "agreement").question == "grades":
+            suited = OF_GRADES
+        for name in suited if measures is None else measures:
+            check_choice("measures", name, known)
+            prepared.append((name, table.study, KNOWN[name].of(table)))
+    computed = _computed(prepared, seed=seed, level=level)
+    names = list(dict.fromkeys(name for name, _, _ in prepared))
+    rows, findings = [row for row, _ in computed], [finding for finding in studies for _ in names]
+    if study.kind == "checklists":
+        rows += [_mean([one for one in computed if one[0].measure == name], level) for name in names]
+        findings += [ALL_FINDINGS] * len(names)
+    kinds = (pl.String, *[pl.Float64] * 3, pl.Int64, pl.Int64, pl.String)
+    schema = dict(zip((part.name for part in fields(AgreementMeasure)), kinds, strict=True))
+    frame = pl.DataFrame([astuple(row) for row in rows], schema=schema, orient="row")
+    if study.kind == "checklists":
+        frame.insert_column(0, pl.Series("finding", findings, dtype=pl.String))
+    return frame
 
 
 @checked
 def cohen_kappa(
-    annotations: Annotations,
+    annotations: Study,
     annotators: tuple[str, str],
     *,
     credit: Credit = "none",
@@ -269,7 +401,7 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"]], [["a"]]], [[["b"]], [["a"]]], [[["b"]], [["b"]]]], annotator_names=["A", "B"])
     >>> round(cohen_kappa(said, ("A", "B")).value, 3)
     0.4
@@ -282,63 +414,29 @@ def cohen_kappa(
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))
     names = [known_name("annotator", name, said.annotator_names) for name in annotators]
     one, other = (said.annotator_names.index(name) for name in names)
-    kappa = CohenKappa.of(Table.of(said), credit, least=1, only=(one, other))
+    kappa = mean_kappa(Table.of(said), credit, least=1, only=(one, other))._replace(note="")
+    if not kappa.n_cases:
+        kappa = kappa._replace(undefined="undefined: they have no case in common")
     name = "cohen-kappa" if credit == "none" else f"cohen-kappa-{credit}"
-    undefined = NO_DIFFERENCE if kappa.n_pairs else "undefined: they have no case in common"
-    return _computed([(name, said, (kappa, kappa.n_cases, "", undefined))], seed=seed, level=level)[0][0]
+    return _computed([(name, said, kappa)], seed=seed, level=level)[0][0]
 
 
-Computed: TypeAlias = list[tuple[AgreementMeasure, FloatArray]]
-"""Measures, and what each is in samples of cases (draws,)."""
-
-
-def _measured(studies: Sequence[Study], measures: Sequence[str] | None, *, seed: int, level: float) -> Computed:
-    """Compute the measures of studies, study by study, of the cases with a weight that anybody spoke about."""
-    prepared = []
-    for study in studies:
-        said = study.counted
-        table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = {**OF_LABELS, **OF_GRADES}, tuple(OF_LABELS)
-        if said.kind == "ratings":
-            known, suited = dict(OF_RATINGS), tuple(OF_RATINGS)[1:]
-        elif require_kind(said, "rankings", "agreement").question == "grades":
-            suited = tuple(OF_GRADES)
-        for name in suited if measures is None else measures:
-            check_choice("measures", name, tuple(known))
-            prepared.append((name, table.study, known[name](table)))
-    return _computed(prepared, seed=seed, level=level)
-
-
-def _computed(prepared: Sequence[tuple[str, Study, Prepared]], *, seed: int, level: float) -> Computed:
-    """Compute measures on the same samples of cases."""
-    values, samples = resampled(
-        [measure for _, _, (measure, *_) in prepared], [study for _, study, _ in prepared], draws=DRAWS, seed=seed
-    )
-    found: Computed = []
-    for (name, study, (_, n_cases, note, undefined)), value, own in zip(prepared, values, samples.T, strict=True):
+def _computed(
+    prepared: Sequence[tuple[str, Study, Measure]], *, seed: int, level: float
+) -> list[tuple[AgreementMeasure, FloatArray]]:
+    """Compute measures on the same samples of cases; return what each is in them (draws,) too."""
+    values, samples = resampled([(study, measure) for _, study, measure in prepared], draws=DRAWS, seed=seed)
+    found = []
+    for (name, study, measure), value, own in zip(prepared, values, samples.T, strict=True):
         is_defined = np.isfinite(value)
         low, high = middle(own, level) if is_defined else (np.nan, np.nan)
         n_annotators = len(np.unique(study.annotators[study.annotators != ANONYMOUS])) or None
-        why = note if is_defined else undefined
-        found.append((AgreementMeasure(name, float(value), low, high, n_cases, n_annotators, why), own))
+        why = measure.note if is_defined else measure.undefined
+        found.append((AgreementMeasure(name, float(value), low, high, measure.n_cases, n_annotators, why), own))
     return found
 
 
-def _of_findings(
-    studies: Mapping[str, Annotations], measures: Sequence[str] | None, *, seed: int, level: float
-) -> pl.DataFrame:
-    """Return a row per finding and measure, and the means over the findings in which a measure is defined."""
-    import polars as pl
-
-    computed = _measured(list(studies.values()), measures, seed=seed, level=level)
-    names = list(dict.fromkeys(row.measure for row, _ in computed))
-    means = [_mean([one for one in computed if one[0].measure == name], level) for name in names]
-    findings = [*(finding for finding in studies for _ in names), *[ALL_FINDINGS] * len(names)]
-    rows = [*(row for row, _ in computed), *means]
-    return _frame(rows).insert_column(0, pl.Series("finding", findings, dtype=pl.String))
-
-
-def _mean(found: Computed, level: float) -> AgreementMeasure:
+def _mean(found: Sequence[tuple[AgreementMeasure, FloatArray]], level: float) -> AgreementMeasure:
     """Average a measure over the studies in which it is defined."""
     rows, kept = [row for row, _ in found], [one for one in found if np.isfinite(one[0].value)]
     n_cases, n_annotators = max(row.n_cases for row in rows), max(row.n_annotators or 0 for row in rows) or None
@@ -352,10 +450,46 @@ def _mean(found: Computed, level: float) -> AgreementMeasure:
     return replace(whole, value=value, low=low, high=high, note=f"mean of {len(kept)} of {len(rows)} findings")
 
 
-def _frame(rows: Sequence[AgreementMeasure]) -> pl.DataFrame:
-    """Put measures into a table."""
-    import polars as pl
+# Resampled cases -----------------------------------------------------------------------------------------
 
-    names = [part.name for part in fields(AgreementMeasure)]
-    kinds = dict(zip(names, (pl.String, *[pl.Float64] * 3, pl.Int64, pl.Int64, pl.String), strict=True))
-    return pl.DataFrame([astuple(row) for row in rows], schema=kinds, orient="row")
+
+def resampled(
+    prepared: Sequence[tuple[Study, Measure | Disagreement]], *, draws: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Compute measures of studies (n_measures,), and of the same samples of their cases (draws, n_measures).
+
+    Cases of one group are drawn together, with replacement. With fewer than two groups, or cases without them, there is
+    nothing to resample, and no sample.
+    """
+    units = [study.groups or study.case_names for study, _ in prepared]
+    known = {name: number for number, name in enumerate(dict.fromkeys(name for names in units for name in names))}
+    of_case = [np.array([known[name] for name in names], dtype=np.int64) for names in units]
+
+    def of(times: FloatArray) -> FloatArray:
+        return np.stack([one.values(times[:, at]) for (_, one), at in zip(prepared, of_case, strict=True)], axis=1)
+
+    n_units, rng = len(known), np.random.default_rng(seed)
+    values = of(np.ones((1, n_units)))[0]
+    if n_units < 2:
+        return values, np.empty((0, len(prepared)))
+    at_once = max(1, NUMBERS_AT_ONCE // max([n_units, *(measure.width for _, measure in prepared)]))
+    samples = []
+    for start in range(0, draws, at_once):
+        chosen = [rng.integers(n_units, size=n_units) for _ in range(start, min(start + at_once, draws))]
+        samples.append(of(np.stack([np.bincount(one, minlength=n_units) for one in chosen]).astype(np.float64)))
+    return values, np.concatenate(samples)
+
+
+def middle(values: FloatArray, level: float) -> tuple[float, float]:
+    """Return the ends of the middle ``level`` of the values that are defined; nan if none is."""
+    defined = values[np.isfinite(values)]
+    if not len(defined):
+        return float("nan"), float("nan")
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def check_level(level: float) -> None:
+    """Refuse a coverage that is not between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
+        raise DissensusError("level must be between 0 and 1", expected="for example 0.9", got=repr(level))

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dissensus.agreement.table import Matrix
 from dissensus.core.aliases import FloatArray, IntArray, Ranking
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
+
+Matrix: TypeAlias = Any
+"""Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
 
 
 @checked
@@ -82,54 +84,44 @@ def check_depth(depth: int, n_conditions: int) -> None:
 # Checks --------------------------------------------------------------------------------------------------
 
 
+def _listed(value: Any, place: str) -> list[Any]:
+    """Return the members of a list, or say what a ranking is."""
+    is_one = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
+    if is_one or not isinstance(value, Sequence | np.ndarray | set | frozenset):
+        raise DissensusError(
+            "a ranking must be a list of blocks",
+            expected="blocks of tied conditions, best first: [['Eczema'], ['Psoriasis', 'Tinea']] or [[3], [0, 2]]",
+            got=f"{value!r:.60}",
+            where=f"ranking {place}",
+            advice="a single label is [['name']]: one block with one condition",
+        )
+    return list(value)
+
+
 def _blocks(ranking: Any, name: str) -> list[list[Any]]:
     """Take a ranking apart, or say why it is none."""
-    if not _is_list(ranking):
-        raise _not_a_ranking(ranking, name)
-    blocks = []
-    for number, block in enumerate(ranking, start=1):
-        if not _is_list(block):
-            raise _not_a_ranking(block, f"{name}, block {number}")
-        if not len(block):
-            raise DissensusError("a block is empty", where=f"ranking {name}, block {number}", advice="leave it out")
-        blocks.append(list(block))
-    _check_conditions([condition for block in blocks for condition in block], name)
-    return blocks
-
-
-def _is_list(value: object) -> bool:
-    is_one = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
-    return isinstance(value, Sequence | np.ndarray | set | frozenset) and not is_one
-
-
-def _not_a_ranking(value: object, place: str) -> DissensusError:
-    return DissensusError(
-        "a ranking must be a list of blocks",
-        expected="blocks of tied conditions, best first: [['Eczema'], ['Psoriasis', 'Tinea']] or [[3], [0, 2]]",
-        got=f"{value!r:.60}",
-        where=f"ranking {place}",
-        advice="a single label is [['name']]: one block with one condition",
-    )
-
-
-def _check_conditions(conditions: list[Any], name: str) -> None:
-    """Refuse conditions that are neither names nor codes, and conditions that are mentioned twice."""
+    blocks: list[list[Any]] = []
     seen: set[Any] = set()
-    for condition in conditions:
-        if not isinstance(condition, str | Integral) or isinstance(condition, bool):
-            raise DissensusError(
-                "a condition is neither a name nor a code",
-                expected="text or a whole number, two lists deep: block > condition",
-                got=f"{condition!r:.60}",
-                where=f"ranking {name}",
-            )
-        if condition in seen:
-            raise DissensusError(
-                f"condition {condition!r} is mentioned twice",
-                expected="every condition at most once in a ranking",
-                where=f"ranking {name}",
-            )
-        seen.add(condition)
+    for number, value in enumerate(_listed(ranking, name), start=1):
+        blocks.append(_listed(value, f"{name}, block {number}"))
+        if not blocks[-1]:
+            raise DissensusError("a block is empty", where=f"ranking {name}, block {number}", advice="leave it out")
+        for condition in blocks[-1]:
+            if not isinstance(condition, str | Integral) or isinstance(condition, bool):
+                raise DissensusError(
+                    "a condition is neither a name nor a code",
+                    expected="text or a whole number, two lists deep: block > condition",
+                    got=f"{condition!r:.60}",
+                    where=f"ranking {name}",
+                )
+            if condition in seen:
+                raise DissensusError(
+                    f"condition {condition!r} is mentioned twice",
+                    expected="every condition at most once in a ranking",
+                    where=f"ranking {name}",
+                )
+            seen.add(condition)
+    return blocks
 
 
 def _common_codes(blocks: list[list[Any]], n_conditions: int) -> IntArray:
@@ -165,7 +157,7 @@ def _common_codes(blocks: list[list[Any]], n_conditions: int) -> IntArray:
 # Vectors ------------------------------------------------------------------------------------------------
 
 
-def soft_rankings(said: Annotations, depth: int) -> tuple[Matrix, FloatArray]:
+def soft_rankings(said: Study, depth: int) -> tuple[Matrix, FloatArray]:
     """Turn every ranking of a study into a vector; see :func:`soft_vectors`. Abstentions are left out before."""
     return soft_vectors(said.codes, said.code_offsets, said.block_offsets, depth, said.n_conditions)
 
@@ -187,11 +179,16 @@ def soft_vectors(
     from scipy.sparse import csr_array, hstack
 
     places = np.arange(1, depth + 1)
+
+    def shares(before: IntArray, sizes: IntArray) -> FloatArray:
+        """Return the chance that a condition of a block is in the first places, shape (n_blocks, depth)."""
+        return np.clip((places - before[:, None]) / sizes[:, None], 0.0, 1.0)
+
     offsets, before = code_offsets[block_offsets], code_offsets[:-1]
     before = before - np.repeat(offsets[:-1], np.diff(block_offsets))
     ranking, mentioned = row_of_each(offsets), np.diff(offsets)
-    rest = _shares(mentioned, np.maximum(n_conditions - mentioned, 1), depth)
-    excess = _shares(before, np.diff(code_offsets), depth)[row_of_each(code_offsets)] - rest[ranking]
+    rest = shares(mentioned, np.maximum(n_conditions - mentioned, 1))
+    excess = shares(before, np.diff(code_offsets))[row_of_each(code_offsets)] - rest[ranking]
     within = 2 * places * rest - n_conditions * rest**2
     np.add.at(within, ranking, excess**2)
     scale = 1 / np.sqrt(places) / np.sqrt((within / places).sum(axis=1, keepdims=True))
@@ -203,9 +200,3 @@ def soft_vectors(
     crossed = np.stack([rest + half, rest - half], axis=-1) * (scale / np.sqrt(2))[..., None]
     signs = np.append(np.tile([1.0, -1.0], depth), np.ones(shape[1]))
     return hstack([csr_array(crossed.reshape(len(mentioned), 2 * depth)), named], format="csr"), signs
-
-
-def _shares(before: IntArray, sizes: IntArray, depth: int) -> FloatArray:
-    """Return the chance that a condition of a block is in the first 1 to ``depth`` places, shape (n_blocks, depth)."""
-    places = np.arange(1, depth + 1)
-    return np.clip((places - before[:, None]) / sizes[:, None], 0.0, 1.0)

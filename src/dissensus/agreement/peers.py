@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.agreement.coefficients import pairs_within
+from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
 from dissensus.agreement.overlap import check_depth, soft_rankings
-from dissensus.agreement.table import Table, inner, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice
@@ -18,8 +17,7 @@ from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.rankings import Annotations
-from dissensus.study.study import require_kind
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +48,7 @@ class Agreement:
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], case_names=["x", "y"])
     >>> found = annotator_agreement(said)
     >>> found
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -87,7 +85,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> round(annotator_agreement(said).correlation({"x": 0.9, "y": 0.5}), 6)
         1.0
         """
@@ -111,7 +109,7 @@ class Agreement:
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
+        >>> said = Study.from_rankings([[[["a"]], [["a"]]], [[["a"]], [["b"]]]], case_names=["x", "y"])
         >>> annotator_agreement(said).to_frame().rows()
         [('x', 1.0, 2), ('y', 0.0, 2)]
         """
@@ -126,7 +124,7 @@ class Agreement:
 
 
 @checked
-def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
+def annotator_agreement(annotations: Study, *, ties: Ties = "shared", within: Within = "ranking") -> Agreement:
     """Leave one annotator out, aggregate the others, and ask whether the left-out annotator mentions their top-1.
 
     The others are aggregated by inverse rank normalisation (IRN). The agreement of a case is the average over its
@@ -151,7 +149,7 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
 
     Examples
     --------
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
+    >>> said = Study.from_rankings([[[["a"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
     >>> agreement = annotator_agreement(said)
     >>> agreement
     Agreement: mean 0.333 over 1 of 2 cases; 1 with fewer than two annotators left out
@@ -166,69 +164,36 @@ def annotator_agreement(annotations: Annotations, *, ties: Ties = "shared", with
         is_first = np.zeros(len(said.block_sizes), dtype=np.bool_)
         is_first[said.block_offsets[:-1]] = True
         counted = is_first[row_of_each(said.code_offsets)]
-    seats = _Seats.of(said)
-    hits = _expected_hits(said, seats, inverse_ranks(said, ties), counted)
-    weights = seats.weights * seats.votes
-    sums = weighted_counts(seats.case, weights, said.n_cases)
-    n_annotators = weighted_counts(seats.case, seats.votes, said.n_cases).astype(np.int64)
-    values = np.full(said.n_cases, np.nan)
-    np.divide(weighted_counts(seats.case, weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
-    return Agreement(said.case_names, values, n_annotators, said.case_weights)
-
-
-# Leave one annotator out ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Seats:
-    """Who is left out together: the rankings of one annotator on one case; nameless rankings stand alone.
-
-    ``of_ranking`` (n_rankings,) is the seat of each ranking; ``case``, ``weights`` and ``votes`` (n_seats,) are the
-    case of each seat, ascending, the mean weight of its rankings, and how many annotators have such a seat, each of
-    whom is left out alone; ``shares`` (n_rankings,) is the weight of each ranking within its seat.
-    """
-
-    of_ranking: IntArray
-    case: IntArray
-    weights: FloatArray
-    votes: FloatArray
-    shares: FloatArray
-
-    @classmethod
-    def of(cls, said: Annotations) -> _Seats:
-        keys, first, seat = np.unique(seats_of(said), return_index=True, return_inverse=True)
-        sums = weighted_counts(seat, said.weights, len(keys))
-        case, votes = said.panel.case_of_opinion[first], said.votes[first].astype(np.float64)
-        return cls(seat, case, sums / np.bincount(seat), votes, said.weights / sums[seat])
-
-
-def _expected_hits(said: Annotations, seats: _Seats, weights: FloatArray, counted: BoolArray) -> FloatArray:
-    """Return how often each seat names the top-1 of the others on its case, shape (n_seats,).
-
-    Cells are the pairs of a seat and a condition of its case's support.
-    """
-    support = said.support
-    cells, member = take_rows(support.offsets, seats.case)
-    seat = row_of_each(cells)
-    of_mention = seats.of_ranking[said.ranking_of_mention]
+    # A seat holds the rankings of one annotator on one case, who are left out together; nameless ones stand alone.
+    keys, first, seat = np.unique(seats_of(said), return_index=True, return_inverse=True)
+    case, votes = said.panel.case_of_opinion[first], said.votes[first].astype(np.float64)
+    sums = weighted_counts(seat, said.weights, len(keys))
+    # Cells are the pairs of a seat and a condition of its case's support.
+    support, ranks, of_mention = said.support, inverse_ranks(said, ties), seat[said.ranking_of_mention]
+    cells, member = take_rows(support.offsets, case)
+    of_cell = row_of_each(cells)
     cell = cells[of_mention] + support.local
-    case = seats.case[of_mention]
-    of_all = weights * seats.votes[of_mention]
-    totals = weighted_counts(support.offsets[case] + support.local, of_all, len(support.codes))
-    others = totals[member] - weighted_counts(cell, weights, len(seat))
-    mass = weighted_counts(case, of_all, said.n_cases)[seats.case]
-    top = np.maximum.reduceat(others, cells[:-1]) if len(seat) else others
-    is_top = others >= (top - TIED * mass)[seat]
-    named = weighted_counts(cell, seats.shares[said.ranking_of_mention] * counted, len(seat))
-    n_seats = len(seats.case)
-    return weighted_counts(seat, np.where(is_top, named, 0.0), n_seats) / np.bincount(seat[is_top], minlength=n_seats)
+    of_all = ranks * votes[of_mention]
+    totals = weighted_counts(support.offsets[case[of_mention]] + support.local, of_all, len(support.codes))
+    others = totals[member] - weighted_counts(cell, ranks, len(of_cell))
+    mass = weighted_counts(case[of_mention], of_all, said.n_cases)[case]
+    top = np.maximum.reduceat(others, cells[:-1]) if len(of_cell) else others
+    is_top = others >= (top - TIED * mass)[of_cell]
+    named = weighted_counts(cell, (said.weights / sums[seat])[said.ranking_of_mention] * counted, len(of_cell))
+    hits = weighted_counts(of_cell, np.where(is_top, named, 0.0), len(keys))
+    hits /= np.bincount(of_cell[is_top], minlength=len(keys))
+    weights = sums / np.bincount(seat) * votes
+    n_annotators = weighted_counts(case, votes, said.n_cases).astype(np.int64)
+    sums, values = weighted_counts(case, weights, said.n_cases), np.full(said.n_cases, np.nan)
+    np.divide(weighted_counts(case, weights * hits, said.n_cases), sums, out=values, where=n_annotators > 1)
+    return Agreement(said.case_names, values, n_annotators, said.case_weights)
 
 
 # Each with each ------------------------------------------------------------------------------------------
 
 
 @checked
-def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFrame:
+def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
     """Compare every two named annotators on the cases that both have seen.
 
     Parameters
@@ -248,11 +213,13 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
 
     Examples
     --------
-    >>> said = Annotations.from_rankings(
+    >>> said = Study.from_rankings(
     ...     [[[["a"], ["b"]], [["a"]]], [[["b"]], [["a", "b"]]]], annotator_names=["Ada", "Bo"], conditions=["a", "b"])
     >>> pairwise_agreement(said, depth=1).rows()
     [('Ada', 'Bo', 2, 0.853..., 0.75)]
     """
+    import polars as pl
+
     said = require_kind(annotations, "rankings", "agreement").counted
     check_depth(depth, said.n_conditions)
     if not (annotations.annotators != ANONYMOUS).any():
@@ -262,22 +229,11 @@ def pairwise_agreement(annotations: Annotations, *, depth: int = 3) -> pl.DataFr
             got=f"{annotations.n_votes} anonymous rankings",
             advice="say who gave each ranking (annotator_names=[...], an annotator column), or use annotator_agreement",
         )
-    return _averaged(said, *_pairs_of_people(said), depth)
-
-
-def _pairs_of_people(said: Annotations) -> tuple[IntArray, IntArray]:
-    """List the pairs of rankings on one case by two different named annotators, the lower code first."""
+    # Pairs of rankings on one case by two different named annotators, the lower code first.
     named = np.flatnonzero(said.annotators != ANONYMOUS)
     pairs = named[np.stack(pairs_within(said.panel.case_of_opinion[named]))]
     who = said.annotators[pairs]
-    pairs = np.where(who[0] < who[1], pairs, pairs[::-1])[:, who[0] != who[1]]
-    return pairs[0], pairs[1]
-
-
-def _averaged(said: Annotations, one: IntArray, other: IntArray, depth: int) -> pl.DataFrame:
-    """Average over the rankings of a pair on a case, then over cases by weight."""
-    import polars as pl
-
+    one, other = np.where(who[0] < who[1], pairs, pairs[::-1])[:, who[0] != who[1]]
     vectors, signs = soft_rankings(said, depth)
     table = Table.of(said)
     firsts = table.shares[table.kind]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
+    from dissensus.certainty.categories import Categories
+    from dissensus.certainty.top_sets import Certainty
     from dissensus.draws import Plausibilities
-    from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.certainty import Certainty
 
 SHOWN = 10
 USUAL_TOP = 3
@@ -54,9 +54,9 @@ def certainty(
 
       dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
+    from dissensus.certainty.categories import Categories
+    from dissensus.certainty.top_sets import certainty_profile, check_top, rank_certainty
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.evaluation.categories import Categories
-    from dissensus.evaluation.certainty import certainty_profile, check_top, rank_certainty
 
     _check(unmentioned, via, top, rank)
     if out is not None:
@@ -91,9 +91,9 @@ def certainty(
 
 def _check(unmentioned: str, via: str, top: int | None, rank: int | None) -> None:
     """Refuse what would fail only after all the work."""
+    from dissensus.certainty.categories import VIA
+    from dissensus.certainty.top_sets import UNMENTIONED
     from dissensus.core.checks import check_choice
-    from dissensus.evaluation.categories import VIA
-    from dissensus.evaluation.certainty import UNMENTIONED
 
     check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
@@ -130,8 +130,8 @@ def _with_categories(
     """Find the certainty of categories; add it and, if categories have levels, the expected risk."""
     import polars as pl
 
-    from dissensus.evaluation.categories import expected_risk
-    from dissensus.evaluation.certainty import annotation_certainty, rank_certainty
+    from dissensus.certainty.categories import expected_risk
+    from dissensus.certainty.top_sets import annotation_certainty, rank_certainty
 
     how = (annotation_certainty, {"via": via}) if rank is None else (rank_certainty, {"rank": rank})
     found = _found("comparing categories", how[0], drawn, categories=categories, **how[1])

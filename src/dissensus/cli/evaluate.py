@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dissensus.core.receipt import Receipt
     from dissensus.evaluation.results import Evaluation
     from dissensus.metrics.base import Metric
+    from dissensus.study.reading import Reading
+    from dissensus.study.study import Study
 
 MOST_ROWS = 24
 """How many rows of results are printed."""
@@ -41,6 +43,10 @@ def evaluate(
     strata: Annotated[
         Path | None,
         option("Table with a case column and columns to group cases by; a column called image holds pictures."),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        option("What is known to be true: one answer per case, read like the opinions of one annotator."),
     ] = None,
     how: Mapping[str, Any],
     estimates: Mapping[str, Any],
@@ -78,6 +84,7 @@ def evaluate(
         asked=asked,
         categories=categories,
         strata=strata,
+        truth=truth,
         page={"remote_images": remote_images} if report else None,
         overwrite=overwrite,
         cluster=cluster,
@@ -99,7 +106,7 @@ class Request:
         all is computed.
     texts, asked
         The aggregations, and what the Python function takes as it is.
-    categories, strata
+    categories, strata, truth
         Files beside them.
     page
         Options of the report, if there is to be one.
@@ -114,6 +121,7 @@ class Request:
     asked: Mapping[str, Any]
     categories: Path | None
     strata: Path | None
+    truth: Path | None
     page: Mapping[str, Any] | None
     overwrite: bool
     cluster: Mapping[str, Any]
@@ -135,21 +143,22 @@ class Request:
 
     def in_memory(self) -> Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
+        from dissensus.certainty.categories import Categories
         from dissensus.core.files import open_source
         from dissensus.core.output import checked_directory_target
-        from dissensus.evaluation.categories import Categories
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.evaluation.evaluator import evaluate as evaluated
         from dissensus.evaluation.store import not_results
 
         files = [self.categories, self.strata]
-        inputs = (self.file, self.said["conditions"], *files, *self.places.values())
+        inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         named = chosen_aggregations(self.texts) if self.texts else ()
         reading = options.examine_for(named, self.file, self.said)
         study = reading.study
         chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
         models = options.read_models(self.models, study, self.said)
+        known_true = None if self.truth is None else read_truth(self.truth, study, self.said)
         beside = {path: open_source(path) for path in files if path is not None}
         known = None if self.categories is None else Categories.from_source(beside[self.categories], study.conditions)
         columns = {} if self.strata is None else read_strata(beside[self.strata], study.case_names)
@@ -162,12 +171,14 @@ class Request:
                 categories=known,
                 images=columns.pop("image", None),
                 strata=columns,
+                truth=None if known_true is None else known_true.study,
                 allow_missing=bool(self.models["allow_missing"]),
                 executor=executor,
                 advance=advance,
                 **self.asked,
             )
-        sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
+        readings = [reading, *models.values(), *([] if known_true is None else [known_true])]
+        sources = [*(one.source for one in readings), *beside.values()]
         hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
         result = with_inputs(result, hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.page)
@@ -178,6 +189,13 @@ class Request:
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
+        if self.truth is not None:
+            raise DissensusError(
+                "--truth is not known in pieces",
+                expected="files that are evaluated in memory",
+                got=f"{self.truth} beside files that are split, large, or given with --shard-size or --resume",
+                advice="leave --truth out, or evaluate one file per study without --shard-size and --resume",
+            )
         reading = {
             **options.reading_options(self.said),
             "format": self.said["format"],
@@ -207,6 +225,32 @@ class Request:
                 watch=watch,
                 **{**self.asked, **pieces, "threads": threads_of(self.cluster["workers"], self.asked.get("threads"))},
             )
+
+
+def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
+    """Read what is known to be true like the opinions of one annotator, on conditions and a question as in the study."""
+    from dissensus.core.errors import listing
+    from dissensus.study.reading import examine_annotations
+
+    reading = examine_annotations(
+        file,
+        {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
+        conditions=study.conditions or None,
+        question=study.question if study.kind == "rankings" else None,
+        nothing=said["nothing"] if study.kind == "checklists" else None,
+        limits=options.limit_sizes(said["limit"]),
+    )
+    options.say_receipt(reading.receipt)
+    known = reading.study
+    again = [name for name, n in zip(known.case_names, known.counted.panel.votes_per_case, strict=True) if n > 1]
+    if known.kind != study.kind or again:
+        raise DissensusError(
+            "the truth is not one answer per case",
+            expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
+            got=f"several answers for {listing(again)}" if again else known.kind,
+            where=str(file),
+        )
+    return reading
 
 
 def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

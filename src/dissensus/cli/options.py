@@ -392,7 +392,7 @@ def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]) -> dict[str, PredictionReading]:
     """Read the predictions of models, and tell what was understood of each, and what it does not score."""
-    from dissensus.predictions.description import coverage
+    from dissensus.predictions.lists import coverage
     from dissensus.predictions.reader import examine_predictions
 
     kinds = kinds_of_models(models)

@@ -188,7 +188,6 @@ CHOICES = (
 """Aliases of a few words; which ones is checked where they are used."""
 
 ALIASES = {
-    **dict.fromkeys(("Annotations", "Ratings", "Checklists"), "Study"),
     "Conditions": "Sequence[str] | int | None",
     "Sets": "str | Sequence[Label] | Mapping[str, Label]",
 }

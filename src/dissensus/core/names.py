@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -61,13 +61,14 @@ def check_not_empty(what: str, names: Sequence[str]) -> None:
         raise DissensusError(f"{article} {what} has an empty name", where=f"{what} {names.index('') + 1}")
 
 
-def known_name(what: str, name: str, names: Sequence[str]) -> str:
+def known_name(what: str, name: str, names: Iterable[str], *, purpose: str = "", where: str = "") -> str:
     """Return the name if it is one of some names, or say which there are."""
-    if name in names:
+    known = tuple(names)
+    if name in known:
         return name
-    raise DissensusError(
-        f"there is no {what} {name!r}", expected=f"one of {listing(names, most=12)}", advice=suggestion(name, names)
-    )
+    problem = f"there is no {what} {name!r}{purpose and f' {purpose}'}"
+    expected = f"one of {listing(known, most=12)}"
+    raise DissensusError(problem, expected=expected, where=where, advice=suggestion(name, known))
 
 
 def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:

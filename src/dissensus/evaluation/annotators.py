@@ -79,8 +79,8 @@ class AnnotatorSpread(Value):
 def are_crossed(study: Study) -> bool:
     """Tell whether at least three annotators read at least ten cases that another one read as well.
 
-    >>> from dissensus import Annotations
-    >>> are_crossed(Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"]))
+    >>> from dissensus import Study
+    >>> are_crossed(Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"]))
     False
     """
     return int((shared_cases(study) >= LEAST_COMMON).sum()) >= LEAST_ANNOTATORS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, restored_aggregation
-from dissensus.aggregation.rating_points import RatingPoint
+from dissensus.aggregation.point_estimates import RatingPoint
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_seed

@@ -12,7 +12,6 @@ from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study, require_kind
 
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -29,7 +28,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ...]:
     """Return what is judged by default: aggregations by reliability and strength of the prior.
 
-    >>> said = Annotations.from_counts([[2, 1]], ["a", "b"])
+    >>> said = Study.from_counts([[2, 1]], ["a", "b"])
     >>> len(candidates(said)), len({type(one).__name__ for one in candidates(said)})
     (23, 2)
     """
@@ -43,8 +42,8 @@ def candidates(study: Study, *, informed: bool = False) -> tuple[Aggregation, ..
 def of_ratings(study: Study, thresholds: tuple[float, ...] | None = None) -> tuple[Aggregation, ...]:
     """Return what is judged by default where opinions are ratings: by reliability, with shifts where there are names.
 
-    >>> from dissensus import Ratings
-    >>> len(of_ratings(Ratings.from_scores([[1, 2]])))
+    >>> from dissensus import Study
+    >>> len(of_ratings(Study.from_scores([[1, 2]])))
     8
     """
     plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
@@ -54,15 +53,15 @@ def of_ratings(study: Study, thresholds: tuple[float, ...] | None = None) -> tup
 def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
     """Return what is judged where others are evaluated too: ratings are cut where those cut them.
 
-    >>> from dissensus import Ratings
-    >>> judged_beside(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
+    >>> from dissensus import Study
+    >>> judged_beside(Study.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
     (2.5,)
     """
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
     return of_ratings(study, cuts[0]) if study.kind == "ratings" and cuts else None
 
 
-def of_rankings(study: Annotations) -> Iterator[Aggregation]:
+def of_rankings(study: Study) -> Iterator[Aggregation]:
     """Go through Plackett-Luce by reliability under every prior, and inverse ranks with a prior mass of a half."""
     yield from (PlackettLuce(gamma) for gamma in RELIABILITIES)
     yield from (PlackettLuce(gamma, alpha=alpha) for alpha in (0.5, 2.0, 4.0) for gamma in SOME)
@@ -75,7 +74,7 @@ def of_rankings(study: Annotations) -> Iterator[Aggregation]:
     yield ProbabilisticInverseRank()
 
 
-def of_labels(study: Annotations) -> Iterator[Aggregation]:
+def of_labels(study: Study) -> Iterator[Aggregation]:
     """Count by reliability under every prior; where annotators have names, weigh how good each is."""
     yield from (PlackettLuce(gamma) for gamma in RELIABILITIES)
     yield from (PlackettLuce(gamma, prior="observed") for gamma in SOME)
@@ -86,7 +85,7 @@ def of_labels(study: Annotations) -> Iterator[Aggregation]:
         yield DawidSkene(target="votes")
 
 
-def informed_ones(study: Annotations) -> Iterator[Aggregation]:
+def informed_ones(study: Study) -> Iterator[Aggregation]:
     """Let predictions inform the prior; they are judged beside the others, but estimate something of their own."""
     kind = Dirichlet if study.unranked == "unobserved" else PlackettLuce
     yield from (kind(gamma, prior="informed") for gamma in SOME)

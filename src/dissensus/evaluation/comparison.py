@@ -165,7 +165,7 @@ class Comparison:
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
     >>> compared = result.compare()
@@ -185,7 +185,7 @@ class Comparison:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
         >>> result.compare().to_frame().select("run", "metric", "first", "second", "difference").row(0)
@@ -203,7 +203,7 @@ class Comparison:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
         >>> result.compare().rank_frame().filter(run="majority-vote").select("model", "rank").rows()
@@ -234,7 +234,7 @@ class Comparison:
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[5, 3, 0]] * 40, ["a", "b", "c"])
+        >>> said = ds.Study.from_counts([[5, 3, 0]] * 40, ["a", "b", "c"])
         >>> models = {"A": [[3, 1, 2]] * 40, "B": [[2, 3, 1]] * 40}
         >>> metrics = ["top-k-accuracy:1", "set-accuracy:2"]
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics)

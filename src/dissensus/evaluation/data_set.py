@@ -27,7 +27,7 @@ from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, P
 from dissensus.evaluation.tally import PIECE, bin_of, step_of
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
-from dissensus.study.checklists import PAIR
+from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plan import Plan

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.aggregation.dirichlet import Dirichlet
 from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.majority_vote import MajorityVote
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
-from dissensus.aggregation.prior_recipe import REFITS
+from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.aggregation.rating_points import MeanRating, MedianRating
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_choice, check_count, check_length
@@ -30,7 +28,6 @@ from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import (
     Plan,
@@ -190,8 +187,8 @@ def evaluate(
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
     >>> result = evaluate(said, {"A": [[3, 2, 1], [0, 1, 2]]}, aggregations=[PlackettLuce(3)],
     ...                   metrics=[TopKAccuracy(1)], draws=2000)
     >>> row = result.to_frame().row(0, named=True)
@@ -259,21 +256,22 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
-    if isinstance(given, Study):
-        return given
     counts = study.counted.panel.votes_per_case
-    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in given]
+    known = set(given.case_names if isinstance(given, Study) else given)
+    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in known]
     if lacking:
         raise DissensusError(
             "the truth of some cases is not given",
             got=f"{len(lacking)} without: {listing(lacking)}",
             advice="leave these cases out, or leave truth out",
         )
+    if isinstance(given, Study):
+        return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
     build: Any = type(study)
@@ -376,8 +374,8 @@ def with_panel(
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> asked = Questions.of(Annotations.from_counts([[3, 1]], ["a", "b"]), {})
+    >>> from dissensus import Study
+    >>> asked = Questions.of(Study.from_counts([[3, 1]], ["a", "b"]), {})
     >>> with_panel(asked, (PlackettLuce(),), None)[1]
     'there are no predictions'
     """
@@ -409,8 +407,8 @@ def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregatio
 
     Examples
     --------
-    >>> from dissensus import Ratings
-    >>> panel_aggregation(Ratings.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
+    >>> from dissensus import Study
+    >>> panel_aggregation(Study.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
     NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
     """
     if study.kind == "ratings":

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.agreement.table import seats_of
+from dissensus.agreement.coefficients import seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
@@ -50,8 +50,8 @@ class Fold:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
     >>> Fold(said, np.array([0, 1]), np.array([0])).left.to_rankings()
     [[[['b']]]]
     """
@@ -197,8 +197,8 @@ def grouped(study: Study) -> IntArray:
 def by_name(study: Study) -> Study:
     """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
 
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
     >>> by_name(said).annotator_names
     ('A', 'B')
     """

@@ -20,7 +20,7 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.agreement.table import Matrix, Table
+from dissensus.agreement.coefficients import Matrix, Table
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -39,7 +39,6 @@ from dissensus.evaluation.folds import (
     without,
 )
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class HeldOut:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 1, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> said = Study.from_counts([[2, 1, 0], [0, 0, 1]], ["a", "b", "c"])
     >>> pairs = HeldOut.of(said, max_pairs=10, seed=0)
     >>> pairs.opinions, pairs.weights
     (array([0, 1]), array([2., 1.]))
@@ -175,7 +174,7 @@ def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tu
     return found, found
 
 
-def judged(batch: Batch, study: Annotations, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
     """Return how likely the draws of every case make the opinion that was left out of it, and its first block."""
     from dissensus.kernels.predictive import log_predictive
 
@@ -184,7 +183,7 @@ def judged(batch: Batch, study: Annotations, said: dict[str, int]) -> tuple[Floa
     return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
 
 
-def in_terms_of(batch: Batch, study: Annotations, opinions: IntArray) -> LeftOut:
+def in_terms_of(batch: Batch, study: Study, opinions: IntArray) -> LeftOut:
     """Find the conditions of one opinion per case among the draws of the case."""
     from dissensus.kernels.predictive import LeftOut
 
@@ -244,19 +243,19 @@ class PanelSplit:
 
     Examples
     --------
-    >>> said = Annotations.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> said = Study.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
     >>> split = PanelSplit.of(said, max_cases=10, seed=0)
     >>> split.cases, int(split.first[:2].sum())
     (array([0]), 2)
     """
 
-    study: Annotations
+    study: Study
     cases: IntArray
     first: IntArray
     parts: IntArray
 
     @staticmethod
-    def of(study: Annotations, *, max_cases: int, seed: int) -> PanelSplit:
+    def of(study: Study, *, max_cases: int, seed: int) -> PanelSplit:
         """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
         said, rng = study.counted, np.random.default_rng([seed, 2])
         several = np.unique(said.panel.case_of_opinion[remains(said)])

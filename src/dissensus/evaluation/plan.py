@@ -14,15 +14,14 @@ import numpy.typing as npt
 
 from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import CasePrior, informed_prior
-from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
-from dissensus.aggregation.majority_vote import MajorityVote
-from dissensus.aggregation.rating_points import MeanRating
+from dissensus.aggregation.point_estimates import MajorityVote, MeanRating
+from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
 from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.executors import in_order, sent
 from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
 from dissensus.evaluation.sums import CaseWeights, Name, Sums

@@ -15,14 +15,7 @@ from dissensus.core.names import known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.practices import single_values
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
-from dissensus.figures import (
-    case_charts,
-    certainty_charts,
-    comparison_charts,
-    curve_charts,
-    metric_charts,
-    study_charts,
-)
+from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
@@ -153,8 +146,8 @@ class Plots:
 
     Examples
     --------
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> plots = evaluate(said, {}, aggregations=["plackett-luce:1,3"], draws=40).plot
     >>> plots.names()
     ('certainty', 'certainty_histogram', 'certainty_by_top', 'share_below', 'agreement', 'study', 'case')
@@ -174,28 +167,28 @@ class Plots:
     @figure()
     def certainty(self) -> Chart:
         """Sort the cases by certainty, a line for every run."""
-        return certainty_charts.certainty_curves(self._swept(self.tables.certainties()))
+        return case_charts.certainty_curves(self._swept(self.tables.certainties()))
 
     @figure()
     def certainty_histogram(self, run: ChosenRun = None) -> Chart:
         """Count the cases by certainty."""
-        return certainty_charts.certainty_histogram(self._rows(self.tables.certainties(), run), run=self._label(run))
+        return case_charts.certainty_histogram(self._rows(self.tables.certainties(), run), run=self._label(run))
 
     @figure()
     def certainty_by_top(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by the certainty of the first one, two and three conditions."""
-        return certainty_charts.certainty_by_top(self._rows(self.tables.certainties(), run), run=self._label(run))
+        return case_charts.certainty_by_top(self._rows(self.tables.certainties(), run), run=self._label(run))
 
     @figure()
     def share_below(self) -> Chart:
         """Tell the share of uncertain cases for every run."""
-        return certainty_charts.share_below(self._swept(self.tables.certainties()))
+        return case_charts.share_below(self._swept(self.tables.certainties()))
 
     @figure("categories")
     def categories(self, run: ChosenRun = None) -> Chart:
         """Plot the certainty of categories against that of conditions."""
         of_conditions, of_categories = self.tables.certainties(), self.tables.category_certainties()
-        return certainty_charts.categories_against_conditions(
+        return case_charts.categories_against_conditions(
             self._rows(of_conditions, run),
             self._rows(of_categories, run),
             run=self._label(run),
@@ -207,7 +200,7 @@ class Plots:
         """Plot certainty from half of the annotators against how often the others confirmed it."""
         found = self.evaluation.calibration
         assert found is not None, "checked by the needs of the figure"
-        return certainty_charts.confirmation_curve(found.curve(), run=self._label(None))
+        return case_charts.confirmation_curve(found.curve(), run=self._label(None))
 
     @figure("models")
     def estimands(self, metric: str | None = None) -> Chart:
@@ -216,14 +209,14 @@ class Plots:
         labels = [self.evaluation.run_label(run) for run in (self.evaluation.reference, self.evaluation.headline)]
         rows = results.filter(results["run"].is_in(labels) | (results["estimand"] == AGREEMENT))
         points = single_values(self.evaluation, results, name)
-        return metric_charts.estimands_side_by_side(rows, name, points=points, level=level)
+        return model_charts.estimands_side_by_side(rows, name, points=points, level=level)
 
     @figure("models", "an adjusted run")
     def reliability(self, metric: str | None = None) -> Chart:
         """Follow the adjusted metric of every model across reliabilities, with intervals, beside panel and practice."""
         results, run, level = self.tables.results(), self.evaluation.panel, self.evaluation.level
         panel = None if run is None else self.evaluation.of_run(results, run)
-        return metric_charts.metric_across_reliability(
+        return model_charts.metric_across_reliability(
             self._swept(results), self._metric(metric), panel=panel, level=level
         )
 
@@ -233,54 +226,52 @@ class Plots:
         run = self._leading(run)
         found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
         per_draw, per_resample, results = (self._rows(table, run) for table in found)
-        return metric_charts.draws_histogram(
-            per_draw, per_resample, results, self._metric(metric), run=self._label(run)
-        )
+        return model_charts.draws_histogram(per_draw, per_resample, results, self._metric(metric), run=self._label(run))
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
         rows, level = self._rows(self.tables.by_certainty(), run), self.evaluation.level
-        return metric_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
+        return model_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Tabulate the probability that one model is better than another."""
         run = self._leading(run)
         pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
-        return comparison_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
+        return model_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
 
     @figure("two models", panel=True)
     def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how often each model has each rank; the run ``"all"`` shows the sweep over reliabilities."""
         ranks, run = self.tables.comparison().rank_frame(), self._leading(run)
         if run == "all":
-            return comparison_charts.rank_distribution(self._swept(ranks), self._metric(metric))
-        return comparison_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
+            return model_charts.rank_distribution(self._swept(ranks), self._metric(metric))
+        return model_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
 
     @figure("a metric that ranks cases", panel=True)
     def roc(self, run: ChosenRun = None) -> Chart:
         """Draw sensitivity over the false positive rate of every model, with bands."""
         rows, label = self._curves("roc", run)
-        return curve_charts.roc_curves(rows, run=label, level=self.evaluation.level)
+        return model_charts.roc_curves(rows, run=label, level=self.evaluation.level)
 
     @figure("a metric that ranks cases", panel=True)
     def precision_recall(self, run: ChosenRun = None) -> Chart:
         """Draw precision over recall of every model, with bands."""
         rows, label = self._curves("precision-recall", run)
-        return curve_charts.precision_curves(rows, run=label, level=self.evaluation.level)
+        return model_charts.precision_curves(rows, run=label, level=self.evaluation.level)
 
     @figure("a calibration error", panel=True)
     def reliability_diagram(self, run: ChosenRun = None) -> Chart:
         """Draw the share of positive cases over the probability that a model gave, in ten bins."""
         rows, label = self._curves("reliability", run)
-        return curve_charts.reliability_diagram(rows, run=label, level=self.evaluation.level)
+        return model_charts.reliability_diagram(rows, run=label, level=self.evaluation.level)
 
     @figure("net benefit", panel=True)
     def decision_curve(self, run: ChosenRun = None) -> Chart:
         """Draw the net benefit over threshold probabilities, with bands."""
         rows, label = self._curves("decision", run)
-        return curve_charts.decision_curves(rows, run=label, everybody=EVERYBODY, level=self.evaluation.level)
+        return model_charts.decision_curves(rows, run=label, everybody=EVERYBODY, level=self.evaluation.level)
 
     @figure("decisions between few conditions", panel=True)
     def confusion(self, run: ChosenRun = None) -> Chart:
@@ -288,7 +279,7 @@ class Plots:
         label = self._label(self._leading(run))
         rows = self._kept_rows(self.tables.confusion(), label)
         conditions, level = self.evaluation.conditions, self.evaluation.level
-        return curve_charts.confusion_matrices(rows, run=label, conditions=conditions, level=level)
+        return model_charts.confusion_matrices(rows, run=label, conditions=conditions, level=level)
 
     @figure("levels of risk")
     def risk(self, run: ChosenRun = None) -> Chart:
@@ -303,13 +294,13 @@ class Plots:
         """Compare the models within each category."""
         run = self._leading(run)
         rows, level = self._rows(self.tables.by_category(), run), self.evaluation.level
-        return metric_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
+        return model_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
         """Plot the agreement among annotators against certainty."""
         certainties = self._rows(self.tables.certainties(), run)
-        return certainty_charts.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
+        return case_charts.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
 
     @figure()
     def study(self) -> Chart:
@@ -317,7 +308,7 @@ class Plots:
         labels = self._rows(self.tables.category_certainties(), None)["category"].to_list()
         noun = "findings of cases" if self.evaluation.asked_findings else "cases"
         study, order = self.evaluation.study, self._category_names
-        return study_charts.study_statistics(study, categories=labels, order=order, noun=noun)
+        return case_charts.study_statistics(study, categories=labels, order=order, noun=noun)
 
     @figure()
     def case(self, case: str | None = None, run: ChosenRun = None) -> Chart:

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.majority_vote import MajorityVote
-from dissensus.aggregation.plackett_luce_ml import PlackettLuceML
-from dissensus.aggregation.rating_points import MeanRating, MedianRating
+from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
@@ -73,8 +70,8 @@ class Beside:
 def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     """Put estimands and practices together for every model and metric, in the order of the table of results.
 
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> result = evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["dirichlet:1"], draws=50)
     >>> (one,) = side_by_side(result, result.to_frame())
     >>> one.agreement["mean"], dict(one.practices)
@@ -159,7 +156,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
     >>> theta = ds.Plausibilities.from_draws([[[0.4, 0.6]], [[0.1, 0.9]]], conditions=["a", "b"], case_names=["x", "y"])
     >>> known = with_truth(result, theta)

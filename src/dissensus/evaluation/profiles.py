@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from dissensus.certainty.categories import Categories, category_certainty, risk_ranges
+from dissensus.certainty.top_sets import batch_certainty
 from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.draws import Batch
-from dissensus.evaluation.categories import Categories, category_certainty, risk_ranges
-from dissensus.evaluation.certainty import batch_certainty
 from dissensus.metrics.base import Drawn
 
 SKETCHED = 20

@@ -17,7 +17,7 @@ from dissensus.core.receipt import shared_receipt
 from dissensus.evaluation.data_set import FINDING
 from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import PAIR
+from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
 
@@ -97,8 +97,8 @@ IMAGES = "image"
 def n_rows(study: Study) -> int:
     """Count what is evaluated: cases, or findings of cases.
 
-    >>> from dissensus import Annotations
-    >>> n_rows(Annotations.from_counts([[3, 1]], ["a", "b"]))
+    >>> from dissensus import Study
+    >>> n_rows(Study.from_counts([[3, 1]], ["a", "b"]))
     1
     """
     return study.n_cases * (study.n_findings if study.kind == "checklists" else 1)

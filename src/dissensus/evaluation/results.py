@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.checks import equal_fields
@@ -22,7 +23,6 @@ from dissensus.core.value import Value
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.data_set import FINDING
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
@@ -36,7 +36,7 @@ from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import PAIR
+from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Evaluation(Value):
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     >>> models = {"A": [[1, 0], [0, 1]], "B": [[0, 1], [0, 1]]}
     >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], strata={"site": ["N", "S"]})
     >>> for row in result.to_frame().select("run", "estimand", "model", "mean").iter_rows():
@@ -363,7 +363,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+        >>> said = ds.Study.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
         >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"])
         >>> result.asked_findings, result.n_cases, result.n_items
         (('AF', 'ST'), 4, 2)
@@ -734,7 +734,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
         >>> result = ds.evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["majority-vote"], categories=risks)
         >>> rows = result.by_category().filter(metric="top-1 accuracy")
@@ -822,7 +822,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
+        >>> said = ds.Study.from_counts([[4, 0], [0, 4], [4, 0]], ["no", "yes"], question="binary")
         >>> models = {"A": [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]}
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["auroc"])
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
@@ -935,7 +935,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
         >>> result = ds.evaluate(said, {}, aggregations=["majority-vote"], categories=risks)
         >>> result.category_certainties().select("case", "certainty", "category").rows()
@@ -984,7 +984,7 @@ class Evaluation(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> models = ds.Predictions.from_scores([[1, 0], [0, 1]], ["a", "b"], case_names=["x", "y"])
         >>> one, other = (ds.evaluate(said.select([case]), {"A": models.select([case])}, aggregations=["majority-vote"])
         ...               for case in ("x", "y"))

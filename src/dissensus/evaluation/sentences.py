@@ -67,8 +67,8 @@ class Statement:
 def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
     r"""Give panel, agreement and adjusted value, what is usually reported, how certain annotations are, and who leads.
 
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> [one.figure for one in statements(evaluate(said, {}, aggregations=["majority-vote"]))]
     ['0\xa0%', '0']
     """
@@ -84,8 +84,8 @@ def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
 def headline(evaluation: Evaluation) -> str:
     """Say the same in plain lines, after what was evaluated.
 
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> print(headline(evaluate(said, {}, aggregations=["majority-vote"])))
     Evaluation: 0 models, 2 cases, 1 aggregation, 0 metrics
       In all 2 cases the draws of majority-vote agree on the most plausible condition at least 99 % of the time. ...
@@ -104,8 +104,8 @@ def headline(evaluation: Evaluation) -> str:
 def subjects(evaluation: Evaluation) -> str:
     """Count what was evaluated: cases, or findings of cases.
 
-    >>> from dissensus import Checklists, evaluate
-    >>> said = Checklists.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_sets([[{"AF"}, set()], [{"AF", "ST"}]], ["AF", "ST"])
     >>> subjects(evaluate(said, {}, aggregations=["majority-vote"]))
     '2 findings of 2 cases'
     """

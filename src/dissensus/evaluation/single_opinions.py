@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.inverse_rank import InverseRank
-from dissensus.aggregation.rating_points import MeanRating
+from dissensus.aggregation.point_estimates import InverseRank, MeanRating
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.metrics.base import OrderMetric

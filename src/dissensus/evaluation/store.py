@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.aggregation.base import restored_aggregation
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import Path
 from dissensus.core.arguments import checked
 from dissensus.core.errors import DissensusError, FormatError
@@ -32,7 +33,6 @@ from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.calibration import restored_calibration
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.results import Evaluation, PriorRecord, Run
 from dissensus.evaluation.sums import Name, Sums
@@ -145,7 +145,7 @@ def load_evaluation(directory: Path) -> Evaluation:
     Examples
     --------
     >>> import dissensus as ds, tempfile
-    >>> said = ds.Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> said = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
     >>> result = ds.evaluate(said, {"A": [[0.7, 0.3]]}, aggregations=["dirichlet:1"], metrics=["top-k-accuracy:1"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result.save(f"{folder}/results")

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.agreement.peers import annotator_agreement
+from dissensus.certainty.top_sets import ANY_OTHER
 from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
-from dissensus.evaluation.certainty import ANY_OTHER
 from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.study.study import require_kind
 

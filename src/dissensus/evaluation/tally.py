@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.certainty.categories import order_chances
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import order_chances
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles

@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.figures.theme import NEUTRAL
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_ON_CURVE = 400
+MOST_IN_CLOUD = 2000
+"""Figures are kept small: curves of few points, a sample of large clouds."""
 
 SHORT = 34
 """Longest name beside an axis; hovering tells the whole name."""
@@ -124,6 +131,11 @@ class Pane:
     title: str = ""
     is_square: bool = False
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the first place belongs on top, as in lists and tables."""
+        return any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in self.marks)
+
 
 @dataclass(frozen=True, eq=False)
 class Chart:
@@ -229,11 +241,77 @@ def bands(x: FloatArray, low: FloatArray, high: FloatArray, *, colour: str, opac
     """Return a band for every stretch of finite numbers; a stretch of one point is widened to be seen."""
     is_known = np.isfinite(low) & np.isfinite(high)
     edges = np.flatnonzero(np.diff(is_known, prepend=False, append=False))
-    stretches = [slice(start, stop) for start, stop in list(pairwise(edges))[::2]]
-    return tuple(_widened(Band(x[one], low[one], high[one], colour, opacity)) for one in stretches)
+    found = []
+    for start, stop in list(pairwise(edges))[::2]:
+        x_own, low_own, high_own = x[start:stop], low[start:stop], high[start:stop]
+        if len(x_own) == 1:
+            x_own, low_own, high_own = x_own[0] + np.array([-0.15, 0.15]), low_own.repeat(2), high_own.repeat(2)
+        found.append(Band(x_own, low_own, high_own, colour, opacity))
+    return tuple(found)
 
 
-def _widened(band: Band) -> Band:
-    if len(band.x) > 1:
-        return band
-    return Band(band.x[0] + np.array([-0.15, 0.15]), band.low.repeat(2), band.high.repeat(2), band.colour, band.opacity)
+def diagonal() -> Line:
+    """Return the dotted line on which two shares are the same."""
+    return Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), dash=2)
+
+
+# Numbers that are drawn ---------------------------------------------------------------------------------
+
+
+def numbers(rows: pl.DataFrame, column: str) -> FloatArray:
+    """Return a column with nan for all that cannot be drawn: what is missing, undefined or infinite."""
+    values = rows[column].cast(float).fill_null(float("nan")).to_numpy()
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def quantile_curve(values: FloatArray, *, most: int = MOST_ON_CURVE) -> tuple[FloatArray, FloatArray]:
+    """Return shares of cases from 0 to 1 and the sorted values up to each, at most ``most + 1`` of them; nan left out.
+
+    Examples
+    --------
+    >>> x, y = quantile_curve(np.array([0.9, 0.5]))
+    >>> x.tolist(), y.tolist()
+    ([0.0, 0.5, 1.0], [0.5, 0.5, 0.9])
+    """
+    ordered = np.sort(values[np.isfinite(values)])
+    if not len(ordered):
+        return np.empty(0), np.empty(0)
+    kept = kept_places(len(ordered), most)
+    return np.append(0.0, (kept + 1) / len(ordered)), np.append(ordered[0], ordered[kept])
+
+
+def kept_places(number: int, most: int = MOST_ON_CURVE) -> IntArray:
+    """Return evenly spaced places among ``number``, the first and the last among them.
+
+    >>> kept_places(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    return np.unique(np.linspace(0, number - 1, min(number, most)).round().astype(np.int64))
+
+
+def sampled_places(number: int, most: int = MOST_IN_CLOUD, *, seed: int = 0) -> IntArray:
+    """Return all places, or a random ``most`` of them in order, the same ones every time."""
+    if number <= most:
+        return np.arange(number, dtype=np.int64)
+    return np.sort(np.random.default_rng(seed).choice(number, most, replace=False))
+
+
+def sampling_note(number: int, most: int = MOST_IN_CLOUD) -> str:
+    """Say that points were left out, if any were."""
+    return f" {most} of {number} cases are drawn, chosen at random." if number > most else ""
+
+
+def counted(values: FloatArray, edges: FloatArray) -> FloatArray:
+    """Return the share of the finite values in each bin; nan if there are none."""
+    finite = values[np.isfinite(values)]
+    counts = np.histogram(finite, edges)[0].astype(np.float64)
+    return np.asarray(counts / len(finite)) if len(finite) else np.full(len(counts), np.nan)
+
+
+def even_edges(*arrays: FloatArray, number: int) -> FloatArray:
+    """Return the edges of bins of equal width that hold all finite values; there is always some width."""
+    finite = np.concatenate([array[np.isfinite(array)] for array in arrays])
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    if high - low < 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.02, high + 0.02
+    return np.linspace(low, high, number + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, MissingExtraError
 from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
+from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,33 +83,23 @@ def checked_ending(path: Path, *, others: tuple[str, ...] = ()) -> str:
 
 
 def _save(chart: Chart, place: FilePath, ending: str) -> None:
-    _check_matplotlib()
-    from matplotlib import rc_context
-
-    with rc_context({**SETTINGS, "font.family": _families()}):
-        figure = drawn(chart)
-        # drawn in memory first: on a full disk, matplotlib hides the error of the disk behind one of its own
-        figure.savefig(memory := BytesIO(), format=ending[1:], dpi=200, metadata=UNDATED[ending])
-    place.write_bytes(memory.getvalue())
-
-
-def _families() -> list[str]:
-    """Return the fonts to write with: the second and later ones serve letters that the first does not have."""
-    from matplotlib.font_manager import get_font_names
-
-    installed = set(get_font_names())
-    return [FONT, *(name for name in FALLBACKS if name in installed)]
-
-
-def _check_matplotlib() -> None:
     try:
-        import matplotlib as mpl  # noqa: F401 - whether it is there is the question
+        from matplotlib import rc_context
+        from matplotlib.font_manager import get_font_names
     except ImportError as error:
         raise MissingExtraError(
             "writing static figures needs a package that is not installed",
             expected="matplotlib",
             advice="pip install 'dissensus[static]', or write the figure as .html",
         ) from error
+
+    installed = set(get_font_names())
+    families = [FONT, *(name for name in FALLBACKS if name in installed)]
+    with rc_context({**SETTINGS, "font.family": families}):
+        figure = drawn(chart)
+        # drawn in memory first: on a full disk, matplotlib hides the error of the disk behind one of its own
+        figure.savefig(memory := BytesIO(), format=ending[1:], dpi=200, metadata=UNDATED[ending])
+    place.write_bytes(memory.getvalue())
 
 
 def drawn(chart: Chart) -> Figure:
@@ -121,28 +111,24 @@ def drawn(chart: Chart) -> Figure:
     grid = figure.subplots(chart.rows, chart.columns, squeeze=False)
     handles: dict[str, Any] = {}
     for row, column, panel in chart.places():
-        _draw_panel(grid[row, column], panel, handles)
-        grid[row, column].set_ylabel(chart.y_title(row, column))
+        axes = grid[row, column]
+        for mark in panel.marks:
+            handle = DRAWN[type(mark)](axes, mark)
+            if not isinstance(mark, Cells | Labels) and mark.name:
+                handles.setdefault(mark.name, handle)
+        axes.set_title(panel.title)
+        _set_axis(axes, panel.x, "x")
+        _set_axis(axes, panel.y, "y")
+        if panel.is_turned:
+            axes.invert_yaxis()
+        if panel.is_square:
+            axes.set_aspect("equal")
+        axes.set_ylabel(chart.y_title(row, column))
     for empty in grid.ravel()[len(chart.panels) :]:
         empty.remove()
     if len(handles) > 1:
         _legend(figure, handles)
     return figure
-
-
-def _draw_panel(axes: Axes, panel: Pane, handles: dict[str, Any]) -> None:
-    for mark in panel.marks:
-        handle = _draw(axes, mark)
-        name = getattr(mark, "name", "")
-        if name:
-            handles.setdefault(name, handle)
-    axes.set_title(panel.title)
-    _set_axis(axes, panel.x, "x")
-    _set_axis(axes, panel.y, "y")
-    if any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in panel.marks):
-        axes.invert_yaxis()
-    if panel.is_square:
-        axes.set_aspect("equal")
 
 
 def _legend(figure: Figure, handles: Mapping[str, Any]) -> None:
@@ -181,36 +167,18 @@ def _is_crowded(axes: Axes, axis: Axis) -> bool:
     return sum(2 + max(map(len, text.split("\n"))) for _, text in axis.ticks) > room
 
 
-def _draw(axes: Axes, mark: Mark) -> Any:
-    """Draw one mark and return what stands for it in a legend."""
-    match mark:
-        case Line():
-            return _line(axes, mark)
-        case Band():
-            return axes.fill_between(mark.x, mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0)
-        case Points():
-            return _points(axes, mark)
-        case Bars():
-            return _bars(axes, mark)
-        case Cells():
-            return _cells(axes, mark)
-        case Labels():
-            for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
-                axes.text(x, y, text, ha="center", va="center")
-            return None
+# Marks: each function draws one and returns what stands for it in a legend -------------------------------
 
 
 def _line(axes: Axes, mark: Line) -> Any:
-    (line,) = axes.plot(
-        mark.x,
-        mark.y,
-        color=mark.colour,
-        linestyle=DASHES[mark.dash % len(DASHES)],
-        marker="" if mark.symbol is None else SYMBOLS[mark.symbol % len(SYMBOLS)],
-        markersize=4,
-        drawstyle="steps-pre" if mark.steps else "default",
-    )
-    return line
+    symbol = "" if mark.symbol is None else SYMBOLS[mark.symbol % len(SYMBOLS)]
+    style, steps = DASHES[mark.dash % len(DASHES)], "steps-pre" if mark.steps else "default"
+    look: dict[str, Any] = {"color": mark.colour, "linestyle": style, "drawstyle": steps}
+    return axes.plot(mark.x, mark.y, marker=symbol, markersize=4, **look)[0]
+
+
+def _band(axes: Axes, mark: Band) -> Any:
+    return axes.fill_between(mark.x, mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0)
 
 
 def _points(axes: Axes, mark: Points) -> Any:
@@ -225,15 +193,10 @@ def _points(axes: Axes, mark: Points) -> Any:
 
 def _bars(axes: Axes, mark: Bars) -> Any:
     hatch = PATTERNS[mark.pattern % len(PATTERNS)]
-    look: dict[str, Any] = {
-        "color": mark.colour,
-        "hatch": hatch,
-        "edgecolor": "white" if hatch else "none",
-        "linewidth": 0,
-    }
-    if mark.across:
-        return axes.barh(mark.positions, mark.lengths, mark.width, mark.starts, alpha=mark.opacity, **look)
-    return axes.bar(mark.positions, mark.lengths, mark.width, mark.starts, alpha=mark.opacity, **look)
+    look: dict[str, Any] = {"color": mark.colour, "hatch": hatch, "linewidth": 0, "alpha": mark.opacity}
+    draw: Any = axes.barh if mark.across else axes.bar
+    edge = "white" if hatch else "none"
+    return draw(mark.positions, mark.lengths, mark.width, mark.starts, edgecolor=edge, **look)
 
 
 def _cells(axes: Axes, mark: Cells) -> Any:
@@ -247,3 +210,19 @@ def _cells(axes: Axes, mark: Cells) -> Any:
             ink = "white" if abs(value - 0.5) > 0.3 else "black"
             axes.text(column, row, mark.labels[row][column], ha="center", va="center", color=ink)
     return image
+
+
+def _labels(axes: Axes, mark: Labels) -> None:
+    for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
+        axes.text(x, y, text, ha="center", va="center")
+
+
+DRAWN: dict[type[Mark], Callable[[Any, Any], Any]] = {
+    Line: _line,
+    Band: _band,
+    Points: _points,
+    Bars: _bars,
+    Cells: _cells,
+    Labels: _labels,
+}
+"""How each mark is drawn."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,39 +40,29 @@ def interactive(chart: Chart) -> Figure:
     )
     known: set[str] = set()
     for row, column, panel in chart.places():
-        figure.add_traces(
-            [trace for mark in panel.marks for trace in _traces(mark, panel, known)], rows=row + 1, cols=column + 1
-        )
-        figure.update_xaxes(_axis(panel.x), row=row + 1, col=column + 1)
+        place = {"row": row + 1, "col": column + 1}
+        figure.add_traces([_trace(mark, panel, known) for mark in panel.marks], rows=row + 1, cols=column + 1)
+        figure.update_xaxes(_axis(panel.x), **place)
         side = replace(panel.y, title=chart.y_title(row, column))
-        figure.update_yaxes(_axis(side, turned=_is_turned(panel)), row=row + 1, col=column + 1)
+        figure.update_yaxes(_axis(side, turned=panel.is_turned), **place)
         if panel.is_square:
-            figure.update_yaxes(scaleanchor=figure.data[-1].xaxis or "x", row=row + 1, col=column + 1)
+            figure.update_yaxes(scaleanchor=figure.data[-1].xaxis or "x", **place)
     figure.update_annotations(font_size=13, yshift=4)
-    return figure.update_layout(_layout(chart, room))
-
-
-def _layout(chart: Chart, room: int) -> dict[str, Any]:
-    above_panels = PANEL_TITLE if any(panel.title for panel in chart.panels) else 8
-    top = TITLE + _legend_rows(chart) * ROW + above_panels
-    return {
-        "template": theme.template(),
-        "title": {"text": safe(chart.title), "x": 0, "xref": "paper", "y": 1, "yref": "container", "font_size": 16}
-        | {"yanchor": "top", "pad": {"t": 12}},
-        "height": room + top + BOTTOM,
-        "margin": {"t": top, "b": BOTTOM, "l": 70, "r": 20},
-        "barmode": "overlay",
-        "hovermode": "closest",
-        "showlegend": len(chart.names()) > 1,
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom"} | {"y": 1 + above_panels / room},
-        "meta": {"title": chart.title, "caption": chart.caption},
-    }
-
-
-def _legend_rows(chart: Chart) -> int:
-    """Estimate the rows of the legend on a page of usual width."""
-    names = chart.names()
-    return math.ceil(sum(56 + 7 * len(name) for name in names) / WIDTH) if len(names) > 1 else 0
+    names, above_panels = chart.names(), PANEL_TITLE if any(panel.title for panel in chart.panels) else 8
+    legend_rows = math.ceil(sum(56 + 7 * len(name) for name in names) / WIDTH) if len(names) > 1 else 0
+    top = TITLE + legend_rows * ROW + above_panels
+    title = {"text": safe(chart.title), "x": 0, "xref": "paper", "y": 1, "yref": "container", "font_size": 16}
+    return figure.update_layout(
+        template=theme.template(),
+        title=title | {"yanchor": "top", "pad": {"t": 12}},
+        height=room + top + BOTTOM,
+        margin={"t": top, "b": BOTTOM, "l": 70, "r": 20},
+        barmode="overlay",
+        hovermode="closest",
+        showlegend=len(names) > 1,
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom", "y": 1 + above_panels / room},
+        meta={"title": chart.title, "caption": chart.caption},
+    )
 
 
 def page(chart: Chart) -> str:
@@ -151,161 +141,116 @@ def _axis(axis: Axis, *, turned: bool = False) -> dict[str, Any]:
     return drawn | ({"tickformat": ".0%"} if axis.form.endswith("%") else {})
 
 
-def _is_turned(panel: Pane) -> bool:
-    """Tell whether the first place belongs on top, as in lists and tables."""
-    return any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in panel.marks)
-
-
 # Marks ----------------------------------------------------------------------------------------------------
 
 
-def _traces(mark: Mark, panel: Pane, known: set[str]) -> list[Any]:
-    """Draw one mark; a name enters the legend when it is met for the first time."""
-    match mark:
-        case Line():
-            return [_line(mark, panel, known)]
-        case Band():
-            return [_band(mark, known)]
-        case Points():
-            return [_points(mark, panel, known)]
-        case Bars():
-            return [_bars(mark, panel, known)]
-        case Cells():
-            return [_cells(mark)]
-        case Labels():
-            return [_labels(mark)]
+def _trace(mark: Mark, panel: Pane, known: set[str]) -> dict[str, Any]:
+    """Draw one mark; a name enters the legend when it is met for the first time.
 
-
-def _entry(name: str, known: set[str]) -> dict[str, Any]:
-    is_new = bool(name) and name not in known
-    known.add(name)
-    return {"name": safe(name), "legendgroup": safe(name), "showlegend": is_new}
-
-
-def _hover(mark: Line | Points | Bars, panel: Pane) -> dict[str, Any]:
-    """Say what a mark shows: its own words, or the axes with their numbers; lines without a name say nothing."""
+    A mark says its own words when it is pointed at, or the axes with their numbers; lines without a name say nothing.
+    """
+    drawn = TRACES[type(mark)](mark)
+    if isinstance(mark, Cells | Labels):
+        return drawn
+    name = safe(mark.name)
+    drawn |= {"name": name, "legendgroup": name, "showlegend": bool(mark.name) and mark.name not in known}
+    known.add(mark.name)
+    if isinstance(mark, Band) or (isinstance(mark, Line) and not mark.name and not mark.texts):
+        return drawn | {"hoverinfo": "skip"}
     if mark.texts:
-        return {"hovertext": [safe(text) for text in mark.texts], "hoverinfo": "text"}
-    if isinstance(mark, Line) and not mark.name:
-        return {"hoverinfo": "skip"}
-    lines = [f"<b>{safe(mark.name)}</b>"] if mark.name else []
+        return drawn | {"hovertext": [safe(text) for text in mark.texts], "hoverinfo": "text"}
+    lines = [f"<b>{name}</b>"] if name else []
     for letter, axis in (("x", panel.x), ("y", panel.y)):
         if axis.title and not axis.ticks:
             lines.append(f"{safe(axis.title)}: %{{{letter}:{axis.form}}}")
-    return {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
+    return drawn | {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
 
 
-def _line(mark: Line, panel: Pane, known: set[str]) -> Any:
-    from plotly.graph_objects import Scatter
-
-    symbol = {} if mark.symbol is None else {"marker": {"symbol": _symbol(mark.symbol), "size": 8}}
-    return Scatter(
-        x=_numbers(mark.x),
-        y=_numbers(mark.y),
-        mode="lines" if mark.symbol is None else "lines+markers",
-        line={
-            "color": mark.colour,
-            "width": 2,
-            "dash": theme.DASHES[mark.dash % len(theme.DASHES)],
-            "shape": "vh" if mark.steps else "linear",
-        },
-        **symbol,
-        **_hover(mark, panel),
-        **_entry(mark.name, known),
-    )
+def _line(mark: Line) -> dict[str, Any]:
+    dash, shape = theme.DASHES[mark.dash % len(theme.DASHES)], "vh" if mark.steps else "linear"
+    line = {"color": mark.colour, "width": 2, "dash": dash, "shape": shape}
+    drawn = {"type": "scatter", "x": _numbers(mark.x), "y": _numbers(mark.y), "mode": "lines", "line": line}
+    if mark.symbol is None:
+        return drawn
+    return drawn | {"mode": "lines+markers", "marker": {"symbol": _symbol(mark.symbol), "size": 8}}
 
 
-def _band(mark: Band, known: set[str]) -> Any:
-    from plotly.graph_objects import Scatter
-
-    return Scatter(
-        x=_numbers([*mark.x, *mark.x[::-1]]),
-        y=_numbers([*mark.high, *mark.low[::-1]]),
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=_faded(mark.colour, mark.opacity),
-        hoverinfo="skip",
-        **_entry(mark.name, known),
-    )
+def _band(mark: Band) -> dict[str, Any]:
+    red, green, blue = (int(mark.colour[i : i + 2], 16) for i in (1, 3, 5))
+    return {
+        "type": "scatter",
+        "x": _numbers([*mark.x, *mark.x[::-1]]),
+        "y": _numbers([*mark.high, *mark.low[::-1]]),
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": f"rgba({red},{green},{blue},{mark.opacity:g})",
+    }
 
 
-def _points(mark: Points, panel: Pane, known: set[str]) -> Any:
-    from plotly.graph_objects import Scatter
-
+def _points(mark: Points) -> dict[str, Any]:
     look = {"color": mark.colour, "size": mark.size, "opacity": mark.opacity, "symbol": _symbol(mark.symbol)}
-    return Scatter(
-        x=_numbers(mark.x),
-        y=_numbers(mark.y),
-        mode="markers",
-        marker=look,
-        error_y=_whiskers(mark),
-        **_hover(mark, panel),
-        **_entry(mark.name, known),
-    )
-
-
-def _whiskers(mark: Points) -> dict[str, Any] | None:
+    drawn = {"type": "scatter", "x": _numbers(mark.x), "y": _numbers(mark.y), "mode": "markers", "marker": look}
     if mark.low is None or mark.high is None:
-        return None
+        return drawn
     above, below = _numbers(mark.high - mark.y), _numbers(mark.y - mark.low)
-    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5, "width": 5}
+    whiskers = {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5, "width": 5}
+    return drawn | {"error_y": whiskers}
 
 
-def _bars(mark: Bars, panel: Pane, known: set[str]) -> Any:
-    from plotly.graph_objects import Bar
-
+def _bars(mark: Bars) -> dict[str, Any]:
     places, lengths = _numbers(mark.positions), _numbers(mark.lengths)
-    shape = theme.PATTERNS[mark.pattern % len(theme.PATTERNS)]
-    return Bar(
-        x=lengths if mark.across else places,
-        y=places if mark.across else lengths,
-        base=None if mark.base is None else _numbers(mark.base),
-        width=mark.width,
-        orientation="h" if mark.across else "v",
-        marker={
-            "color": mark.colour,
-            "line": {"width": 0},
-            "pattern": {"shape": shape, "size": 6, "solidity": 0.25},
-        },
-        opacity=mark.opacity,
-        **_hover(mark, panel),
-        **_entry(mark.name, known),
-    )
+    pattern = {"shape": theme.PATTERNS[mark.pattern % len(theme.PATTERNS)], "size": 6, "solidity": 0.25}
+    return {
+        "type": "bar",
+        "x": lengths if mark.across else places,
+        "y": places if mark.across else lengths,
+        "base": None if mark.base is None else _numbers(mark.base),
+        "width": mark.width,
+        "orientation": "h" if mark.across else "v",
+        "marker": {"color": mark.colour, "line": {"width": 0}, "pattern": pattern},
+        "opacity": mark.opacity,
+    }
 
 
-def _cells(mark: Cells) -> Any:
-    from plotly.graph_objects import Heatmap
+def _cells(mark: Cells) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        "z": [_numbers(row) for row in mark.values],
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": theme.DIVERGING,
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "hoverongaps": False,
+        "text": [[safe(label) for label in row] for row in mark.labels],
+        "texttemplate": "%{text}",
+        "hovertext": [[safe(text) for text in row] for row in mark.texts],
+        "hoverinfo": "text",
+    }
 
-    return Heatmap(
-        z=[_numbers(row) for row in mark.values],
-        zmin=0,
-        zmax=1,
-        colorscale=theme.DIVERGING,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        hoverongaps=False,
-        text=[[safe(label) for label in row] for row in mark.labels],
-        texttemplate="%{text}",
-        hovertext=[[safe(text) for text in row] for row in mark.texts],
-        hoverinfo="text",
-    )
 
-
-def _labels(mark: Labels) -> Any:
-    from plotly.graph_objects import Scatter
-
-    texts = [safe(text) for text in mark.texts]
-    return Scatter(
-        x=_numbers(mark.x), y=_numbers(mark.y), mode="text", text=texts, hoverinfo="skip", showlegend=False, name=""
-    )
+def _labels(mark: Labels) -> dict[str, Any]:
+    places = {
+        "type": "scatter",
+        "x": _numbers(mark.x),
+        "y": _numbers(mark.y),
+        "text": [safe(one) for one in mark.texts],
+    }
+    return places | {"mode": "text", "hoverinfo": "skip", "showlegend": False, "name": ""}
 
 
 def _symbol(symbol: int) -> str:
     return theme.CROSS if symbol < 0 else theme.SYMBOLS[symbol % len(theme.SYMBOLS)]
 
 
-def _faded(colour: str, opacity: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
+TRACES: dict[type[Mark], Callable[[Any], dict[str, Any]]] = {
+    Line: _line,
+    Band: _band,
+    Points: _points,
+    Bars: _bars,
+    Cells: _cells,
+    Labels: _labels,
+}
+"""How each mark is drawn, apart from its name and its words."""

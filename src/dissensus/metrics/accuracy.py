@@ -32,8 +32,8 @@ class TopKAccuracy(TopKMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.2, 0.2]], ["a", "b", "c"])
     >>> TopKAccuracy(2).values(Drawn(batch, 1), Predicted(model, batch))
@@ -89,8 +89,8 @@ class ExpectedAccuracy(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
     >>> ExpectedAccuracy(1).values(Drawn(batch, 0), Predicted(model, batch))

@@ -348,8 +348,8 @@ class Drawn:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    >>> from dissensus import MajorityVote, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> drawn = Drawn(batch, 1)
     >>> drawn.orders.counts, drawn.case_of_member
     (array([1]), array([0, 0]))
@@ -380,8 +380,8 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).of_draws(np.array([0.25]))
         array([[0.25]])
         """
@@ -392,8 +392,8 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> [batch] = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Study
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).means(np.array([0.25]))
         array([0.25])
         """
@@ -414,8 +414,8 @@ class Predicted:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.3, 0.2]], ["a", "b", "c"])
     >>> Predicted(model, batch).top_shares(2)
@@ -496,8 +496,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).blocks(2)
         (array([[1, 2]]), array([[1, 1]]))
@@ -519,8 +519,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).cuts(2)
         (array([1]), array([2]))
@@ -538,8 +538,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
         >>> predicted.sums(predicted.scores)
@@ -575,8 +575,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> predicted = Predicted(Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"]), batch)
         >>> predicted.weighted_rest_means(predicted.entries[2], np.zeros(1), predicted.scores)
         array([0.35])
@@ -591,8 +591,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
         >>> predicted.rest_means(np.ones(1), predicted.scores)
@@ -615,8 +615,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).top_shares(2)
         (array([0.5]), array([0.75]))
@@ -632,8 +632,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote, Predictions
-        >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).mass_shares(2)
         (array([0.5]), array([0.75]))

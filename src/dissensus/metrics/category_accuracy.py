@@ -34,8 +34,8 @@ class CategoryAccuracy(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
     >>> CategoryAccuracy(["low", "low", "high"]).values(Drawn(batch, 1), Predicted(model, batch))

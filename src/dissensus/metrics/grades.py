@@ -79,8 +79,8 @@ class GradeError(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> GradeError().values(Drawn(batch, 1), Predicted(model, batch))
     array([[1.]])
@@ -121,8 +121,8 @@ class WithinGrades(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> WithinGrades(1, "soft").values(Drawn(batch, 0), Predicted(model, batch))
     array([[0.75]])
@@ -168,8 +168,8 @@ class RankedProbabilityScore(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.4, 0.0]], ["0", "1", "2"])
     >>> RankedProbabilityScore().values(Drawn(batch, 1), Predicted(model, batch))
     array([[0.18]])
@@ -211,8 +211,8 @@ class WassersteinDistance(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.5, 0.25, 0.25]], ["0", "1", "2"])
     >>> WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
     array([[0.5]])
@@ -242,8 +242,8 @@ def first_shares(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
     >>> first_shares(Predicted(Predictions.from_rankings([[["a", "b"], "c"]], ["a", "b", "c"]), batch))
     array([[0.5, 0.5, 0. ]])
     """
@@ -260,8 +260,8 @@ def grade_probabilities(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_counts([[0, 3, 1]], question="grades"))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> grade_probabilities(Predicted(Predictions.from_scores([[3, 1, 0]], ["0", "1", "2"]), batch))
     array([[0.75, 0.25, 0.  ]])
     """

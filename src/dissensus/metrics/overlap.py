@@ -36,8 +36,8 @@ class Overlap(SetMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.1, 0.2, 0.1]], ["a", "b", "c", "d"])
     >>> Overlap(2).values(Drawn(batch, 2), Predicted(model, batch))
@@ -73,8 +73,8 @@ class AverageOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
     >>> AverageOverlap(2).values(Drawn(batch, 2), Predicted(model, batch))
@@ -124,8 +124,8 @@ class RankBiasedOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
     >>> RankBiasedOverlap(0.5, depth=2).values(Drawn(batch, 2), Predicted(model, batch)).round(3)

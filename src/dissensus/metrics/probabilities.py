@@ -27,8 +27,8 @@ class LogScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
     >>> LogScore().values(Drawn(batch, 0), Predicted(model, batch)).round(3)
@@ -86,8 +86,8 @@ class BrierScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
     >>> BrierScore().values(Drawn(batch, 0), Predicted(model, batch))

@@ -30,8 +30,8 @@ class SetAccuracy(SetMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.2, 0.6, 0.2]], ["a", "b", "c"])
     >>> SetAccuracy(2).values(Drawn(batch, 2), Predicted(model, batch))
@@ -62,8 +62,8 @@ class Coverage(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
     >>> Coverage().values(Drawn(batch, 1), Predicted(model, batch))
@@ -92,8 +92,8 @@ class ExpectedCoverage(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> said = Annotations.from_rankings([[[["a"]], [["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
     >>> ExpectedCoverage().values(Drawn(batch, 0), Predicted(model, batch))
@@ -121,8 +121,8 @@ class SetSize(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
-    >>> [batch] = MajorityVote().sample(Annotations.from_rankings([[[["a"]]]], ["a", "b", "c"]))
+    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["a"]]]], ["a", "b", "c"]))
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
     >>> SetSize().values(Drawn(batch, 0), Predicted(model, batch))
     array([[2.]])

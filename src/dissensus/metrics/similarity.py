@@ -41,8 +41,8 @@ class KendallTau(ListSimilarity):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
     >>> KendallTau(3).values(Drawn(batch, 3), Predicted(model, batch)).round(3)
@@ -79,8 +79,8 @@ class SpearmanFootrule(ListSimilarity):
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank, Predictions
-    >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
+    >>> from dissensus import InverseRank, Predictions, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
     >>> SpearmanFootrule(3).values(Drawn(batch, 3), Predicted(model, batch))

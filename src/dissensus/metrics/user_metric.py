@@ -43,10 +43,10 @@ class UserMetric(Metric):
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote, Predictions
+    >>> from dissensus import MajorityVote, Predictions, Study
     >>> def hit(scores, plausibilities):
     ...     return (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(float)
-    >>> said = Annotations.from_rankings([[[["b"]]]], ["a", "b", "c"])
+    >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.1, 0.6, 0.3]], ["a", "b", "c"])
     >>> UserMetric("hit", hit).values(Drawn(batch, 0), Predicted(model, batch))

@@ -21,13 +21,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregation._evidence import ScoreRange
-from dissensus.aggregation._priors import ChoiceCounts
 from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import table_of_models
-from dissensus.aggregation.learned import Lessons, cannot_be_split, taught
-from dissensus.aggregation.prior_recipe import PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregation.case_prior import PriorRecipe, Request, fitted_recipe, table_of_models, with_refits
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, cannot_be_split, taught
 from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
@@ -42,7 +40,6 @@ from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
-from dissensus.evaluation.categories import Categories
 from dissensus.evaluation.evaluator import (
     check_level,
     check_request,

@@ -21,8 +21,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import TABLE_ENDINGS, checked_path, unreadable
 from dissensus.core.packed import AGAIN
-from dissensus.study.ratings import SCORE_NAMES
-from dissensus.study.tables import find_columns, normalised
+from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
 
 LARGE_ROWS = 2_000_000
 """A single Parquet file with more rows than this is worth splitting."""

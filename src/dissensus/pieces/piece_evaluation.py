@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import prior_of
-from dissensus.aggregation.prior_recipe import REFITS, PriorRecipe
+from dissensus.aggregation.case_prior import REFITS, PriorRecipe, prior_of
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import bundled

@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dissensus.aggregation._evidence import ScoreRange
-from dissensus.aggregation._priors import ChoiceCounts
-from dissensus.aggregation.learned import Lessons
-from dissensus.aggregation.prior_recipe import LEARNING_CASES
+from dissensus.aggregation.case_prior import LEARNING_CASES
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.core.aliases import Unranked
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing
@@ -156,8 +154,8 @@ class Survey:
 
         Examples
         --------
-        >>> from dissensus import Annotations
-        >>> study = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+        >>> from dissensus import Study
+        >>> study = Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
         >>> Survey.of(Piece(study, {}, {}, ())).in_order_of(Reading("opinions/", positive="Melanoma")).conditions
         ('Nevus', 'Melanoma')
         """

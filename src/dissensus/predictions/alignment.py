@@ -11,7 +11,7 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
 from dissensus.predictions.lists import Predictions
-from dissensus.study.checklists import ANSWERS, PAIR
+from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -191,7 +191,7 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
 
 
 def predictions_of_finding(model: Predictions, finding: str, case_names: Sequence[str]) -> Predictions:
-    """Return what a model says about one finding, for the study that :meth:`Checklists.of_finding` gives.
+    """Return what a model says about one finding, for the study that :meth:`Study.of_finding` gives.
 
     Scores from 0 to 1 are probabilities: what is not present is absent. Where a model has any score outside, for
     whichever finding, its scores are taken as they are, and absent has the opposite. A set is a decision: a finding

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,16 +14,14 @@ from dissensus.core.delimited import SEPARATORS, is_number
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.json_text import refuse_scattered
 from dissensus.core.names import known_name
-from dissensus.core.receipt import AS_SAID, BY_NAME, Column, codes_in_words, columns_of
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of
 from dissensus.predictions.forms import (
     ALIASES,
     KIND_OF_ROLE,
     PredictionOptions,
-    Subject,
     case_column,
     check_matrix_kind,
     check_one_row_each,
-    column_conditions,
     from_lists,
     from_long,
     from_matrix,
@@ -33,7 +30,6 @@ from dissensus.predictions.forms import (
     numbers_in,
     row_names,
 )
-from dissensus.study.builders import condition_names
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_rows
 
 if TYPE_CHECKING:
@@ -73,35 +69,31 @@ UNLISTED = {
 }
 """What the absence of a condition means, by the kind of predictions that do not list all."""
 
+OUT_OF_RANGE = "alpha_index is out of range"
 OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition"}
 
 
-@dataclass(frozen=True)
-class Understood:
-    """What was read of a file, the role of every column, and what was assumed."""
+class PredictionFormat(NamedTuple):
+    """A format of predictions: its name on the command line, how it is recognised, and how it is read.
 
-    predictions: Predictions
-    columns: tuple[Column, ...] = ()
-    assumed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PredictionFormat:
-    """A format of predictions: its name on the command line, how it is recognised, and how it is read."""
+    What is read has a receipt with the role of every column and with what was assumed.
+    """
 
     name: str
     recognises: Callable[[Source, PredictionOptions], bool]
-    parse: Callable[[Source, PredictionOptions], Understood]
+    parse: Callable[[Source, PredictionOptions], Predictions]
 
 
-def _is_set_by_guess(predictions: Predictions, options: PredictionOptions) -> tuple[str, ...]:
-    return (SETS,) if predictions.kind == "set" and options.kind is None else ()
+def _received(said: Predictions, columns: Iterable[Column], assumed: Mapping[str, object]) -> Predictions:
+    """Return predictions with the role of every column, and with the sentences that hold."""
+    sentences = tuple(sentence for sentence, holds in assumed.items() if holds)
+    return said.with_receipt(Receipt("", "", columns=tuple(columns), assumed=sentences))
 
 
 # Arrays -----------------------------------------------------------------------------------------------
 
 
-def _parse_arrays(source: Source, options: PredictionOptions) -> Understood:
+def _parse_arrays(source: Source, options: PredictionOptions) -> Predictions:
     """Read a matrix, and the names of its rows and columns: its own (npz), or those of the study, in their order."""
     arrays = source.content if source.kind == "npz" else {}
     array = _named_matrix(arrays) if source.kind == "npz" else source.content
@@ -111,43 +103,36 @@ def _parse_arrays(source: Source, options: PredictionOptions) -> Understood:
     cases = options.cases if own_cases is None else own_cases
     conditions = options.conditions if own_conditions is None else own_conditions
     said = _from_array(array, replace(options, cases=cases, conditions=conditions))
-    roles = {key: "case" for key in CASE_KEYS if key in arrays}
-    roles |= {key: "condition" for key in CONDITION_KEYS if key in arrays}
+    roles = dict.fromkeys(CASE_KEYS, "case") | dict.fromkeys(CONDITION_KEYS, "condition")
     roles |= {key: said.kind for key in arrays if arrays[key] is array}
-    columns = tuple(Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays)
-    by_position = {ROWS_BY_POSITION: own_cases is None}
-    by_position[COLUMNS_BY_POSITION] = own_conditions is None and said.kind != "numbers"
-    assumed = [sentence for sentence, is_assumed in by_position.items() if is_assumed]
-    return Understood(said, columns, (*assumed, *_is_set_by_guess(said, options)))
+    assumed = {ROWS_BY_POSITION: own_cases is None}
+    assumed[COLUMNS_BY_POSITION] = own_conditions is None and said.kind != "numbers"
+    assumed[SETS] = said.kind == "set" and options.kind is None
+    return _received(
+        said, (Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays), assumed
+    )
 
 
 def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
     """Build from an array without names; both lists of names are needed, and give the order."""
-    kind, conditions, cases = options.kind, options.conditions, options.cases
     is_list = array.dtype.kind in "biuf" and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1))
-    if kind == "numbers" or (kind is None and conditions is None and is_list):
-        if cases is None:
-            raise DissensusError(
-                "numbers without names need the list of their cases",
-                expected="cases=[...] in the order of the numbers",
-                got=f"{len(array)} numbers",
-                advice="give the list, or save the names too: np.savez(file, predictions=..., case_ids=...)",
-            )
-        check_one_row_each(cases)
-        return from_numbers(array.ravel(), None, options)
-    matrix = _two_dimensional(array, options.alpha_index)
-    if conditions is None or cases is None:
-        missing = [what for what, names in (("cases", cases), ("conditions", conditions)) if names is None]
+    are_numbers = options.kind == "numbers" or (options.kind is None and options.conditions is None and is_list)
+    matrix = array.reshape(-1, 1) if are_numbers else _two_dimensional(array, options.alpha_index)
+    needed = {"cases": options.cases} | ({} if are_numbers else {"conditions": options.conditions})
+    missing = [what for what, names in needed.items() if names is None]
+    if missing:
         raise DissensusError(
-            f"a matrix without names needs the list of its {' and its '.join(missing)}",
+            f"{'an array' if are_numbers else 'a matrix'} without names needs its {' and its '.join(missing)}",
             expected="cases=[...] in the order of the rows, conditions=[...] in the order of the columns",
             got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
             advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
         )
-    check_one_row_each(cases)
-    check_matrix_kind(kind)
+    check_one_row_each(options.cases or ())
+    if are_numbers:
+        return from_numbers(array.ravel(), None, options)
+    check_matrix_kind(options.kind)
     is_binary = matrix.dtype.kind in "biu" and bool(((matrix == 0) | (matrix == 1)).all())
-    return from_matrix(matrix, replace(options, kind=kind or ("set" if is_binary else "scores")))
+    return from_matrix(matrix, replace(options, kind=options.kind or ("set" if is_binary else "scores")))
 
 
 def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[Any]:
@@ -155,14 +140,13 @@ def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[An
         raise DissensusError("the array does not hold numbers", got=f"an array of {array.dtype}")
     if array.ndim == 3 and array.dtype.kind == "b":
         n_alphas, index = array.shape[2], alpha_index or 0
-        if alpha_index is None and n_alphas != 1:
+        if (alpha_index is None and n_alphas != 1) or not 0 <= index < n_alphas:
             raise DissensusError(
-                f"the array holds sets for {n_alphas} values of alpha",
+                f"the array holds sets for {n_alphas} values of alpha" if alpha_index is None else OUT_OF_RANGE,
                 expected="a choice of one of them",
+                got="" if alpha_index is None else str(index),
                 advice=f"say which: alpha_index=0 to {n_alphas - 1}",
             )
-        if not 0 <= index < n_alphas:
-            raise DissensusError("alpha_index is out of range", expected=f"0 to {n_alphas - 1}", got=str(index))
         return array[:, :, index]
     if array.ndim != 2:
         raise DissensusError(
@@ -192,11 +176,8 @@ def _names(arrays: Mapping[str, NDArray[Any]], keys: Sequence[str]) -> tuple[str
         return None
     values = arrays[key]
     if values.ndim != 1 or values.dtype.kind not in "USiu":
-        raise FormatError(
-            f"the array {key!r} does not hold names",
-            expected="a one-dimensional array of text or integers",
-            got=f"shape {values.shape} of {values.dtype}",
-        )
+        got, expected = f"shape {values.shape} of {values.dtype}", "a one-dimensional array of text or integers"
+        raise FormatError(f"the array {key!r} does not hold names", expected=expected, got=got)
     return tuple(np.char.decode(values, "utf-8").tolist() if values.dtype.kind == "S" else map(str, values.tolist()))
 
 
@@ -213,15 +194,14 @@ def _recognises_matrix(source: Source, options: PredictionOptions) -> bool:
     return not is_header and all(is_number(name) for name in names)
 
 
-def _parse_matrix(source: Source, options: PredictionOptions) -> Understood:
-    if source.kind != "json":
-        return _parse_arrays(replace(source, content=matrix_from_text(source.text)), options)
+def _parse_matrix(source: Source, options: PredictionOptions) -> Predictions:
     try:
-        return _parse_arrays(replace(source, content=np.array(source.content)), options)
+        matrix = np.array(source.content) if source.kind == "json" else matrix_from_text(source.text)
     except ValueError as error:
         if isinstance(error, DissensusError):
             raise
         raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
+    return _parse_arrays(replace(source, content=matrix), options)
 
 
 def matrix_from_text(text: str) -> NDArray[Any]:
@@ -270,7 +250,7 @@ def _bad_line(lines: Sequence[str], separator: str | None) -> FormatError:
 
 
 def _is_tabular(source: Source) -> bool:
-    return source.is_table or (source.kind == "jsonl" and not is_list_per_case(source.content))
+    return source.is_table or (source.kind == "jsonl" and not _offered(source.content[0] if source.content else {}))
 
 
 def _table(source: Source) -> pl.DataFrame:
@@ -299,33 +279,30 @@ def _recognises_long(source: Source, options: PredictionOptions) -> bool:
     return any(role in options.columns or not free.isdisjoint(ALIASES[role]) for role in ("condition", "score", "rank"))
 
 
-def _parse_long(source: Source, options: PredictionOptions) -> Understood:
-    table, given, kind = _table(source), options.columns, options.kind
+def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
+    table, given = _table(source), options.columns
     said = from_long(table, options)
     found = find_columns(table.columns, given, aliases=ALIASES)
     used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
     spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
-    unlisted = UNLISTED.get(said.kind) or (f"the rows of a case are a set, {AS_SAID}" if kind == "set" else "")
-    return Understood(said, columns_of(table.columns, used, given, unused=spare), (unlisted,) if unlisted else ())
+    assumed = {UNLISTED.get(said.kind, f"the rows of a case are a set, {AS_SAID}"): said.kind != "set" or options.kind}
+    return _received(said, columns_of(table.columns, used, given, unused=spare), assumed)
 
 
-def _parse_wide(source: Source, options: PredictionOptions, table: pl.DataFrame | None = None) -> Understood:
+def _parse_wide(source: Source, options: PredictionOptions, table: pl.DataFrame | None = None) -> Predictions:
     """Read one row per case and one column per condition; roles are those of the file, whatever was made of it."""
-    given, conditions, own = options.columns.get("case"), options.names, _table(source)
+    given, conditions, own = options.columns.get("case"), options.names or (), _table(source)
     said = from_wide(own if table is None else table, options)
     case = case_column(own, conditions, given=given)
     by_name = case is not None and normalised(case) in ALIASES["case"]
     reason = AS_SAID if given is not None else BY_NAME if by_name else "as the first column"
-    columns = tuple(
-        Column(name, "case", reason)
-        if name == case
-        else Column(name, OF_CONDITION.get(said.kind, ""), "as every other column")
-        for name in own.columns
-    )
+    role = (OF_CONDITION.get(said.kind, ""), "as every other column")
+    columns = (Column(name, *(("case", reason) if name == case else role)) for name in own.columns)
     are_codes = conditions and all(name.isdecimal() for name in own.columns if name != case)
-    codes = (codes_in_words(conditions),) if conditions and are_codes and not set(own.columns) & set(conditions) else ()
-    rows = (ROWS_BY_POSITION,) if case is None else ()
-    return Understood(said, columns, (*rows, *codes, *_is_set_by_guess(said, options)))
+    assumed = {ROWS_BY_POSITION: case is None}
+    assumed[codes_in_words(conditions)] = bool(are_codes) and not set(own.columns) & set(conditions)
+    assumed[SETS] = said.kind == "set" and options.kind is None
+    return _received(said, columns, assumed)
 
 
 # One number per case ----------------------------------------------------------------------------------
@@ -357,18 +334,17 @@ def _recognises_numbers(source: Source, options: PredictionOptions) -> bool:
     return "score" in roles and set(roles.values()) == set(table.columns)
 
 
-def _parse_numbers(source: Source, options: PredictionOptions) -> Understood:
+def _parse_numbers(source: Source, options: PredictionOptions) -> Predictions:
     table = _table(source)
     roles = columns_of_numbers(table, options.columns)
     if "score" not in roles:
         raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
     cases = row_names(table, roles.get("case"), options.cases)
     _, numbers = numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
-    deviations = numbers[:, 1] if "sd" in roles else None
-    said = from_numbers(numbers[:, 0], deviations, replace(options, cases=cases))
+    said = from_numbers(numbers[:, 0], numbers[:, 1] if "sd" in roles else None, replace(options, cases=cases))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
-    rows = () if "case" in roles else (ROWS_BY_POSITION,)
-    return Understood(said, columns_of(table.columns, told, options.columns), rows)
+    columns = columns_of(table.columns, told, options.columns)
+    return _received(said, columns, {ROWS_BY_POSITION: "case" not in roles})
 
 
 # One probability per case -----------------------------------------------------------------------------
@@ -391,7 +367,7 @@ def _recognises_binary(source: Source, options: PredictionOptions) -> bool:
     return is_possible and probability_column(_table(source), options) is not None
 
 
-def _parse_binary(source: Source, options: PredictionOptions) -> Understood:
+def _parse_binary(source: Source, options: PredictionOptions) -> Predictions:
     """Build scores of both conditions from the probability of one: the other has the rest."""
     table, conditions = _table(source), options.names
     column = probability_column(table, options)
@@ -415,11 +391,11 @@ def _parse_binary(source: Source, options: PredictionOptions) -> Understood:
         advice="give logits and other scores for both conditions, in a column each",
     )
     both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
-    wide = _parse_wide(source, replace(options, kind="scores"), both)
-    reason = AS_SAID if options.positive is not None else BY_NAME
-    role = Column(column, f"probability of {positive!r}", reason)
-    columns = tuple(role if one.name == column else one for one in wide.columns)
-    return Understood(wide.predictions, columns, (*wide.assumed, f"{other!r} has what {positive!r} leaves of 1"))
+    said = _parse_wide(source, replace(options, kind="scores"), both)
+    told = said.receipt or Receipt("", "")
+    role = Column(column, f"probability of {positive!r}", AS_SAID if options.positive is not None else BY_NAME)
+    assumed = {**dict.fromkeys(told.assumed, True), f"{other!r} has what {positive!r} leaves of 1": True}
+    return _received(said, (role if one.name == column else one for one in told.columns), assumed)
 
 
 def _positive(column: str, conditions: tuple[str, ...], positive: str | None) -> str:
@@ -446,40 +422,34 @@ def _positive(column: str, conditions: tuple[str, ...], positive: str | None) ->
 # A list per case --------------------------------------------------------------------------------------
 
 
-def is_list_per_case(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell objects that hold a ranking, a set or scores."""
-    return bool(rows) and bool(_offered(rows[0]))
-
-
 def _offered(row: Mapping[str, Any]) -> dict[PredictionKind, str]:
     """Find the keys of a row that hold a prediction."""
     folded = {normalised(key): key for key in row}
     return {kind: folded[key] for kind, keys in LIST_KEYS.items() for key in keys if key in folded}
 
 
-def _parse_lines(source: Source, options: PredictionOptions) -> Understood:
+def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
     """Read one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
     if source.kind != "jsonl":
         raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
     rows = source.content
     kind = options.kind or _kind_of_lines(rows)
     if kind == "numbers":
-        raise FormatError(
-            "the rows do not hold a number each",
-            expected="a number under the key 'prediction'",
-            got=f"keys {listing(rows[0] if rows else ())}",
-        )
+        got = f"keys {listing(rows[0] if rows else ())}"
+        expected = "a number under the key 'prediction'"
+        raise FormatError("the rows do not hold a number each", expected=expected, got=got)
     cases = tuple(_case_of_line(row, number) for number, row in enumerate(rows, start=1))
     check_one_row_each(cases)
-    lists = [_content(row, kind, number, cases) for number, row in enumerate(rows)]
+    places = [f"row {number}, case {case!r}" for number, case in enumerate(cases, start=1)]
+    lists = [_content(row, kind, place) for row, place in zip(rows, places, strict=True)]
     if kind == "scores":
-        said = _scores_by_name(lists, cases, options)
+        said = from_long(_long_scores(lists, cases, places), replace(options, columns={}, kind=kind))
     else:
         said = from_lists(kind, lists, replace(options, cases=cases))
     roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
     found = {key: roles.get(normalised(key), "") for row in rows for key in row}
-    columns = tuple(Column(key, role, BY_NAME if role else "") for key, role in found.items())
-    return Understood(said, columns, (UNLISTED[kind],) if kind in UNLISTED else ())
+    columns = (Column(key, role, BY_NAME if role else "") for key, role in found.items())
+    return _received(said, columns, {UNLISTED.get(kind, ""): kind in UNLISTED})
 
 
 def _kind_of_lines(rows: Sequence[Mapping[str, Any]]) -> PredictionKind:
@@ -496,19 +466,15 @@ def _kind_of_lines(rows: Sequence[Mapping[str, Any]]) -> PredictionKind:
 
 
 def _case_of_line(row: Mapping[str, Any], number: int) -> str:
-    folded = {normalised(key): key for key in row}
-    key = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
-    if key is None or row[key] in (None, ""):
-        raise FormatError(
-            "a row has no case",
-            expected="the name of a case under the key 'case_id'",
-            got=f"keys {listing(row)}",
-            where=f"row {number}",
-        )
-    return str(row[key])
+    folded = {normalised(key): row[key] for key in row}
+    name = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
+    if name in (None, ""):
+        got, expected = f"keys {listing(row)}", "the name of a case under the key 'case_id'"
+        raise FormatError("a row has no case", expected=expected, got=got, where=f"row {number}")
+    return str(name)
 
 
-def _content(row: Mapping[str, Any], kind: PredictionKind, number: int, cases: Sequence[str]) -> Any:
+def _content(row: Mapping[str, Any], kind: PredictionKind, where: str) -> Any:
     content = row.get(_offered(row).get(kind, ""))
     if not isinstance(content, dict if kind == "scores" else list):
         wanted = 'an object such as {"Eczema": 0.7}' if kind == "scores" else "a list of names"
@@ -516,33 +482,24 @@ def _content(row: Mapping[str, Any], kind: PredictionKind, number: int, cases: S
             f"a row has no {kind}" if content is None else f"the {kind} of a row cannot be read",
             expected=f"{wanted} under the key {LIST_KEYS[kind][0]!r}",
             got=f"keys {listing(row)}" if content is None else f"{content!r:.60}",
-            where=f"row {number + 1}, case {cases[number]!r}",
+            where=where,
         )
     return content
 
 
-def _scores_by_name(
-    rows: Sequence[Mapping[str, Any]], cases: tuple[str, ...], options: PredictionOptions
-) -> Predictions:
-    case = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    names = tuple(dict.fromkeys(name for row in rows for name in row))
-    named = dict(zip(names, names, strict=True))
-    if names and all(name.isdecimal() for name in names):
-        named = dict(zip(names, column_conditions(names, options.names), strict=True))
-    mentions = [named[name] for row in rows for name in row]
-    values = [value for row in rows for value in row.values()]
-    subject = Subject(options.name, condition_names(mentions, options.conditions), cases)
-    codes = subject.coded(mentions, case)
-    for at, value in enumerate(values):
-        is_real = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_real or not abs(value) <= sys.float_info.max:
-            raise DissensusError(
-                "a score is not a finite number" if is_real else "a score is not a number",
-                expected="a number",
-                got=repr(value),
-                where=subject.place(int(case[at]), int(codes[at])),
-            )
-    return subject.with_some("scores", case, codes, np.array(values, dtype=np.float64), findings=options.findings)
+def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str], places: Sequence[str]) -> pl.DataFrame:
+    """Write scores by name as a long table, with a row without a condition for a case that has none."""
+    long: list[tuple[str, str | None, float | None]] = []
+    for case, row, place in zip(cases, rows, places, strict=True):
+        for name, value in row.items() or ((None, None),):
+            is_real = isinstance(value, int | float) and not isinstance(value, bool)
+            if name is not None and not (is_real and abs(value) <= sys.float_info.max):
+                problem = "a score is not a finite number" if is_real else "a score is not a number"
+                where = f"{place}, condition {name!r}"
+                raise DissensusError(problem, expected="a number", got=repr(value), where=where)
+            long.append((case, name, value))
+    schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
+    return pl.DataFrame(long, schema=schema, orient="row", strict=False)
 
 
 FORMATS = (

@@ -1,4 +1,4 @@
-"""The forms in which predictions come: matrices, nested lists, long and wide tables."""
+"""The forms in which predictions come: each is brought to entries of case, condition and value."""
 
 from __future__ import annotations
 
@@ -14,15 +14,7 @@ from dissensus.core.checks import check_length
 from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.predictions.lists import (
-    DEVIATION,
-    NUMBER,
-    Conditions,
-    PredictionKind,
-    Predictions,
-    check_kind,
-    in_order,
-)
+from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
 
@@ -110,23 +102,35 @@ class Subject:
         What is not listed has the score 0, which all findings of a case may have.
         """
         self._refuse_repeated(case, codes)
-        if kind == "scores":
-            if (values < 0).any():
-                return self.with_all(self._filled(case, codes, values), findings=findings)
-            case, codes, values = _kept(values != 0, case, codes, values)
-            if not findings:
-                self._refuse_zeros(np.bincount(case, minlength=len(self.case_names)) == 0)
+        if kind == "scores" and (values < 0).any():
+            return self._with_negative(case, codes, values, findings=findings)
+        if kind == "scores" and not values.all():
+            case, codes, values = case[values != 0], codes[values != 0], values[values != 0]
+        lengths = np.bincount(case, minlength=len(self.case_names))
+        if kind == "scores" and not findings:
+            self._refuse_zeros(lengths == 0)
         if not in_order(case, codes, values):
             keys = {"case": case, "minus_value": 0.0 - values, "code": codes}
             order = pl.DataFrame(keys).select(pl.arg_sort_by(*keys)).to_series().to_numpy()
             case, codes, values = case[order], codes[order], values[order]
-        offsets = offsets_from_lengths(np.bincount(case, minlength=len(self.case_names)))
         values = blocks_to_the_end(case, values) if kind == "ranking" else values
-        return Predictions(self.name, kind, self.conditions, self.case_names, offsets, codes, values)
+        named = (self.name, kind, self.conditions, self.case_names)
+        return Predictions(*named, offsets_from_lengths(lengths), codes, values)
 
-    def coded(self, mentions: Sequence[Any], case: IntArray) -> IntArray:
-        """Translate names or codes of conditions into codes, or say on which case one is unknown."""
-        return condition_codes(mentions, self.conditions, lambda at: self.place(int(case[at])))
+    def _with_negative(self, case: IntArray, codes: IntArray, values: FloatArray, *, findings: bool) -> Predictions:
+        """Build from scores that may be negative only where all conditions have one."""
+        matrix = np.zeros((len(self.case_names), len(self.conditions)))
+        if len(codes) < matrix.size:
+            negative = int((values < 0).argmax())
+            raise DissensusError(
+                "a score is negative although some conditions have none",
+                expected=f"scores of zero or more, or a score for all {matrix.shape[1]} conditions on every case",
+                got=str(values[negative]),
+                where=self.place(int(case[negative]), int(codes[negative])),
+                advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
+            )
+        matrix[case, codes] = values
+        return self.with_all(matrix, findings=findings)
 
     def _refuse_zeros(self, empty: BoolArray) -> None:
         if empty.any():
@@ -151,27 +155,6 @@ class Subject:
                 where=f"case {self.case_names[row]!r}",
             )
 
-    def _filled(self, case: IntArray, codes: IntArray, values: FloatArray) -> FloatArray:
-        """Return a matrix, for scores that may be negative only where all conditions have one."""
-        n_cases, n_conditions = len(self.case_names), len(self.conditions)
-        if len(codes) < n_cases * n_conditions:
-            negative = int((values < 0).argmax())
-            raise DissensusError(
-                "a score is negative although some conditions have none",
-                expected=f"scores of zero or more, or a score for all {n_conditions} conditions on every case",
-                got=str(values[negative]),
-                where=self.place(int(case[negative]), int(codes[negative])),
-                advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
-            )
-        matrix = np.zeros((n_cases, n_conditions))
-        matrix[case, codes] = values
-        return matrix
-
-
-def _kept(rows: BoolArray, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Keep some rows of columns, which are the same if all are kept."""
-    return columns if rows.all() else tuple(column[rows] for column in columns)
-
 
 def blocks_to_the_end(case: IntArray, values: FloatArray) -> FloatArray:
     """Count, for each condition of sorted rankings, the blocks from its own to the last of its case.
@@ -190,7 +173,14 @@ def blocks_to_the_end(case: IntArray, values: FloatArray) -> FloatArray:
 
 def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
     """Build scores, or sets of 0 and 1; see :meth:`Predictions.from_scores` and :meth:`Predictions.from_sets`."""
-    matrix = _matrix(values, "sets" if options.kind == "set" else "scores")
+    what = "sets" if options.kind == "set" else "scores"
+    if hasattr(values, "columns"):
+        raise DissensusError(
+            f"{what} must be a matrix without names",
+            got="a data frame, whose columns could be in another order",
+            advice="use Predictions.from_wide, which goes by the names of the columns",
+        )
+    matrix = _array(values, what, "a matrix", "shape (cases, K)")
     subject = subject_of_matrix(matrix, options)
     if options.kind != "set":
         return subject.with_all(matrix.astype(np.float64), findings=options.findings)
@@ -204,22 +194,37 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
     return subject.with_some("set", case, codes, np.ones(len(codes)))
 
 
-def _matrix(values: ArrayLike, what: str) -> NDArray[Any]:
-    if hasattr(values, "columns"):
-        raise DissensusError(
-            f"{what} must be a matrix without names",
-            got="a data frame, whose columns could be in another order",
-            advice="use Predictions.from_wide, which goes by the names of the columns",
-        )
+def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
+    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
+    given = {NUMBER: numbers} if deviations is None else {NUMBER: numbers, DEVIATION: deviations}
+    columns = [
+        _array(values, "numbers", "a list with one number per case", "shape (cases,)") for values in given.values()
+    ]
+    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
+    matrix = np.stack(columns, axis=1).astype(np.float64)
+    subject = subject_of_matrix(matrix, replace(options, conditions=tuple(given)))
+    negative = np.flatnonzero((matrix[:, 1:] < 0).any(axis=1))
+    if len(negative):
+        row = int(negative[0])
+        got = f"{matrix[row, 1]:g}"
+        raise DissensusError("an sd is negative", expected="0 or more", got=got, where=subject.place(row))
+    return subject.with_all(matrix, "numbers")
+
+
+def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
     try:
-        matrix = np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
-        raise DissensusError(f"the rows of the {what} differ in length", expected="a matrix") from error
-    if matrix.ndim != 2:
-        raise DissensusError(f"{what} must be a matrix", expected="shape (cases, K)", got=f"shape {matrix.shape}")
-    if matrix.dtype.kind not in "iufb":
-        raise DissensusError(f"{what} must be numbers", got=f"an array of {matrix.dtype}")
-    return matrix
+        raise DissensusError(f"the {what} differ in length", expected=form, got=str(error)) from error
+    n_axes = 2 if "K" in expected else 1
+    if array.ndim != n_axes or array.dtype.kind not in "iufb":
+        raise DissensusError(
+            f"{what} must be {form}",
+            expected=f"numbers in the {expected}",
+            got=f"shape {array.shape} of {array.dtype}",
+            advice="scores of conditions go to Predictions.from_scores" if array.ndim > n_axes else "",
+        )
+    return array
 
 
 def subject_of_matrix(matrix: NDArray[Any], options: PredictionOptions) -> Subject:
@@ -238,37 +243,6 @@ def subject_of_matrix(matrix: NDArray[Any], options: PredictionOptions) -> Subje
     return Subject(options.name, columns, rows)
 
 
-def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
-    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
-    given = {NUMBER: numbers} if deviations is None else {NUMBER: numbers, DEVIATION: deviations}
-    columns = [_vector(values, what) for what, values in given.items()]
-    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
-    matrix = np.stack(columns, axis=1)
-    subject = subject_of_matrix(matrix, replace(options, conditions=tuple(given)))
-    negative = np.flatnonzero((matrix[:, 1:] < 0).any(axis=1))
-    if len(negative):
-        row = int(negative[0])
-        raise DissensusError(
-            "an sd is negative", expected="0 or more", got=f"{matrix[row, 1]:g}", where=subject.place(row)
-        )
-    return subject.with_all(matrix, "numbers")
-
-
-def _vector(values: ArrayLike, what: str) -> FloatArray:
-    try:
-        vector = np.asarray(values)
-    except ValueError as error:
-        raise DissensusError(f"every {what} must be one number", got=str(error)) from error
-    if vector.ndim != 1 or vector.dtype.kind not in "iufb":
-        raise DissensusError(
-            "numbers must be a list with one number per case",
-            expected="shape (cases,)",
-            got=f"shape {vector.shape} of {vector.dtype}",
-            advice="scores of conditions go to Predictions.from_scores" if vector.ndim == 2 else "",
-        )
-    return vector.astype(np.float64)
-
-
 # Nested lists -----------------------------------------------------------------------------------------
 
 
@@ -282,7 +256,8 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     cases = [_items(one, kind) for one in lists]
     blocks = [[one] for one in cases]
     if kind == "ranking":
-        blocks = [[[item] if _is_condition(item) else _items(item, "block") for item in one] for one in cases]
+        single = (str, Integral, np.bool_, float, type(None))
+        blocks = [[[item] if isinstance(item, single) else _items(item, "block") for item in one] for one in cases]
     mentions = [mention for one in blocks for block in one for mention in block]
     names = condition_names(mentions, options.conditions)
     subject = Subject(options.name, names, numbered_names(options.cases, len(cases)))
@@ -294,7 +269,8 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     case = np.repeat(np.repeat(np.arange(len(blocks)), [len(one) for one in blocks]), sizes)
     rank = np.array([rank for one in blocks for rank in range(len(one))], dtype=np.float64)
     values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
-    return subject.with_some(kind, case, subject.coded(mentions, case), values)
+    codes = condition_codes(mentions, names, lambda at: subject.place(int(case[at])))
+    return subject.with_some(kind, case, codes, values)
 
 
 def _hold_booleans(sets: Sequence[Any]) -> bool:
@@ -307,16 +283,9 @@ def _hold_booleans(sets: Sequence[Any]) -> bool:
 
 def _items(value: Any, what: str) -> list[Any]:
     if isinstance(value, str | bytes | dict) or not isinstance(value, Sequence | set | frozenset | np.ndarray):
-        raise DissensusError(
-            f"a {what} must be a list",
-            expected="case > condition or block of tied conditions",
-            got=f"{value!r:.60}",
-        )
+        expected = "case > condition or block of tied conditions"
+        raise DissensusError(f"a {what} must be a list", expected=expected, got=f"{value!r:.60}")
     return list(value)
-
-
-def _is_condition(block: object) -> bool:
-    return isinstance(block, str | Integral | np.bool_ | float) or block is None
 
 
 # Long tables ------------------------------------------------------------------------------------------
@@ -326,17 +295,18 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
     table = tables.polars_frame(frame)
     roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
-    chosen = _kind_of_rows(table, roles, options)
-    needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, chosen) == chosen}
+    kind = _kind_of_rows(table, roles, options)
+    needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, kind) == kind}
     table = tables.tidied(tables.with_roles(table, needed))
     if not len(table):
         raise DissensusError("the table has no rows", expected="at least one row below the header")
     tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
     case, case_names = tables.case_codes(table["case"])
     codes, known = tables.label_codes(table, options.names)
-    values, listed = _values(table, chosen), codes >= 0
-    subject = Subject(options.name, known, case_names)
-    return subject.with_some(chosen, *_kept(listed, case, codes, values), findings=options.findings)
+    values = _values(table, kind)
+    if (codes < 0).any():
+        case, values, codes = case[codes >= 0], values[codes >= 0], codes[codes >= 0]
+    return Subject(options.name, known, case_names).with_some(kind, case, codes, values, findings=options.findings)
 
 
 def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
@@ -350,7 +320,8 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     offered = {KIND_OF_ROLE[role]: role for role in roles if role in KIND_OF_ROLE}
     if not offered and kind is None and options.findings:
         return "set"
-    if not offered and kind != "set" and not _numbers_without_role(table, roles):
+    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not _holds_text(column)]
+    if not offered and kind != "set" and not spare:  # a spare column of numbers may be the score
         several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
         if not several.any() or kind == "ranking":
             return kind or "ranking"
@@ -363,10 +334,8 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     if kind in KIND_OF_ROLE.values() and kind not in offered:
         role = "score" if kind == "scores" else "rank"
         raise tables.missing_column(role, ALIASES[role], table.columns)
-    if kind is not None:
-        return kind
-    if len(offered) == 1:
-        return next(iter(offered))
+    if kind is not None or len(offered) == 1:
+        return kind or next(iter(offered))
     raise DissensusError(
         "the table has scores and ranks" if offered else "the table has no score column and no rank column",
         expected="one of them" if offered else "a column named 'score' or 'rank' or the like",
@@ -375,12 +344,6 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
         if offered
         else "rename the column, or say kind='set' if the rows of a case are a set",
     )
-
-
-def _numbers_without_role(table: pl.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """Name the columns of numbers that no role uses: one of them may be the score."""
-    spare = table.drop(roles.values())
-    return [column.name for column in spare if len(column.drop_nulls()) and not _holds_text(column)]
 
 
 def _values(table: pl.DataFrame, kind: PredictionKind) -> FloatArray:
@@ -416,19 +379,15 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
 
 
 def check_matrix_kind(kind: PredictionKind | None) -> None:
-    """Refuse to read a matrix as rankings."""
+    """Refuse to read a matrix as rankings, or as one number per case."""
     check_kind(kind or "scores")
-    if kind == "numbers":
-        raise DissensusError(
-            "a matrix holds scores of conditions, not one number per case",
-            expected="one column of numbers beside the case",
-        )
-    if kind == "ranking":
-        raise DissensusError(
-            "a matrix holds scores or sets, not rankings",
-            expected="kind='scores' or kind='set'",
-            advice="the order of scores is a ranking already; give ranks as a long table",
-        )
+    if kind in ("numbers", "ranking"):
+        what = "one number per case" if kind == "numbers" else "rankings"
+        advice = "give the numbers in one column beside the case"
+        if kind == "ranking":
+            advice = "the order of scores is a ranking already; give ranks as a long table"
+        expected = "kind='scores' or kind='set'"
+        raise DissensusError(f"a matrix holds scores or sets, not {what}", expected=expected, advice=advice)
 
 
 def case_column(
@@ -467,11 +426,8 @@ def check_one_row_each(case_names: Sequence[str]) -> None:
     first: dict[str, int] = {}
     for row, name in enumerate(case_names, start=1):
         if first.setdefault(name, row) != row:
-            raise DissensusError(
-                f"case {name!r} stands in several rows",
-                expected="one row per case",
-                got=f"rows {first[name]} and {row}; {len(case_names) - len(set(case_names))} repeated in all",
-            )
+            got = f"rows {first[name]} and {row}; {len(case_names) - len(set(case_names))} repeated in all"
+            raise DissensusError(f"case {name!r} stands in several rows", expected="one row per case", got=got)
 
 
 def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
@@ -482,18 +438,10 @@ def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) 
         raise DissensusError(f"condition {name!r} has several columns", expected="one column per condition")
     are_codes = all(is_number(column) for column in columns) and not set(columns) <= set(conditions or ())
     if are_codes and not all(column.isdecimal() for column in columns):
-        raise DissensusError(
-            "the table seems to have no header",
-            expected="the names of conditions in the first row",
-            got=f"numbers: {listing(columns)}",
-        )
+        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
+        raise DissensusError("the table seems to have no header", expected=expected, got=got)
     if are_codes and conditions is None:
-        raise DissensusError(
-            "integer column names need a list of conditions",
-            expected="the names of the conditions in the order of their codes",
-            got=f"columns {listing(columns)} without a list",
-            advice=tables.GIVE_CONDITIONS,
-        )
+        raise tables.integers_need_names(columns)
     known = conditions or columns
     names = dict(enumerate(known)) if are_codes else {}
     named = [names.get(int(column)) if are_codes else column for column in columns]
@@ -512,10 +460,9 @@ def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, Fl
     if text:
         tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace(BOOLEAN_CELLS).replace("", None)
         cells = cells.with_columns(tidy)
-    integers = all(
-        dtype.is_integer() or dtype == pl.Boolean or column in text for column, dtype in cells.schema.items()
-    )
-    binary = integers and all(bool(column.cast(pl.String).is_in(("0", "1", "true", "false")).all()) for column in cells)
+    whole = [name for name, dtype in cells.schema.items() if dtype.is_integer() or dtype == pl.Boolean or name in text]
+    is_binary = (cells[name].cast(pl.String).is_in(("0", "1", "true", "false")).all() for name in whole)
+    binary = len(whole) == cells.width and all(is_binary)
     numbers = cells.select(pl.all().cast(pl.Float64, strict=False))
     for column in (name for name in cells.columns if numbers[name].null_count()):
         row = numbers[column].is_null().arg_max() or 0

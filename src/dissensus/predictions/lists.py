@@ -13,8 +13,10 @@ from dissensus.core.arguments import check_fields, checked
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
+from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Received, shortened, spaced, tied_in_words
+from dissensus.study.diagnosis import percent, plural, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-    from dissensus.core.notes import Note
 
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
 """What the numbers of a prediction mean."""
@@ -33,6 +34,9 @@ NUMBER, DEVIATION = "number", "sd"
 
 Conditions: TypeAlias = "Sequence[str] | int | None"
 """Names in the order of their codes; a number K stands for "0" to "K - 1"."""
+
+SUM_TOLERANCE = 1e-3
+"""How far the scores of a case may be from a sum of one: text with three decimals is not exact."""
 
 
 def common_kind(one: PredictionKind | None, other: PredictionKind | None) -> PredictionKind | None:
@@ -159,7 +163,7 @@ class Predictions(Received):
         case_names
             Names of the rows; by default "0", "1" and so on.
         findings
-            Whether every column is a question of its own (:class:`Checklists`): all scores of a case may be 0 then.
+            Whether every column is a question of its own (:class:`Study`): all scores of a case may be 0 then.
 
         Examples
         --------
@@ -463,8 +467,6 @@ class Predictions(Received):
 
         found, _ = aligned(self, case_names, conditions, allow_missing=allow_missing)
         if self.complete and not found.complete:
-            from dissensus.predictions.description import coverage
-
             warnings.warn(f"model {self.name!r}: {coverage(found)[0]}", DissensusWarning, stacklevel=3)
         return found
 
@@ -554,16 +556,31 @@ class Predictions(Received):
         cases with the same score for every condition: 1, kept, all are tied (for example '0')
         cases whose scores do not sum to 1: 1, kept as scores, not probabilities (for example '0')
         """
-        from dissensus.predictions.description import check_predictions
-
         return check_predictions(self)
 
-    # Comparison, pickling, telling --------------------------------------------------------------------
-
     def __repr__(self) -> str:
-        from dissensus.predictions.description import description
-
-        return description(self)
+        n_cases, n_conditions = self.n_cases, self.n_conditions
+        cases, lines = plural(n_cases, "case"), {}
+        if self.kind == "numbers":
+            said = f"numbers on {cases}"
+            if n_cases:
+                numbers = self.numbers
+                lines["lowest to highest"] = f"{numbers.min():g} to {numbers.max():g}; mean {numbers.mean():.3g}"
+            if n_cases and self.deviations is not None:
+                lines["standard deviation"] = f"{self.deviations.min():g} to {self.deviations.max():g}"
+        else:
+            said = f"scores on {cases}" if self.kind == "scores" else plural(n_cases, self.kind)
+            said = f"{said} over {plural(n_conditions, 'condition')}"
+            n_listed = n_conditions - len(_unlisted(self))
+            lines["conditions listed"] = f"{n_listed} of {n_conditions}; {span(self.entries_per_case)} per case"
+            if self.kind != "set":
+                ties = percent(int(self.has_tie.sum()), n_cases)
+                lines["with a tie"] = f"{ties} of cases" if n_cases else ties
+            empty = int((self.entries_per_case == 0).sum())
+            if empty:
+                lines["empty"] = f"{percent(empty, n_cases)} of cases"
+        told = [f"  {label:<22}{text}" for label, text in lines.items()]
+        return "\n".join([f"Predictions of {self.name!r}: {said}", *told])
 
 
 def check_kind(kind: str) -> None:
@@ -579,3 +596,86 @@ def in_order(case: IntArray, codes: IntArray, values: FloatArray) -> bool:
     same_value = values[1:] == values[:-1]
     better = (values[1:] < values[:-1]) | (same_value & (codes[1:] > codes[:-1]))
     return bool(((case[1:] > case[:-1]) | (same_case & better)).all())
+
+
+# What deserves a look ---------------------------------------------------------------------------------
+
+
+def check_predictions(predictions: Predictions, *, findings: bool = False) -> tuple[Note, ...]:
+    """Look for what is allowed but may be a mistake; scores of findings need not add up to anything.
+
+    Examples
+    --------
+    >>> for note in check_predictions(Predictions.from_scores([[2.0, -1.0], [0.5, 0.5]])):
+    ...     print(note)
+    cases with the same score for every condition: 1, kept, all are tied (for example '1')
+    cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
+    """
+    if predictions.kind == "numbers" or (findings and predictions.kind != "scores"):
+        return ()
+    if predictions.kind == "scores":
+        notes = _notes_on_findings(predictions) if findings else _notes_on_scores(predictions)
+    else:
+        sizes, is_ranking = predictions.entries_per_case, predictions.kind == "ranking"
+        tied = "kept, all conditions are tied" if is_ranking else "kept"
+        every = (sizes == predictions.n_conditions) & (not is_ranking)
+        notes = [
+            _note(predictions, "empty rankings" if is_ranking else "empty sets", sizes == 0, tied),
+            _note(predictions, "sets of all conditions", every, "kept"),
+        ]
+    return tuple(note for note in notes if note.count)
+
+
+def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) -> Note:
+    examples = tuple(predictions.case_names[case] for case in np.flatnonzero(cases)[:3])
+    return Note(what, int(cases.sum()), action, examples)
+
+
+def _unlisted(predictions: Predictions) -> list[str]:
+    listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
+    return [predictions.conditions[code] for code in np.flatnonzero(~listed)]
+
+
+def _notes_on_findings(predictions: Predictions) -> list[Note]:
+    outside = np.zeros(predictions.n_cases, dtype=np.bool_)
+    outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
+    unlisted = _unlisted(predictions)
+    action = "kept; the scores of all findings are taken as scores, not as probabilities"
+    return [
+        _note(predictions, "cases with scores below 0 or above 1", outside, action),
+        Note("findings without a score above 0", len(unlisted), "taken as absent on every case", tuple(unlisted[:3])),
+    ]
+
+
+def _notes_on_scores(predictions: Predictions) -> list[Note]:
+    n_conditions, complete = predictions.n_conditions, predictions.complete
+    highest, lowest = predictions.values[predictions.offsets[:-1]], predictions.values[predictions.offsets[1:] - 1]
+    constant = (predictions.entries_per_case == n_conditions) & (highest == lowest) & (n_conditions > 1)
+    logits = "kept; logits need a softmax to be probabilities"
+    notes = [
+        _note(predictions, "cases with the same score for every condition", constant, "kept, all are tied"),
+        _note(predictions, "cases with negative scores", lowest < 0, logits),
+    ]
+    if not (lowest < 0).any():
+        sums = np.bincount(predictions.case_of_entry, weights=predictions.values, minlength=predictions.n_cases)
+        below = (sums < 1 - SUM_TOLERANCE) & complete  # a short list may leave some of the mass out
+        off = below | (sums > 1 + SUM_TOLERANCE)
+        notes.append(_note(predictions, "cases whose scores do not sum to 1", off, "kept as scores, not probabilities"))
+    if not complete:
+        notes += coverage(predictions)
+    elif bool(np.isin(predictions.values, (0, 1)).all()):
+        action = "kept as scores; say kind='set' if the ones are a set"
+        notes.append(Note("cases with scores of 0 and 1 only", predictions.n_cases, action))
+    return notes
+
+
+def coverage(predictions: Predictions) -> list[Note]:
+    """Tell of conditions without a score; 0 counts as none, as both are last."""
+    unlisted = _unlisted(predictions)
+    everywhere = f"of {predictions.n_conditions}, taken as not predicted: below all that have one"
+    partly = predictions.entries_per_case < predictions.n_conditions - len(unlisted)
+    some, there = "cases on which some of the other conditions have no score", "taken as not predicted there"
+    return [
+        Note("conditions without a score", len(unlisted), everywhere, tuple(unlisted[:3])),
+        _note(predictions, some, partly, f"{there}: below all that have one"),
+    ]

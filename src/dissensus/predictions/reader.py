@@ -8,15 +8,15 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.arguments import checked
-from dissensus.core.delimited import SEPARATORS, is_number
+from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import Receipt, warn_of_losses
 from dissensus.predictions.alignment import aligned
-from dissensus.predictions.description import check_predictions
 from dissensus.predictions.file_formats import FORMATS, PredictionFormat, separator_of
 from dissensus.predictions.forms import PredictionOptions
+from dissensus.predictions.lists import check_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,20 +113,7 @@ def read_predictions(
     ...     read_predictions(file, conditions=["Tinea", "Eczema"], cases=["c1"]).to_scores()
     array([[0.8, 0.2]])
     """
-    reading = examine_predictions(
-        path,
-        conditions=conditions,
-        cases=cases,
-        name=name,
-        format=format,
-        columns=columns,
-        kind=kind,
-        alpha_index=alpha_index,
-        positive=positive,
-        findings=findings,
-        allow_missing=allow_missing,
-        limits=limits,
-    )
+    reading = examine_predictions(**locals())  # every parameter under its own name
     warn_of_losses(path, reading.receipt)
     return reading.predictions
 
@@ -160,9 +147,7 @@ def read_models(
     ...     list(read_models([f"Aster={file}"], cases=["c1"]))
     ['Aster']
     """
-    options: dict[str, Any] = {"conditions": conditions, "cases": cases, "format": format, "columns": columns}
-    options |= {"kind": kind, "alpha_index": alpha_index, "positive": positive, "allow_missing": allow_missing}
-    options |= {"findings": findings, "limits": limits}
+    options = {name: value for name, value in locals().items() if name != "paths"}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -221,17 +206,15 @@ def examine_source(
     place = str(source.path)
     try:
         chosen = _chosen_format(source, format, options)
-        understood = chosen.parse(source, options)
-        said = understood.predictions
+        said = chosen.parse(source, options)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if place in error.where else error.at(place) from None
-    receipt = Receipt(
-        place,
-        chosen.name,
-        format is not None,
-        columns=understood.columns,
-        assumed=understood.assumed,
+    receipt = replace(
+        said.receipt or Receipt("", ""),
+        path=place,
+        format=chosen.name,
+        is_given=format is not None,
         notes=(*notes, *check_predictions(predictions, findings=options.findings)),
         examples=predictions.examples(),
     )
@@ -267,28 +250,23 @@ def _opened(place: FilePath, limits: Limits) -> Source:
     records = [source.content] if isinstance(source.content, dict) else source.content
     if source.kind == "json" and records and all(isinstance(item, dict) for item in records):
         return replace(source, kind="jsonl", content=records)
-    if source.kind == "text" and _has_header(source.content):
+    first = source.content.lstrip().partition("\n")[0] if source.kind == "text" else ""
+    mark = separator_of(first)
+    if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         return source.as_table(limits=limits, headless=True)
     return source
-
-
-def _has_header(text: str) -> bool:
-    first = text.lstrip().partition("\n")[0]
-    separated = any(mark in first for mark in SEPARATORS)
-    return separated and not all(is_number(cell) for cell in first.split(separator_of(first)))
 
 
 def _chosen_format(source: Source, name: str | None, options: PredictionOptions) -> PredictionFormat:
     """Return the format that is named, or the first that fits a file."""
     known = {one.name: one for one in FORMATS}
-    fitting = (one for one in FORMATS if one.recognises(source, options))
-    found = next(fitting, None) if name is None else known.get(name)
+    found = known.get(name) if name else next((one for one in FORMATS if one.recognises(source, options)), None)
     if found is not None:
         return found
+    expected = f"one of {', '.join(known)}"
+    if name is not None:
+        raise FormatError(f"unknown format {name!r}", expected=expected, advice=suggestion(name, known))
+    got = f"{source.kind}: {str(source.content)[:60]!r}"
     raise FormatError(
-        "no known format of predictions fits the file" if name is None else f"unknown format {name!r}",
-        expected=f"one of {', '.join(known)}",
-        got=f"{source.kind}: {str(source.content)[:60]!r}" if name is None else "",
-        where=str(source.path) if name is None else "",
-        advice="" if name is None else suggestion(name, known),
+        "no known format of predictions fits the file", expected=expected, got=got, where=str(source.path)
     )

@@ -59,8 +59,8 @@ def write_report(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from dissensus import Annotations, evaluate, write_report
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate, write_report
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> result = evaluate(said, {"A": [[0.9, 0.1], [0.4, 0.6]]}, aggregations=["plackett-luce:3"], draws=40)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(result, Path(folder) / "report.html", title="Two cases")
@@ -82,8 +82,8 @@ def report_html(
 ) -> str:
     """Return the report as text; see :func:`write_report`.
 
-    >>> from dissensus import Annotations, evaluate
-    >>> said = Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """

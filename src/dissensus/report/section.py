@@ -97,8 +97,8 @@ class ReportSection(Registered):
 
         Examples
         --------
-        >>> from dissensus import Annotations, evaluate
-        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> from dissensus import Study, evaluate
+        >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
         >>> {section.id: section.has(result) for section in sections() if section.id in ("certainty", "risk")}
         {'certainty': True, 'risk': False}
         """
@@ -109,8 +109,8 @@ class ReportSection(Registered):
 
         Examples
         --------
-        >>> from dissensus import Annotations, evaluate
-        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> from dissensus import Study, evaluate
+        >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
         >>> ReportSection().words(ReportSubject(result))
         {}
         """
@@ -121,8 +121,8 @@ class ReportSection(Registered):
 
         Examples
         --------
-        >>> from dissensus import Annotations, evaluate
-        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> from dissensus import Study, evaluate
+        >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
         >>> class Sizes(ReportSection):
         ...     shows = ("study",)
         >>> len(Sizes().pictures(ReportSubject(result)))
@@ -136,8 +136,8 @@ class ReportSection(Registered):
 
         Examples
         --------
-        >>> from dissensus import Annotations, evaluate
-        >>> result = evaluate(Annotations.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
+        >>> from dissensus import Study, evaluate
+        >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
         >>> ReportSection().data(ReportSubject(result))
         {}
         """

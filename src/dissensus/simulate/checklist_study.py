@@ -18,9 +18,9 @@ from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import crossed, known_models, numbered, opinion_chances
 from dissensus.study.builders import as_numbers
-from dissensus.study.checklists import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT, Checklists
 from dissensus.study.panel import Panel
-from dissensus.study.rankings import Annotations
+from dissensus.study.question import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT
+from dissensus.study.study import Study
 
 LEAST_NOISE = 0.05
 """With less noise than this a model sees the evidence itself."""
@@ -90,7 +90,7 @@ class SimulatedChecklists:
         Models by name: the probability of every finding.
     """
 
-    checklists: Checklists
+    checklists: Study
     chances: FloatArray
     strictness: FloatArray
     predictions: Mapping[str, Predictions]
@@ -123,7 +123,7 @@ class SimulatedBinary:
         Models by name: the probabilities of both conditions.
     """
 
-    annotations: Annotations
+    annotations: Study
     chances: FloatArray
     strictness: FloatArray
     predictions: Mapping[str, Predictions]
@@ -196,7 +196,7 @@ def simulate_binary(
     made = _made(n_cases, n_annotators, np.array([prevalence]), Population(strictness, clarity), **given)
     answers = made.answers[made.reads][:, 0].astype(np.int64)
     one_each = np.arange(len(answers) + 1, dtype=np.int64)
-    said = Annotations(ANSWERS, made.panel, one_each, one_each, answers, question="binary")
+    said = Study(ANSWERS, made.panel, one_each, one_each, answers, question="binary")
     predictions = {
         name: Predictions.from_scores(np.column_stack([1 - yes, yes]), ANSWERS, case_names=said.case_names, name=name)
         for name, yes in made.scores.items()
@@ -251,7 +251,7 @@ def simulate_checklists(
     missing = _stream(seed, MISSING_STREAM).random(made.answers.shape)[made.reads] < _share(
         "not_assessed", not_assessed
     )
-    said = Checklists(names, made.panel, answers=np.where(missing, NOT_ASSESSED, answers), question="findings")
+    said = Study(names, made.panel, answers=np.where(missing, NOT_ASSESSED, answers), question="findings")
     predictions = {
         name: Predictions.from_scores(scores, names, case_names=said.case_names, name=name, findings=True)
         for name, scores in made.scores.items()

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.categories import Categories
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import known_models, numbered, opinion_chances
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
 NOUNS = {
@@ -133,7 +133,7 @@ class SimulatedStudy:
         Columns of cases: name to one label per case.
     """
 
-    annotations: Annotations
+    annotations: Study
     theta: FloatArray
     categories: Categories
     predictions: Mapping[str, Predictions]
@@ -252,11 +252,11 @@ def _truth(rng: np.random.Generator, n_conditions: int) -> FloatArray:
 
 def _annotations(
     streams: list[np.random.Generator], theta: FloatArray, n_annotators: int, chances: FloatArray
-) -> Annotations:
+) -> Study:
     doctors = numbered("Dr", n_annotators)
     chosen = [_annotators(rng, n_annotators, chances) for rng in streams]
     rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
-    return Annotations.from_rankings(
+    return Study.from_rankings(
         rankings,
         condition_names(theta.shape[1]),
         case_names=numbered("case", len(theta)),
@@ -302,7 +302,7 @@ def _predictions(
     seed: int,
     theta: FloatArray,
     skin_types: tuple[str, ...],
-    said: Annotations,
+    said: Study,
     models: Mapping[str, Expertise],
 ) -> dict[str, Predictions]:
     if not models:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissensus.predictions.lists import Predictions
-from dissensus.study.rankings import Annotations
+from dissensus.study.study import Study
 
 N_CONDITIONS = 419
 """Conditions of the study that the cases come from; those that are not printed here have no names."""
@@ -69,7 +69,7 @@ class PrintedCase:
         return mentioned.union(*(prediction.conditions for prediction in self.predictions))
 
     @property
-    def annotations(self) -> Annotations:
+    def annotations(self) -> Study:
         """The case as a study of its own, among as many conditions as the release has."""
         return annotations_of((self,))
 
@@ -87,7 +87,7 @@ class PrintedCases:
     """
 
     cases: tuple[PrintedCase, ...]
-    annotations: Annotations
+    annotations: Study
 
     def predictions(self, number: int) -> Predictions:
         """Return the first (0) or second (1) set of every case that has some; their models differ from case to case."""
@@ -159,10 +159,10 @@ def printed_cases() -> PrintedCases:
     return PrintedCases(CASES, annotations_of(CASES))
 
 
-def annotations_of(cases: tuple[PrintedCase, ...]) -> Annotations:
+def annotations_of(cases: tuple[PrintedCase, ...]) -> Study:
     """Put cases together, among as many conditions as the release has."""
     named = sorted(set().union(*(case.named for case in cases)))
     others = [f"condition {number}" for number in range(N_CONDITIONS - len(named))]
-    return Annotations.from_rankings(
+    return Study.from_rankings(
         [case.rankings for case in cases], [*named, *others], case_names=[case.name for case in cases]
     )

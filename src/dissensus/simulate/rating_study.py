@@ -13,7 +13,7 @@ from dissensus.core.checks import check_count, check_most, check_seed
 from dissensus.core.errors import DissensusError
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import crossed, numbered
-from dissensus.study.ratings import Ratings
+from dissensus.study.study import Study
 
 LARGEST = 1e100
 """The largest standard deviation of simulated ratings: their squares are finite."""
@@ -35,7 +35,7 @@ class SimulatedRatings:
         How far above others each annotator rates.
     """
 
-    ratings: Ratings
+    ratings: Study
     truth: FloatArray
     predictions: Mapping[str, Predictions]
     shifts: FloatArray
@@ -89,4 +89,4 @@ def simulate_ratings(
         name: Predictions.from_numbers(truth + error * rng.normal(size=n_cases), case_names=panel.case_names, name=name)
         for name, error in (models or {}).items()
     }
-    return SimulatedRatings(Ratings((), panel, scores=scores.ravel(), question="numbers"), truth, said, shifts)
+    return SimulatedRatings(Study((), panel, scores=scores.ravel(), question="numbers"), truth, said, shifts)

@@ -121,13 +121,19 @@ def condition_codes(
     mentions: Sequence[Any], names: tuple[str, ...], where: Callable[[int], str] = lambda _: ""
 ) -> IntArray:
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
-    known = {name: code for code, name in enumerate(names)}
-    codes = np.empty(len(mentions), dtype=np.int64)
-    for position, mention in enumerate(mentions):
-        code = known.get(mention) if isinstance(mention, str) else mention
-        if not isinstance(code, Integral) or isinstance(code, bool) or not 0 <= int(code) < len(names):
-            raise _unusable(mention, names, where(position))
-        codes[position] = int(code)
+    known, n_names = {name: code for code, name in enumerate(names)}, len(names)
+    codes = np.array(
+        [
+            known.get(one, -1)
+            if isinstance(one, str)
+            else (int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < n_names else -1)
+            for one in mentions
+        ],
+        dtype=np.int64,
+    )
+    wrong = np.flatnonzero(codes < 0)
+    if len(wrong):
+        raise _unusable(mentions[wrong[0]], names, where(int(wrong[0])))
     return codes
 
 

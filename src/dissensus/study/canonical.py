@@ -32,8 +32,8 @@ def long_table(study: Study) -> pl.DataFrame:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], case_names=["c1"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], case_names=["c1"])
     >>> long_table(said).rows()
     [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
     """
@@ -138,8 +138,8 @@ def write_annotations(annotations: Study, path: Path, *, overwrite: bool = False
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dissensus import Annotations, read_annotations
-    >>> said = Annotations.from_rankings([[[["Eczema"], ["Tinea"]]]], case_names=["c1"])
+    >>> from dissensus import Study, read_annotations
+    >>> said = Study.from_rankings([[[["Eczema"], ["Tinea"]]]], case_names=["c1"])
     >>> with TemporaryDirectory() as folder:
     ...     write_annotations(said, FilePath(folder, "opinions.csv"))
     ...     read_annotations(FilePath(folder, "opinions.csv")) == said

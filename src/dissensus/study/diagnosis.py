@@ -136,8 +136,8 @@ def diagnose(study: Study) -> Diagnosis:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> found = diagnose(Annotations.from_rankings([[[["Eczema"]], [["eczema "]]], []]))
+    >>> from dissensus import Study
+    >>> found = diagnose(Study.from_rankings([[[["Eczema"]], [["eczema "]]], []]))
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """

@@ -92,8 +92,8 @@ def support_of(study: Study) -> Support:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["b"], ["d"]], [["d"]]], [[["a"]]]])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["b"], ["d"]], [["d"]]], [[["a"]]]])
     >>> support = support_of(said)
     >>> support.offsets, support.codes, support.local
     (array([0, 2, 3]), array([1, 2, 0]), array([0, 1, 1, 0]))
@@ -208,8 +208,8 @@ def inverse_ranks(said: Opinions | Study, ties: Ties) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> inverse_ranks(Annotations.from_rankings([[[["a"], ["b", "c"]]]]), "shared") / PARTS
+    >>> from dissensus import Study
+    >>> inverse_ranks(Study.from_rankings([[[["a"], ["b", "c"]]]]), "shared") / PARTS
     array([1.  , 0.25, 0.25])
     """
     ranking = row_of_each(said.block_offsets)
@@ -296,8 +296,8 @@ class Moments:
 
         Examples
         --------
-        >>> from dissensus import Ratings
-        >>> rated = Ratings.from_scores([[1, 3], [5]]).opinions
+        >>> from dissensus import Study
+        >>> rated = Study.from_scores([[1, 3], [5]]).opinions
         >>> rated.with_scores(rated.scores + 1).means
         array([3., 6.])
         """

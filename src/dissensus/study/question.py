@@ -177,8 +177,8 @@ def asked_of(said: Study, question: Question | None, positive: str | None = None
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
     >>> asked_of(said, None, "Melanoma", are_ordered=False).conditions
     ('Nevus', 'Melanoma')
     """
@@ -193,10 +193,10 @@ def question_in_words(said: Study) -> str:
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> question_in_words(Annotations.from_counts([[0, 2, 1]], question="grades"))
+    >>> from dissensus import Study
+    >>> question_in_words(Study.from_counts([[0, 2, 1]], question="grades"))
     'graded from 0 to 2'
-    >>> question_in_words(Annotations.from_counts([[1, 2]], ["Nevus", "Melanoma"], question="binary"))
+    >>> question_in_words(Study.from_counts([[1, 2]], ["Nevus", "Melanoma"], question="binary"))
     'asked whether Melanoma is present'
     """
     if said.question == "binary":

@@ -31,8 +31,8 @@ def soft_votes(said: Study, confidences: FloatArray) -> tuple[Study, tuple[Note,
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
     >>> votes, _ = soft_votes(said, np.array([3.0, 1.0]))
     >>> votes.to_rankings(), votes.weights
     ([[[['a']], [['b']]]], array([0.75, 0.25]))

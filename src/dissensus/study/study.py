@@ -129,16 +129,16 @@ class Study(Received):
 
     Examples
     --------
-    >>> Annotations.from_rankings([[[["Eczema"], ["Psoriasis", "Tinea"]], [["Tinea"]]]])
+    >>> Study.from_rankings([[[["Eczema"], ["Psoriasis", "Tinea"]], [["Tinea"]]]])
     Annotations: 1 case, 2 rankings, 3 conditions (not mentioned = below)
       rankings per case     2
       conditions mentioned  3 of 3; 1 to 3 per ranking
       one condition only    50.0 % of rankings
       with a tie            50.0 % of rankings
       annotators            anonymous
-    >>> Ratings.from_scores([[1, 2, 2], [5]], case_names=["a", "b"])
+    >>> Study.from_scores([[1, 2, 2], [5]], case_names=["a", "b"])
     Ratings: 2 cases, 4 ratings from 1 to 5
-    >>> Checklists.from_sets([[{"AF"}, {"AF", "RBBB"}], [set()]], ["AF", "RBBB", "ST"])
+    >>> Study.from_sets([[{"AF"}, {"AF", "RBBB"}], [set()]], ["AF", "RBBB", "ST"])
     Checklists: 2 cases, 3 checklists of 3 findings; 1 found nothing
     """
 
@@ -237,7 +237,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[[0, 3], [2]], [[1], [0]]], []], conditions=4)
+        >>> said = Study.from_rankings([[[[0, 3], [2]], [[1], [0]]], []], conditions=4)
         >>> said.n_cases, said.n_rankings, said.unannotated
         (2, 2, ('1',))
         """
@@ -282,12 +282,12 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_counts([[2, 0, 1]], ["cat", "dog", "frog"])
+        >>> said = Study.from_counts([[2, 0, 1]], ["cat", "dog", "frog"])
         >>> said.n_rankings, said.votes
         (2, array([2, 1]))
         >>> said.to_rankings()
         [[[['cat']], [['cat']], [['frog']]]]
-        >>> Ratings.from_counts([[2, 1]], levels=[0.0, 1.0]).scores
+        >>> Study.from_counts([[2, 1]], levels=[0.0, 1.0]).scores
         array([0., 1.])
         """
         matrix = builders.checked_counts(counts)
@@ -336,7 +336,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_ranking_arrays(
+        >>> said = Study.from_ranking_arrays(
         ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
         >>> said.to_rankings()
         [[[['a', 'd'], ['c']]]]
@@ -370,7 +370,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
+        >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
         [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
         """
         said = annotations_from_confidences(
@@ -391,7 +391,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Ratings.from_scores([[1, 2], [5]], case_names=["a", "b"]).scores
+        >>> Study.from_scores([[1, 2], [5]], case_names=["a", "b"]).scores
         array([1., 2., 5.])
         """
         panel = builders.panel_of([len(given) for given in scores], case_names=case_names, groups=groups)
@@ -425,7 +425,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Checklists.from_sets([[["AF"], []]], ["AF", "ST"], assessed=[[None, ["ST"]]])
+        >>> said = Study.from_sets([[["AF"], []]], ["AF", "ST"], assessed=[[None, ["ST"]]])
         >>> said.answers.tolist()
         [[1, 0], [-1, 0]]
         """
@@ -459,7 +459,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Checklists.from_matrix([[[1, 0], [-1, -1]], [[0, 0], [0, 1]]], ["AF", "ST"])
+        >>> said = Study.from_matrix([[[1, 0], [-1, -1]], [[0, 0], [0, 1]]], ["AF", "ST"])
         >>> said.n_opinions, said.words(0), said.words(1)
         (3, 'AF', 'nothing found')
         """
@@ -548,21 +548,27 @@ class Study(Received):
         Examples
         --------
         >>> import polars as pl
-        >>> said = Annotations.from_long(pl.DataFrame({
+        >>> said = Study.from_long(pl.DataFrame({
         ...     "case": ["c1", "c1", "c1"], "annotator": ["A", "A", "B"],
         ...     "condition": ["Eczema", "Tinea", "Tinea"], "confidence": [5, 3, 2]}))
         >>> said.to_rankings()
         [[[['Eczema'], ['Tinea']], [['Tinea']]]]
-        >>> Ratings.from_long(pl.DataFrame({"case": ["a", "a", "b"], "score": [1, 2, None]}))
+        >>> Study.from_long(pl.DataFrame({"case": ["a", "a", "b"], "score": [1, 2, None]}))
         Ratings: 2 cases, 2 ratings from 1 to 2; 1 case without a rating
-        >>> said = Checklists.from_long(pl.DataFrame({
+        >>> said = Study.from_long(pl.DataFrame({
         ...     "case": ["x", "x", "x"], "annotator": ["Ann", "Ann", "Bo"], "finding": ["AF", "ST", "none"]}),
         ...     nothing="none")
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.ratings import question_of_table, roles_of_table
-        from dissensus.study.tables import polars_frame, refuse_unsaid, with_roles, without_nothing
+        from dissensus.study.tables import (
+            polars_frame,
+            question_of_table,
+            refuse_unsaid,
+            roles_of_table,
+            with_roles,
+            without_nothing,
+        )
 
         table = polars_frame(frame)
         columns = {"case": case, "annotator": annotator, "annotation": annotation, "weight": weight, "votes": votes}
@@ -607,8 +613,7 @@ class Study(Received):
         >>> Study.from_roles(pl.DataFrame({"case": ["x"], "score": [3.0]}))[0]
         Ratings: 1 case, 1 rating from 3 to 3
         """
-        from dissensus.study.ratings import ratings_from_roles
-        from dissensus.study.tables import build_from_table, checklists_from_roles
+        from dissensus.study.tables import build_from_table, checklists_from_roles, ratings_from_roles
 
         if question == "numbers" or (question is None and "score" in table.columns):
             return ratings_from_roles(table)
@@ -816,10 +821,10 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"], ["b"]], []], []])
+        >>> said = Study.from_rankings([[[["a"], ["b"]], []], []])
         >>> said.opinions.case_names, said.opinions.excluded
         (('0',), ('1',))
-        >>> found = Ratings.from_scores([[1, 3], []]).opinions
+        >>> found = Study.from_scores([[1, 3], []]).opinions
         >>> found.case_names, found.excluded, found.totals, found.means, found.squares
         (('0',), ('1',), array([2.]), array([2.]), array([2.]))
         """
@@ -832,7 +837,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
+        >>> Study.from_scores([[1, 2], [5]], case_names=["x", "y"]).select(["y"]).scores
         array([5.])
         """
         return self._with_opinions(*self.panel.select(self.panel.positions(cases))).with_receipt(self.receipt)
@@ -842,7 +847,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+        >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
         >>> said.without(["A"]).to_rankings()
         [[[['b']]]]
         """
@@ -855,7 +860,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
         >>> said.with_weights(np.array([2.0, 0.5])).weights
         array([2. , 0.5])
         """
@@ -866,7 +871,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+        >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
         >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
         [[[['b']]]]
         """
@@ -895,8 +900,8 @@ class Study(Received):
 
         Examples
         --------
-        >>> one, other = Ratings.from_scores([[1]], case_names=["x"]), Ratings.from_scores([[5]], case_names=["y"])
-        >>> Ratings.concatenate([one, other]).case_names
+        >>> one, other = Study.from_scores([[1]], case_names=["x"]), Study.from_scores([[5]], case_names=["y"])
+        >>> Study.concatenate([one, other]).case_names
         ('x', 'y')
         """
         if not parts:
@@ -942,7 +947,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["a"], ["b"]]]])
+        >>> said = Study.from_rankings([[[["a"], ["b"]]]])
         >>> said.with_conditions(["c", "b", "a"]).codes
         array([2, 1])
         """
@@ -967,7 +972,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
+        >>> Study.from_rankings([[[["a"]]]]).with_unranked("unobserved").unranked
         'unobserved'
         """
         return replace(require_kind(self, "rankings", "with_unranked"), unranked=unranked).with_receipt(self.receipt)
@@ -986,7 +991,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Annotations.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
+        >>> said = Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]])
         >>> said.asked("binary", positive="Melanoma").conditions
         ('Nevus', 'Melanoma')
         """
@@ -1002,7 +1007,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_counts([[1, 1]], ["a", "b"]).to_rankings()
+        >>> Study.from_counts([[1, 1]], ["a", "b"]).to_rankings()
         [[[['a']], [['b']]]]
         """
         require_kind(self, "rankings", "to_rankings")
@@ -1022,7 +1027,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> rankings, groups = Annotations.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
+        >>> rankings, groups = Study.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
         >>> rankings.tolist(), groups.tolist()
         ([[[2, 0, 1, 3]]], [[[0, 1, 1, -1]]])
         """
@@ -1039,7 +1044,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> said = Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"])
+        >>> said = Study.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"])
         >>> asked = said.of_finding("AF")
         >>> asked.case_names, asked.groups, asked.to_rankings()
         (('x / AF',), ('x',), [[[['present']], [['absent']]]])
@@ -1060,7 +1065,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> list(Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"]).by_finding())
+        >>> list(Study.from_sets([[{"AF"}, set()]], ["AF", "ST"]).by_finding())
         ['AF', 'ST']
         """
         return {name: self.of_finding(name) for name in self.findings}
@@ -1070,7 +1075,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Checklists.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"]).items().case_names
+        >>> Study.from_sets([[{"AF"}, set()]], ["AF", "ST"], case_names=["x"]).items().case_names
         ('x / AF', 'x / ST')
         """
         if self.kind != "checklists":
@@ -1082,7 +1087,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Checklists.from_sets([[["AF"], [], None]], ["AF", "ST"]).to_sets()
+        >>> Study.from_sets([[["AF"], [], None]], ["AF", "ST"]).to_sets()
         [[{'AF'}, set(), None]]
         """
         require_kind(self, "checklists", "to_sets")
@@ -1099,7 +1104,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> [fact.value for fact in Ratings.from_scores([[1, 2], [5]]).facts()]
+        >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
         ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
         """
         return facts_of(self)
@@ -1109,7 +1114,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Ratings.from_scores([[1, 2], [5, 3]]).methods()
+        >>> Study.from_scores([[1, 2], [5, 3]]).methods()
         'Each of 2 cases was rated by annotators (2 per case).'
         """
         return methods_of(self)
@@ -1119,7 +1124,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> [one.title for one in Ratings.from_scores([[1, 2], [5, 3]]).distributions()]
+        >>> [one.title for one in Study.from_scores([[1, 2], [5, 3]]).distributions()]
         ['annotators per case', 'score']
         """
         return distributions_of(self)
@@ -1132,9 +1137,9 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
+        >>> Study.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
         [5, 6, -8]
-        >>> said = Checklists.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
+        >>> said = Study.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
         >>> said.said(0, lambda finding: finding + 5)
         [5, -8]
         """
@@ -1145,11 +1150,11 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
+        >>> Study.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
         'Melanoma, then Hemangioma and Nevus tied'
-        >>> Annotations.from_counts([[0, 1, 0]], question="grades").words(0)
+        >>> Study.from_counts([[0, 1, 0]], question="grades").words(0)
         'grade 1'
-        >>> Checklists.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
+        >>> Study.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
         'AF, RBBB; not assessed: ST'
         """
         return words_of_opinion(self, opinion)
@@ -1159,7 +1164,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Ratings.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
+        >>> Study.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
         ('an annotator on case x said: 1', 'an annotator on case y said: 5')
         """
         return examples_of(self, most)
@@ -1180,7 +1185,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> Annotations.from_rankings([[[["a"]]]]).settings()
+        >>> Study.from_rankings([[[["a"]]]]).settings()
         {'unranked': 'below', 'question': 'conditions'}
         """
         return {"unranked": self.unranked, "question": self.question}
@@ -1190,7 +1195,7 @@ class Study(Received):
 
         Examples
         --------
-        >>> sorted(Annotations.from_rankings([[[["a"]]]]).arrays())
+        >>> sorted(Study.from_rankings([[[["a"]]]]).arrays())
         ['block_offsets', 'code_offsets', 'codes']
         """
         return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
@@ -1206,7 +1211,7 @@ def require_kind(study: object, kind: str, who: str) -> Study:
 
     Examples
     --------
-    >>> said = Ratings.from_scores([[1, 2]])
+    >>> said = Study.from_scores([[1, 2]])
     >>> require_kind(said, "ratings", "this function") is said
     True
     """
@@ -1234,7 +1239,7 @@ def restored_study(
 
     Examples
     --------
-    >>> said = Ratings.from_scores([[1, 2], [5]])
+    >>> said = Study.from_scores([[1, 2], [5]])
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """

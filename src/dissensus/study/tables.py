@@ -12,22 +12,30 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.aliases import (
+    AnyQuestion,
+    BoolArray,
+    Confidence,
+    Duplicates,
+    FloatArray,
+    IntArray,
+    Question,
+    Unranked,
+)
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.study.builders import assemble, unknown_condition
-from dissensus.study.checklists import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, Checklists, unknown_finding
+from dissensus.study.builders import assemble, unknown_condition, unknown_finding
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
-from dissensus.study.question import asked_of, chosen_question
+from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, asked_of, chosen_question
 from dissensus.study.repeats import without_repeats
 from dissensus.study.soft_votes import soft_votes
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
-
-    from dissensus.study.rankings import Annotations
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": (
@@ -67,7 +75,11 @@ ROW = "row number in the source"
 """A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
-FINDING_NAMES = ("finding", "findings", "finding_name", *ALIASES["condition"])
+SCORE_NAMES = ("score", "rating", "toxicity_score")
+"""Names by which a column of scores is recognised."""
+ONLY_FINDINGS = ("finding", "findings", "finding_name")
+"""Names by which nothing but a column of findings goes."""
+FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
 PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
 ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
@@ -133,26 +145,15 @@ def find_columns(
     required: Sequence[str] = ("case", "condition"),
 ) -> dict[str, str]:
     """Find the column of each role: the one given, or the first that goes by a usual name."""
-    unknown = [role for role, column in given.items() if column is not None and role not in aliases]
-    if unknown:
-        raise DissensusError(
-            f"there is no role {unknown[0]!r} for a column here",
-            expected=f"one of {', '.join(aliases)}",
-            advice=suggestion(unknown[0], aliases),
-        )
+    for role in (role for role, column in given.items() if column is not None):
+        known_name("role", role, aliases, purpose="for a column here")
     by_name = {normalised(name): name for name in reversed(names) if name not in given.values()}
     found: dict[str, str] = {}
     for role in aliases:
         usual = next((by_name[alias] for alias in aliases[role] if alias in by_name), None)
         chosen = usual if given.get(role) is None else given[role]
-        if chosen is not None and chosen not in names:
-            raise DissensusError(
-                f"there is no column {chosen!r} for the {role}",
-                expected=f"one of the columns {listing(names, most=12)}",
-                advice=suggestion(chosen, names),
-            )
         if chosen is not None:
-            found[role] = chosen
+            found[role] = known_name("column", chosen, names, purpose=f"for the {role}")
     for role in required:
         if role not in found:
             raise missing_column(role, aliases[role], names)
@@ -205,7 +206,7 @@ def build_from_table(
     confidence: Confidence | None = None,
     question: Question | None = None,
     positive: str | None = None,
-) -> tuple[Annotations, tuple[Note, ...]]:
+) -> tuple[Study, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     Rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows with 0
@@ -253,19 +254,15 @@ def tidied(table: pl.DataFrame, tie_separator: str | None = None) -> pl.DataFram
     if "case" not in names:
         raise DissensusError("the table has no column called case", got=listing(table.columns))
     table = table.with_columns(_as_name(table, role) for role in names)
+    if tie_separator == "":
+        raise DissensusError("the tie separator is empty", expected="the text between tied conditions")
     if tie_separator is not None:
-        table = _split_ties(table, tie_separator)
+        table = numbered(table).with_columns(pl.col("condition").str.split(tie_separator))
+        table = table.explode("condition", empty_as_null=True, keep_nulls=True)
+        table = table.with_columns(pl.col("condition").str.strip_chars())
     blank = [role for role in names if (table[role] == "").any()]
     table = table.with_columns(pl.col(role).replace("", None) for role in blank)
     return table.with_columns(_number(table, role) for role in NUMBERS if role in table.columns)
-
-
-def _split_ties(table: pl.DataFrame, separator: str) -> pl.DataFrame:
-    if not separator:
-        raise DissensusError("the tie separator is empty", expected="the text between tied conditions")
-    table = numbered(table).with_columns(pl.col("condition").str.split(separator))
-    table = table.explode("condition", empty_as_null=True, keep_nulls=True)
-    return table.with_columns(pl.col("condition").str.strip_chars())
 
 
 def _as_name(table: pl.DataFrame, role: str) -> pl.Series:
@@ -511,14 +508,9 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_an
     if "annotation" in table.columns:
         annotation, names = name_codes(table, "annotation")
         key = key * (len(names) + 1) + annotation + 1
-    orphan = _all_null(table, named) & ~nobody
-    if orphan.any():
-        raise DissensusError(
-            "a row has no annotator",
-            expected="an annotator in every row with a condition",
-            where=place(table, int(orphan.argmax())),
-            advice="name the annotator, or number the annotations of each case in a column 'annotation'",
-        )
+    orphan, expected = pl.Series(_all_null(table, named) & ~nobody), "an annotator in every row with a condition"
+    advice = "name the annotator, or number the annotations of each case in a column 'annotation'"
+    refuse_rows(table, orphan, named[0], "a row has no annotator", expected=expected, advice=advice)
     key[nobody] = -1
     return key
 
@@ -584,7 +576,7 @@ def refuse_rows(
 
 def _assembled(
     ranking: IntArray, rank: FloatArray, codes: IntArray, names: tuple[str, ...], panel: Panel, unranked: Unranked
-) -> Annotations:
+) -> Study:
     """Put mentions into rankings: which ranking each belongs to, a number that is smaller for better ones, its code."""
     ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (rank[1:] >= rank[:-1]))
     if not ascending.all():
@@ -599,54 +591,41 @@ def _assembled(
 # Properties of rankings and cases that every row repeats ------------------------------------------------
 
 
-def _first_rows(ids: IntArray) -> IntArray:
-    present, first = np.unique(ids, return_index=True)
-    return first[present >= 0]
-
-
 def repeated_number(table: pl.DataFrame, role: str, ids: IntArray) -> FloatArray:
     """Return the number of each id, which all its rows must repeat; empty where there is no such column."""
     if role not in table.columns:
         return np.empty(0)
     wrong = (table[role] < 0) | ~table[role].is_finite()
     refuse_rows(table, wrong, role, f"a {role.replace('_', ' ')} is not a finite number, zero or more")
-    first = _first_rows(ids)
-    numbers = table[role].fill_null(1.0).to_numpy()
-    differs = (ids >= 0) & (numbers != numbers[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
-    if differs.any():
-        raise _not_constant(role, table, int(differs.argmax()))
-    return numbers[first]
+    return _constant(table, role, table[role].fill_null(1.0).to_numpy(), ids)
 
 
 def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
     """Return the group of each case, which all its rows must repeat; empty where there is no such column."""
     if "group" not in table.columns or table["group"].null_count() == len(table):
         return ()
-    if table["group"].null_count():
-        row = table["group"].is_null().arg_max() or 0
-        raise DissensusError(
-            "a case has no group although others have one",
-            expected="a group for every case, or for none",
-            where=place(table, row),
-            advice="give a case that stands alone a group of its own",
-        )
+    problem, expected = "a case has no group although others have one", "a group for every case, or for none"
+    advice = "give a case that stands alone a group of its own"
+    refuse_rows(table, table["group"].is_null(), "group", problem, expected=expected, advice=advice)
     group, names = name_codes(table, "group")
-    of_case = group[_first_rows(case)]
-    differs = group != of_case[case]
+    return tuple(names[code] for code in _constant(table, "group", group, case))
+
+
+def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray) -> np.ndarray:
+    """Return the value of each id, -1 is none, or say where it changes."""
+    present, first = np.unique(ids, return_index=True)
+    first = first[present >= 0]
+    differs = (ids >= 0) & (values != values[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
     if differs.any():
-        raise _not_constant("group", table, int(differs.argmax()))
-    return tuple(names[code] for code in of_case)
-
-
-def _not_constant(role: str, table: pl.DataFrame, row: int) -> DissensusError:
-    whole = "ranking" if role in ("weight", "votes") else "case"
-    what = in_words(role)
-    return DissensusError(
-        f"the {what} changes within one {whole}",
-        expected=f"one {what} for all rows of a {whole}",
-        got=repr(table[role][row]),
-        where=place(table, row),
-    )
+        row, what = int(differs.argmax()), in_words(role)
+        whole = "ranking" if role in ("weight", "votes") else "case"
+        raise DissensusError(
+            f"the {what} changes within one {whole}",
+            expected=f"one {what} for all rows of a {whole}",
+            got=repr(table[role][row]),
+            where=place(table, row),
+        )
+    return values[first]
 
 
 # Checklists ---------------------------------------------------------------------------------------------
@@ -711,7 +690,7 @@ def checklists_from_roles(
     *,
     separator: str | None = None,
     duplicates: Duplicates = "refuse",
-) -> tuple[Checklists, tuple[Note, ...]]:
+) -> tuple[Study, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles.
 
     A checklist with any row has assessed every finding; a row without a finding says that nothing was found, and rows
@@ -720,26 +699,21 @@ def checklists_from_roles(
     """
     table, declared = without_declarations(tidied(table, separator))
     table, notes = without_zero_votes(table)
-    names, codes = _findings(table, findings if findings is not None else declared.get("condition"))
+    given = findings if findings is not None else declared.get("condition")
+    codes, labels = encoded(table["condition"])
+    names = tuple(labels) if given is None else tuple(map(str, given))
+    if given is None and labels and pl.Series(labels).str.contains(INTEGER).all():
+        raise integers_need_names(labels)
+    if given is not None:
+        unknown = [label for label in labels if label not in names]
+        if unknown and len(unknown) < len(labels):
+            row = (table["condition"] == unknown[0]).arg_max() or 0
+            raise unknown_finding(unknown[0], names, place(table, row))
+        codes, _ = label_codes(table, names)
     annotators = partial(name_codes, table, "annotator", declared.get("annotator"))
     panel, opinion = gathered(table, annotators, by_case=True)
     answers, repeated = _answers(table, opinion, codes, (panel.n_opinions, len(names)), duplicates)
-    return Checklists(names, panel, answers=answers, question="findings"), (*notes, *repeated)
-
-
-def _findings(table: pl.DataFrame, given: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:
-    """Return the findings, those given or as they appear, and the code of each row, -1 where there is none."""
-    codes, labels = encoded(table["condition"])
-    if given is None:
-        if labels and pl.Series(labels).str.contains(INTEGER).all():
-            raise integers_need_names(labels)
-        return tuple(labels), codes
-    known = tuple(map(str, given))
-    unknown = [label for label in labels if label not in known]
-    if unknown and len(unknown) < len(labels):
-        row = (table["condition"] == unknown[0]).arg_max() or 0
-        raise unknown_finding(unknown[0], known, place(table, row))
-    return known, label_codes(table, known)[0]
+    return Study(names, panel, answers=answers, question="findings"), (*notes, *repeated)
 
 
 def _answers(
@@ -783,3 +757,61 @@ def _without_repeats(
         )
     note = Note("repeated answers", len(again), "left out, the first counts", (place(table, first),), lost=True)
     return np.setdiff1d(rows, again), (note,)
+
+
+# Any long table -----------------------------------------------------------------------------------------
+
+
+def question_of_table(columns: Sequence[str]) -> AnyQuestion | None:
+    """Tell from its columns what a long table answers: numbers or findings only if it has no conditions."""
+    known = set(map(normalised, columns))
+    if known.intersection(ALIASES["condition"]):
+        return None
+    if known.intersection(ONLY_FINDINGS):
+        return "findings"
+    return "numbers" if known.intersection(SCORE_NAMES) else None
+
+
+def roles_of_table(
+    table: pl.DataFrame,
+    columns: Mapping[str, str | None],
+    question: AnyQuestion | None,
+    confidence: Confidence | None = None,
+) -> dict[str, str]:
+    """Find the column of each role in a table that answers a question."""
+    if question == "numbers":
+        return roles_of_ratings(table, columns)
+    if question == "findings":
+        return find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
+    return without_second_order(find_columns(table.columns, columns), columns, confidence)
+
+
+def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the column of each role in a table of ratings."""
+    aliases = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
+    aliases["score"] = SCORE_NAMES
+    return find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
+
+
+def ratings_from_roles(table: pl.DataFrame) -> tuple[Study, tuple[Note, ...]]:
+    """Build from a table whose columns are named by their roles, with notes on its rows."""
+    table, notes = without_zero_votes(tidied(table))
+    if not len(table):
+        raise DissensusError("the table has no rows", expected="at least one row below the header")
+    refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
+    case, names = case_codes(table["case"])
+    annotator, annotator_names = name_codes(table, "annotator")
+    order = np.argsort(case, kind="stable")
+    order = order[table["score"].is_not_null().to_numpy()[order]]
+    weights = table["weight"].fill_null(1.0).to_numpy()[order] if "weight" in table.columns else np.empty(0)
+    votes = table["votes"].fill_null(1.0).to_numpy()[order] if "votes" in table.columns else np.empty(0)
+    panel = Panel(
+        case_names=names,
+        opinion_offsets=offsets_from_lengths(np.bincount(case[order], minlength=len(names))),
+        annotators=annotator[order],
+        annotator_names=annotator_names,
+        weights=weights,
+        groups=case_groups(table, case),
+        votes=votes.astype(np.int64),
+    )
+    return Study((), panel, scores=table["score"].fill_null(0.0).to_numpy()[order], question="numbers"), notes

@@ -35,16 +35,16 @@ class AgreementSection(ReportSection):
 
 
 def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
-    from dissensus.agreement.measures import MEANINGS, TITLES
+    from dissensus.agreement.measures import KNOWN
     from dissensus.core.names import visible
 
     for row in measured:
         yield {
             "finding": visible(row.get("finding", "")),
-            "title": TITLES[row["measure"]],
+            "title": KNOWN[row["measure"]].title,
             "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else "\N{EN DASH}",
             "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "\N{EN DASH}",
             "cases": f"{row['n_cases']:,}",
-            "meaning": MEANINGS[row["measure"]],
+            "meaning": KNOWN[row["measure"]].meaning,
             "note": row["note"].replace("undefined: ", "not defined, as "),
         }

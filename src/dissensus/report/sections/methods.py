@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.aggregation.prior_recipe import REFITS
+from dissensus.aggregation.case_prior import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.curves import RESAMPLES

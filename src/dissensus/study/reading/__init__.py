@@ -15,10 +15,7 @@ from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
-from dissensus.study.checklists import Checklists
 from dissensus.study.question import asked_of, chosen_question, question_in_words
-from dissensus.study.rankings import Annotations
-from dissensus.study.ratings import Ratings
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.json_values import objects_of
@@ -53,7 +50,7 @@ class Reading:
     source: Source = field(repr=False)
 
     @property
-    def rankings(self) -> Annotations:
+    def rankings(self) -> Study:
         """The study, known to hold rankings; an error if it holds something else."""
         if self.study.kind == "rankings":
             return self.study
@@ -82,7 +79,7 @@ def read_annotations(
     question: Question | None = None,
     positive: str | None = None,
     limits: Mapping[str, int | str] | None = None,
-) -> Annotations:
+) -> Study:
     r"""Read annotations from a file or directory.
 
     Parameters
@@ -292,7 +289,7 @@ def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
     )
 
 
-def _ranked(study: Annotations, parsed: Parsed, options: Options) -> tuple[Annotations, list[Note], list[str]]:
+def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list[Note], list[str]]:
     """Return the study with its conditions in the order of its question, and what there is to note and was assumed.
 
     Names that a file lists for another purpose than their order are put in order; silence means below; ties without any
@@ -319,7 +316,7 @@ def read_ratings(
     *,
     columns: Mapping[str, str | None] | None = None,
     limits: Mapping[str, int | str] | None = None,
-) -> Ratings:
+) -> Study:
     r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
 
     Parameters
@@ -356,7 +353,7 @@ def read_checklists(
     tie_separator: str | None = None,
     duplicates: Duplicates = "refuse",
     limits: Mapping[str, int | str] | None = None,
-) -> Checklists:
+) -> Study:
     r"""Read checklists: which findings annotators saw on each case.
 
     Parameters

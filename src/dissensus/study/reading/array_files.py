@@ -21,10 +21,10 @@ from dissensus.study.ranking_arrays import (
     annotations_from_ranking_arrays,
     stacked,
 )
-from dissensus.study.rankings import Annotations
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
+from dissensus.study.study import Study
 from dissensus.study.tables import ROW
 
 ARRAYS = ("rankings", "groups")
@@ -117,7 +117,7 @@ def _own_names(source: Source, key: str) -> Sequence[str] | None:
     return [str(name) for name in names]
 
 
-def parsed_rows(source: Source, said: Annotations, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
+def parsed_rows(source: Source, said: Study, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:
     """Return a study as the long table that readers give, with a note on rows that rank nothing."""
     n_absent = len(rows.cells) - said.n_rankings
     notes = (Note("rows that rank nothing", n_absent, "taken as annotators who are not there"),) if n_absent else ()

@@ -11,7 +11,7 @@ from dissensus.core.errors import listing
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
-from dissensus.study.checklists import NOT_ASSESSED, PRESENT
+from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
-from dissensus.study.ratings import SCORE_NAMES, roles_of_ratings
 from dissensus.study.reading.columns import column_names, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.tables import ALIASES, with_roles
+from dissensus.study.tables import ALIASES, SCORE_NAMES, roles_of_ratings, with_roles
 
 
 class Scores(Format):

@@ -10,12 +10,11 @@ import polars as pl
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import Column, columns_of
-from dissensus.study.ratings import SCORE_NAMES
 from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_strangers
 from dissensus.study.reading.label_lists import holds_lists
-from dissensus.study.tables import ALIASES, ROW, find_columns, numbered, refuse_rows, with_roles
+from dissensus.study.tables import ALIASES, ROW, SCORE_NAMES, find_columns, numbered, refuse_rows, with_roles
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
 

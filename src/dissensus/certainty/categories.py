@@ -377,8 +377,8 @@ def expected_risk(
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
-    >>> said = Annotations.from_rankings([[[["acne"], ["melanoma"]]]], ["acne", "eczema", "melanoma"])
+    >>> from dissensus import InverseRank, Study
+    >>> said = Study.from_rankings([[[["acne"], ["melanoma"]]]], ["acne", "eczema", "melanoma"])
     >>> risks = Categories.from_labels(["low", "low", "high"], said.conditions)
     >>> expected_risk(InverseRank().sample(said), risks)["mean"].round(6).to_list()
     [0.666667]

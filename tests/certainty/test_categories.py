@@ -21,8 +21,8 @@ from dissensus import (
     PlackettLuce,
     simulate_study,
 )
-from dissensus.evaluation.categories import VIA, Categories, Via, expected_risk
-from dissensus.evaluation.certainty import annotation_certainty
+from dissensus.certainty.categories import VIA, Categories, Via, expected_risk
+from dissensus.certainty.top_sets import annotation_certainty
 from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared
 

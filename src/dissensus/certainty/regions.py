@@ -10,13 +10,13 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from dissensus.certainty.categories import collected
+from dissensus.certainty.top_sets import check_top, told_apart
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.arguments import checked
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import collected
-from dissensus.evaluation.certainty import check_top, told_apart
 from dissensus.metrics.base import KINDS, Predicted
 from dissensus.predictions.lists import Predictions
 

@@ -1,21 +1,30 @@
-"""Prior shapes of conditions: equal ones, or learned from the study."""
+"""Prior shapes of conditions, and what aggregations learn from a whole study: it adds up over parts.
+
+A part that is drawn by an aggregation that was taught has the draws that its cases have in the whole, bit for bit.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.majority_vote import votes
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import begins_run, row_of_each, weighted_counts
 from dissensus.core.value import Value
-from dissensus.study.opinions import Opinions
+from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
+from dissensus.study.opinions import Opinions, kept_opinions
+
+if TYPE_CHECKING:
+    from dissensus.study.study import Study
+
 
 Prior: TypeAlias = Literal["observed", "symmetric", "frequency", "informed"]
 Alpha: TypeAlias = float | Literal["fitted"]
@@ -106,8 +115,8 @@ class ChoiceCounts(Value):
 
     Examples
     --------
-    >>> from dissensus import Annotations
-    >>> said = Annotations.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
     >>> one, other = (ChoiceCounts.of(said.select([name]).opinions) for name in ("y", "x"))
     >>> one + other == ChoiceCounts.of(said.opinions)
     True
@@ -156,8 +165,8 @@ class ChoiceCounts(Value):
 
         Examples
         --------
-        >>> from dissensus import Annotations
-        >>> said = Annotations.from_counts([[2, 1, 0]], ["a", "b", "c"])
+        >>> from dissensus import Study
+        >>> said = Study.from_counts([[2, 1, 0]], ["a", "b", "c"])
         >>> ChoiceCounts.of(said.opinions).recoded(["d", "b", "a"]).mentions
         array([0., 1., 1.])
         """
@@ -330,3 +339,155 @@ def warn_of_limits(mass: float, n_cases: int) -> None:
     else:
         return
     warnings.warn(problem, DissensusWarning, stacklevel=2)
+
+
+FLOOR = 1e-3
+"""Scores below this share say no more than that a condition was not listed."""
+
+Reading: TypeAlias = Literal["ranking", "set", "logarithms", "probabilities", "scores"]
+"""What the numbers of a model are taken for."""
+
+
+@dataclass(frozen=True)
+class ScoreRange:
+    """Know between which limits the scores of a model are: they tell what its numbers mean. Ranges add up.
+
+    Examples
+    --------
+    >>> one, other = (Predictions.from_scores([row], ["a", "b"]) for row in ([0.5, 0.5], [3.0, 1.0]))
+    >>> ScoreRange.of(one).reading, (ScoreRange.of(one) + ScoreRange.of(other)).reading
+    ('probabilities', 'scores')
+    """
+
+    kind: PredictionKind | None
+    lowest: float = 0.0
+    most: float = 0.0
+
+    @staticmethod
+    def of(model: Predictions) -> ScoreRange:
+        """Find the lowest score, at most zero, and the largest sum of a case."""
+        sums = weighted_counts(model.case_of_entry, model.values, model.n_cases)
+        return ScoreRange(model.kind, float(model.values.min(initial=0.0)), float(sums.max(initial=0.0)))
+
+    def __add__(self, other: ScoreRange) -> ScoreRange:
+        return ScoreRange(
+            common_kind(self.kind, other.kind), min(self.lowest, other.lowest), max(self.most, other.most)
+        )
+
+    @property
+    def reading(self) -> Reading:
+        """Probabilities are taken as they are, other scores for shares, negative ones for logarithms."""
+        if self.kind == "ranking" or self.kind == "set":
+            return self.kind
+        if self.lowest < 0:
+            return "logarithms"
+        return "probabilities" if self.most <= 1 + FLOOR else "scores"
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons(Value):
+    """Hold what the aggregations of an evaluation need to know of the whole study; lessons of parts add up.
+
+    Attributes
+    ----------
+    choices
+        What annotators choose first.
+    n_cases
+        Number of annotated cases.
+    ranges
+        Between which limits the scores of every model are, by its name.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.simulate_study(n_cases=40).annotations
+    >>> parts = [Lessons.of(said.select(part)) for part in (slice(0, 9), slice(9, 40))]
+    >>> parts[1] + parts[0] == Lessons.of(said)
+    True
+    """
+
+    choices: ChoiceCounts
+    n_cases: int
+    ranges: Mapping[str, ScoreRange] = field(default_factory=dict)
+
+    @staticmethod
+    def of(study: Study, models: Mapping[str, Predictions] | None = None) -> Lessons:
+        """Learn from a part of a study, and from what models say about it; the part may have no opinions.
+
+        Parameters
+        ----------
+        study
+            A part of the study, or all of it.
+        models
+            Predictions by name of the model; of other cases as well.
+
+        Examples
+        --------
+        >>> from dissensus import Study
+        >>> Lessons.of(Study.from_counts([[3, 1]], ["a", "b"])).n_cases
+        1
+        """
+        if study.kind != "rankings":
+            return Lessons(ChoiceCounts.none(), int((study.counted.panel.votes_per_case > 0).sum()))
+        opinions = kept_opinions(study.counted)
+        ranges = {name: ScoreRange.of(_of_annotated(model, opinions)) for name, model in (models or {}).items()}
+        return Lessons(ChoiceCounts.of(opinions), opinions.n_cases, ranges)
+
+    def __add__(self, other: Lessons) -> Lessons:
+        return Lessons(
+            self.choices + other.choices,
+            self.n_cases + other.n_cases,
+            {name: _range(name, self, other) for name in {**self.ranges, **other.ranges}},
+        )
+
+
+def _of_annotated(model: Predictions, opinions: Opinions) -> Predictions:
+    known = set(model.case_names)
+    return model.select([name for name in opinions.case_names if name in known])
+
+
+def _range(name: str, one: Lessons, other: Lessons) -> ScoreRange:
+    found = [lessons.ranges[name] for lessons in (one, other) if name in lessons.ranges]
+    return found[0] if len(found) == 1 else found[0] + found[1]
+
+
+def cannot_be_split(spec: Aggregation) -> str:
+    """Say why an aggregation has to see all cases at once; nothing if it does not.
+
+    Examples
+    --------
+    >>> from dissensus import DawidSkene, PlackettLuce
+    >>> cannot_be_split(PlackettLuce()), cannot_be_split(DawidSkene())
+    ('', 'its chains learn what annotators are like from all cases at once')
+    """
+    return spec.needs_whole
+
+
+def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Aggregation:
+    """Fix everything that an aggregation learns; one that learns nothing comes back as it is.
+
+    So does one that models inform: its prior is fitted by :func:`fitted_recipe`, and given case by case.
+
+    Parameters
+    ----------
+    lessons
+        Of the whole study.
+    conditions
+        Of the whole study, in the order of their codes.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.simulate_study(n_cases=40).annotations
+    >>> spec = taught(ds.PlackettLuce(), Lessons.of(said), said.conditions)
+    >>> whole, part = (one.sample(said.select(["case 7"]), draws=9).dense() for one in (ds.PlackettLuce(), spec))
+    >>> bool((ds.PlackettLuce().sample(said, draws=9).select(["case 7"]).dense() == part).all()), (whole == part).all()
+    (True, np.False_)
+    """
+    reason = cannot_be_split(spec)
+    if reason:
+        raise DissensusError(f"{spec.id} cannot be drawn part by part", got=reason, advice="draw all cases at once")
+    if not spec.learns or spec.is_informed:
+        return spec
+    prior: Any = spec.parameters()["prior"]
+    return spec.with_learned(LearnedPrior.of(lessons.choices.recoded(conditions), prior, spec.parameters()["alpha"]))

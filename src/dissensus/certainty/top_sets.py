@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_length
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.ragged import first_of_most, row_of_each
-from dissensus.core.thresholds import CERTAIN, is_uncertain
-from dissensus.draws import Batch, Plausibilities
-from dissensus.evaluation.categories import (
+from dissensus.certainty.categories import (
     VIA,
     Categories,
     Via,
@@ -27,6 +20,13 @@ from dissensus.evaluation.categories import (
     leading_chances,
     order_chances,
 )
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arguments import checked
+from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.ragged import first_of_most, row_of_each
+from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Certainty:
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
-    >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+    >>> from dissensus import MajorityVote, Study
+    >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
     >>> found = annotation_certainty(MajorityVote().sample(said))
     >>> found
     Certainty of the top 1: mean 0.750, 50.0% of 2 cases below 0.99; 1 draws
@@ -102,8 +102,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
+        >>> from dissensus import MajorityVote, Study
+        >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
         >>> annotation_certainty(MajorityVote().sample(said)).share_below(0.9)
         0.5
         """
@@ -114,8 +114,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
+        >>> from dissensus import MajorityVote, Study
+        >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
         >>> annotation_certainty(MajorityVote().sample(said)).quantiles([0, 0.5, 1])
         {0.0: 0.5, 0.5: 0.75, 1.0: 1.0}
         """
@@ -131,8 +131,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import Annotations, MajorityVote
-        >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+        >>> from dissensus import MajorityVote, Study
+        >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
         >>> annotation_certainty(MajorityVote().sample(said)).to_frame().select("case", "certainty").rows()
         [('open', 0.5), ('clear', 1.0)]
         """
@@ -194,8 +194,8 @@ def annotation_certainty(
 
     Examples
     --------
-    >>> from dissensus import Annotations, Dirichlet
-    >>> said = Annotations.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
+    >>> from dissensus import Dirichlet, Study
+    >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
     >>> certainty = annotation_certainty(Dirichlet(alpha=1).sample(said, draws=2000))
     >>> certainty.winners[0], certainty.values.round(1)
     (('cat',), array([1. , 0.5]))
@@ -226,8 +226,8 @@ def certainty_profile(
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
-    >>> said = Annotations.from_rankings([[[["a"], ["b", "c"], ["d"]]]], ["a", "b", "c", "d", "e"])
+    >>> from dissensus import InverseRank, Study
+    >>> said = Study.from_rankings([[[["a"], ["b", "c"], ["d"]]]], ["a", "b", "c", "d", "e"])
     >>> [one.values[0] for one in certainty_profile(InverseRank(ties="each").sample(said))]
     [np.float64(1.0), np.float64(0.5), np.float64(1.0)]
     """
@@ -390,8 +390,8 @@ def rank_certainty(
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
-    >>> said = Annotations.from_rankings([[[["a"], ["b"], ["c"]]], [[["a"], ["b", "c"]]]], ["a", "b", "c", "d"])
+    >>> from dissensus import InverseRank, Study
+    >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]], [[["a"], ["b", "c"]]]], ["a", "b", "c", "d"])
     >>> second = rank_certainty(InverseRank(ties="each").sample(said), rank=2)
     >>> second.values, second.winners
     (array([1. , 0.5]), (('b',), ('b',)))
@@ -438,8 +438,8 @@ def rank_shares(
 
     Examples
     --------
-    >>> from dissensus import Annotations, InverseRank
-    >>> said = Annotations.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"], case_names=["x"])
+    >>> from dissensus import InverseRank, Study
+    >>> said = Study.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"], case_names=["x"])
     >>> rank_shares(InverseRank(ties="each").sample(said), rank=2).rows()
     [('x', 'b', 0.5), ('x', 'c', 0.5)]
     >>> rank_shares(InverseRank(ties="each").sample(said), rank=4).rows()
@@ -510,8 +510,8 @@ def certainty_of(
 
     Examples
     --------
-    >>> from dissensus import Annotations, MajorityVote
-    >>> said = Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
+    >>> from dissensus import MajorityVote, Study
+    >>> said = Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
     >>> draws = MajorityVote().sample(said)
     >>> certainty_of(draws, "cat").values
     array([1. , 0.5])

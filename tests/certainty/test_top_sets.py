@@ -33,10 +33,8 @@ from dissensus import (
     simulate_study,
 )
 from dissensus.aggregation.diagnostics import sampling_diagnostics
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.draws import Batch
-from dissensus.evaluation.categories import Categories
-from dissensus.evaluation.certainty import (
+from dissensus.certainty.categories import Categories
+from dissensus.certainty.top_sets import (
     UNMENTIONED,
     Certainty,
     Unmentioned,
@@ -44,6 +42,8 @@ from dissensus.evaluation.certainty import (
     certainty_of,
     certainty_profile,
 )
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.draws import Batch
 from dissensus.kernels.chains import diagnose
 from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared

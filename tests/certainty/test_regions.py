@@ -22,8 +22,8 @@ from dissensus import (
     plausibility_regions,
     simulate_study,
 )
+from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.plausibility_regions import PlausibilityRegions, conformities
 from naive_certainty import AGGREGATIONS, small_studies, supports
 
 

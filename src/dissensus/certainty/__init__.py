@@ -1,0 +1,1 @@
+"""How certain opinions are: about the first conditions of each case, their categories, and regions around models."""

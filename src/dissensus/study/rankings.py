@@ -1,3 +1,0 @@
-"""Studies in which annotators rank conditions."""
-
-from dissensus.study.study import Annotations as Annotations

@@ -114,8 +114,11 @@ def number_of(text: str) -> float:
     return float(text.replace(MINUS, "-"))
 
 
-@pytest.mark.parametrize("study", STUDIES)
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric if isinstance(metric, str) else metric.name)
+@pytest.mark.parametrize(
+    ("study", "metric"),
+    [(study, metric) for study in STUDIES for metric in METRICS[: 1 if "panel" in study else None]],
+    ids=str,
+)
 def test_every_difference_has_the_right_direction_and_no_size_is_negative(study: str, metric: Metric | str) -> None:
     result = STUDIES[study](metric)
     (found,) = sentences.practice(result, result.to_frame())
@@ -134,13 +137,9 @@ def test_every_difference_has_the_right_direction_and_no_size_is_negative(study:
 
 
 def test_there_are_studies_in_both_directions() -> None:
-    figures = {
-        name: sentences.practice(one, one.to_frame())[0].figure[0]
-        for name in STUDIES
-        for one in [STUDIES[name](METRICS[0])]
-    }
-    assert figures["the majority is right"] == "+"
-    assert figures["the minority is right"] == MINUS
+    for study, direction in (("the majority is right", "+"), ("the minority is right", MINUS)):
+        result = STUDIES[study](METRICS[0])
+        assert sentences.practice(result, result.to_frame())[0].figure[0] == direction
 
 
 def test_ranges_go_from_the_least_to_the_greatest() -> None:

@@ -198,8 +198,8 @@ def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
     assert set(result.compare().rank_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
 
 
-def test_flips_name_panel_first() -> None:
-    found = evaluated().compare()
+def test_flips_name_panel_first(result: ds.Evaluation) -> None:
+    found = result.compare()
     settled = [dataclasses.replace(one, low=0.1, high=0.2, p_adjusted=0.0) for one in found.differences]
     turned = [
         dataclasses.replace(one, probability_better=0.0 if one.metric.startswith("Brier") else 1.0) for one in settled
@@ -209,13 +209,13 @@ def test_flips_name_panel_first() -> None:
     assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
 
 
-def test_merged_evaluations_say_why_they_have_no_panel() -> None:
+def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:
     names = list(STUDY.annotations.case_names)
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
     one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
     assert "is not estimated: evaluations of parts of the cases were merged." in told(one.merge(other))
     with pytest.raises(ds.DissensusError, match="panel=False"):
-        evaluated().merge(evaluated())
+        result.merge(result)
 
 
 def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:

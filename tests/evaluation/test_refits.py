@@ -119,6 +119,7 @@ def test_reasons_for_no_panel(study: ds.Annotations, models: dict[str, ds.Predic
     assert reason in why_no_panel(study, models)
 
 
+@pytest.mark.slow
 def test_intervals_of_the_panel_hold_where_the_truth_is_known() -> None:
     """Forty studies of 150 cases, three votes each: 90 % intervals of two models and of their difference.
 

@@ -209,6 +209,7 @@ def test_versions_are_those_of_the_run(place: Path) -> None:
     assert load_evaluation(place).versions["dissensus"] == "0.0.7"
 
 
+@pytest.mark.slow
 def test_the_demo_is_small(tmp_path: Path) -> None:
     study = simulate_study(n_cases=400, seed=1)
     result = evaluate(

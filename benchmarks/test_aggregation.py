@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from dissensus.aggregation._dirichlet import DirichletSampler
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Aggregation, Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
+from dissensus.aggregation.dirichlet import DirichletSampler
 from dissensus.aggregation.plackett_luce import PlackettLuceSampler
 from measuring import in_turn, seconds
 from studies import published_or_simulated

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import checked, is_list
-from dissensus.core.checks import check_count, check_length
+from dissensus.core.checks import check_count, check_length, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts

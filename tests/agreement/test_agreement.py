@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError, PlackettLuce, Ratings, read_annotations
+from dissensus import Annotations, DissensusError, PlackettLuce, Ratings
 from dissensus.agreement.peers import WITHIN, Agreement, annotator_agreement, pairwise_agreement
-from shared_data import SHARED, needs_shared
+from shared_data import dermatology, needs_shared
 from strategies import rankings
 
 WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.0])
@@ -134,7 +134,7 @@ SAID = Annotations.from_rankings([[[["a"]], [["b"]]]])
         ("values must have case names", lambda: agreement_of([0.0, 0.5]).correlation([0.1, 0.2])),  # type: ignore[arg-type]
         ("ties is not understood", lambda: annotator_agreement(SAID, ties="broken")),  # type: ignore[arg-type]
         ("within is not understood", lambda: annotator_agreement(SAID, within="anything")),  # type: ignore[arg-type]
-        ("agreement needs rankings", lambda: annotator_agreement(Ratings.from_scores([[1.0]]))),  # type: ignore[arg-type]
+        ("agreement needs rankings", lambda: annotator_agreement(Ratings.from_scores([[1.0]]))),
         (r"the annotators have no names(.*\n)+.*annotator_names", lambda: pairwise_agreement(SAID, depth=1)),
         ("depth is larger than the number of conditions", lambda: pairwise_agreement(SAID, depth=3)),
     ],
@@ -173,9 +173,7 @@ def test_pairs_are_the_same_whatever_the_portions(monkeypatch: pytest.MonkeyPatc
 
 @needs_shared
 def test_certainty_correlates_with_agreement_as_published() -> None:
-    folder = SHARED / "dermatology_ddx"
-    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    said = dermatology()
     summary = PlackettLuce(reliability=3).sample(said, draws=1000).summary()
     certainty = dict(summary.group_by("case").agg(pl.col("top").max()).iter_rows())
     agreement = annotator_agreement(said)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError, Ratings, read_annotations
+from dissensus import Annotations, DissensusError, Ratings
 from dissensus.agreement import coefficients, measures
 from dissensus.agreement.coefficients import Table, disagreement_of
 from dissensus.agreement.measures import Alpha, krippendorff_alpha
-from shared_data import SHARED, needs_shared
+from shared_data import dermatology, needs_shared
 from strategies import rankings
 
 DISTANCES: tuple[Any, ...] = ("first-choice", "overlap", "set", "masi")
@@ -279,9 +279,7 @@ def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], mes
 
 @needs_shared
 def test_alpha_of_the_published_differential_diagnoses() -> None:
-    folder = SHARED / "dermatology_ddx"
-    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    said = dermatology()
     alpha = krippendorff_alpha(said)
     assert (alpha.n_cases, alpha.n_rankings) == (1922, 9577)
     assert alpha.value == pytest.approx(0.499, abs=0.001)

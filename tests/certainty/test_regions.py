@@ -11,23 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dissensus as ds
 import naive_certainty as naive
-from dissensus import (
-    Aggregation,
-    Annotations,
-    Dirichlet,
-    DissensusError,
-    Plausibilities,
-    Predictions,
-    plausibility_regions,
-    simulate_study,
-)
 from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
 from naive_certainty import AGGREGATIONS, small_studies, supports
 
 
-def spread(plausibilities: Plausibilities) -> FloatArray:
+def spread(plausibilities: ds.Plausibilities) -> FloatArray:
     """Write draws out, the unmentioned conditions of a case sharing the rest equally."""
     dense = plausibilities.dense()
     for draws, support in zip(dense, supports(plausibilities), strict=True):
@@ -37,13 +28,13 @@ def spread(plausibilities: Plausibilities) -> FloatArray:
     return dense
 
 
-def scored(plausibilities: Plausibilities, scores: FloatArray) -> Predictions:
-    return Predictions.from_scores(scores, plausibilities.conditions, case_names=plausibilities.case_names)
+def scored(plausibilities: ds.Plausibilities, scores: FloatArray) -> ds.Predictions:
+    return ds.Predictions.from_scores(scores, plausibilities.conditions, case_names=plausibilities.case_names)
 
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
 def test_the_conformity_is_the_mean_score_by_plausibility(
-    study: Annotations, aggregation: Aggregation, seed: int
+    study: ds.Annotations, aggregation: ds.Aggregation, seed: int
 ) -> None:
     drawn = aggregation.sample(study, draws=4, threads=1)
     scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
@@ -52,9 +43,9 @@ def test_the_conformity_is_the_mean_score_by_plausibility(
 
 
 def test_conditions_without_a_score_have_none() -> None:
-    drawn = Plausibilities.from_draws([[[0.5, 0.3, 0.2]]], conditions=list("abc"), case_names=["x"])
+    drawn = ds.Plausibilities.from_draws([[[0.5, 0.3, 0.2]]], conditions=list("abc"), case_names=["x"])
     frame = pl.DataFrame({"case": ["x"], "condition": ["b"], "score": [0.5]})
-    listed = Predictions.from_long(frame, list("abc"), kind="scores")
+    listed = ds.Predictions.from_long(frame, list("abc"), kind="scores")
     assert conformities(drawn, listed)[0, 0] == pytest.approx(0.15)
 
 
@@ -74,9 +65,9 @@ def test_conditions_without_a_score_have_none() -> None:
 )
 def test_the_threshold_is_an_order_statistic(n_cases: int, n_draws: int, coverage: float, place: int) -> None:
     rng = np.random.default_rng(n_cases)
-    drawn = Plausibilities.from_draws(rng.dirichlet(np.ones(4), size=(n_cases, n_draws)))
+    drawn = ds.Plausibilities.from_draws(rng.dirichlet(np.ones(4), size=(n_cases, n_draws)))
     model = scored(drawn, rng.normal(size=(n_cases, 4)))
-    regions = plausibility_regions(drawn, model, coverage=coverage)
+    regions = ds.plausibility_regions(drawn, model, coverage=coverage)
     in_order = np.sort(conformities(drawn, model), axis=None)
     assert regions.threshold == (in_order[place - 1] if place else -math.inf)
     assert (regions.n_cases, regions.n_draws, regions.coverage) == (n_cases, n_draws, coverage)
@@ -88,9 +79,9 @@ def test_a_draw_that_is_repeated_counts_once(n_cases: int, n_draws: int, per_cen
     rng = np.random.default_rng(n_cases)
     once = rng.dirichlet(np.ones(3), size=(n_cases, 1))
     scores, coverage = rng.normal(size=(n_cases, 3)), per_cent / 100
-    one, many = Plausibilities.from_draws(once), Plausibilities.from_draws(np.repeat(once, n_draws, axis=1))
-    alone = plausibility_regions(one, scored(one, scores), coverage=coverage)
-    assert plausibility_regions(many, scored(many, scores), coverage=coverage).threshold == alone.threshold
+    one, many = ds.Plausibilities.from_draws(once), ds.Plausibilities.from_draws(np.repeat(once, n_draws, axis=1))
+    alone = ds.plausibility_regions(one, scored(one, scores), coverage=coverage)
+    assert ds.plausibility_regions(many, scored(many, scores), coverage=coverage).threshold == alone.threshold
 
 
 def measured_coverage(n_draws: int, repetitions: int = 400, n_cases: int = 49) -> FloatArray:
@@ -101,8 +92,8 @@ def measured_coverage(n_draws: int, repetitions: int = 400, n_cases: int = 49) -
         centres = rng.dirichlet(np.full(3, 0.7), size=2 * n_cases)
         draws = rng.dirichlet(np.ones(3), size=(2 * n_cases, n_draws)) * 0.4 + 0.6 * centres[:, None]
         scores = 0.8 * centres + 0.2 * rng.dirichlet(np.ones(3), size=2 * n_cases)
-        old, new = Plausibilities.from_draws(draws[:n_cases]), Plausibilities.from_draws(draws[n_cases:, :1])
-        regions = plausibility_regions(old, scored(old, scores[:n_cases]), coverage=0.9)
+        old, new = ds.Plausibilities.from_draws(draws[:n_cases]), ds.Plausibilities.from_draws(draws[n_cases:, :1])
+        regions = ds.plausibility_regions(old, scored(old, scores[:n_cases]), coverage=0.9)
         shares[number] = regions.contains(new, scored(new, scores[n_cases:])).mean()
     return shares
 
@@ -117,19 +108,19 @@ def test_new_cases_are_in_their_region_as_often_as_promised(n_draws: int, expect
 
 
 def test_the_share_of_draws_in_the_region_is_counted_by_case() -> None:
-    drawn = Plausibilities.from_draws([[[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.0, 1.0]], [[0.1, 0.9]] * 4])
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.0, 1.0]], [[0.1, 0.9]] * 4])
     model = scored(drawn, np.array([[1.0, 0.0], [0.0, 1.0]]))
     np.testing.assert_array_equal(PlausibilityRegions(0.5, 0.9, 10, 1).contains(drawn, model), [0.5, 1.0])
     np.testing.assert_array_equal(PlausibilityRegions(-math.inf, 0.9, 10, 1).contains(drawn, model), [1.0, 1.0])
 
 
 def test_results_do_not_depend_on_threads_or_on_the_order_of_a_model() -> None:
-    study = simulate_study(n_cases=40, seed=8)
+    study = ds.simulate_study(n_cases=40, seed=8)
     model = next(iter(study.predictions.values()))
     turned = model.select(list(reversed(model.case_names)))
-    one, many = (Dirichlet().sample(study.annotations, draws=30, threads=threads) for threads in (1, 3))
-    regions = plausibility_regions(one, model.align(one.case_names), coverage=0.8)
-    assert regions == plausibility_regions(many, turned.align(one.case_names), coverage=0.8)
+    one, many = (ds.Dirichlet().sample(study.annotations, draws=30, threads=threads) for threads in (1, 3))
+    regions = ds.plausibility_regions(one, model.align(one.case_names), coverage=0.8)
+    assert regions == ds.plausibility_regions(many, turned.align(one.case_names), coverage=0.8)
     np.testing.assert_array_equal(regions.contains(one, model), regions.contains(many, turned))
     assert regions.top_sets(one, model, top=2) == regions.top_sets(many, turned, top=2)
 
@@ -139,7 +130,7 @@ def test_results_do_not_depend_on_threads_or_on_the_order_of_a_model() -> None:
 
 @pytest.mark.parametrize(("n_conditions", "points"), [(1, 5), (2, 1), (2, 4), (3, 6), (4, 3)])
 def test_a_grid_has_every_point_once_and_all_sum_to_one(n_conditions: int, points: int) -> None:
-    model = Predictions.from_scores(np.random.default_rng(1).normal(size=(3, n_conditions)))
+    model = ds.Predictions.from_scores(np.random.default_rng(1).normal(size=(3, n_conditions)))
     found, is_inside = PlausibilityRegions(0.1, 0.9, 10, 1).grid(model, points=points)
     steps = max(1, points - 1)
     assert len({tuple(point) for point in np.rint(found * steps).astype(int).tolist()}) == len(found)
@@ -149,8 +140,8 @@ def test_a_grid_has_every_point_once_and_all_sum_to_one(n_conditions: int, point
 
 
 def test_a_grid_of_many_conditions_is_refused() -> None:
-    model = Predictions.from_scores(np.ones((2, 40)))
-    with pytest.raises(DissensusError, match=r"the grid is too large\n.*20,000,000.*\n.*40 conditions"):
+    model = ds.Predictions.from_scores(np.ones((2, 40)))
+    with pytest.raises(ds.DissensusError, match=r"the grid is too large\n.*20,000,000.*\n.*40 conditions"):
         PlausibilityRegions(0.1, 0.9, 10, 1).grid(model)
 
 
@@ -159,7 +150,7 @@ def test_a_grid_of_many_conditions_is_refused() -> None:
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
 def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
-    study: Annotations, aggregation: Aggregation, seed: int
+    study: ds.Annotations, aggregation: ds.Aggregation, seed: int
 ) -> None:
     drawn = aggregation.sample(study, draws=4, threads=1)
     scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
@@ -186,17 +177,17 @@ def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
 
 @pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_coverage_that_is_no_probability_is_refused(coverage: float) -> None:
-    drawn = Plausibilities.from_draws([[[0.9, 0.1]]])
-    with pytest.raises(DissensusError, match="coverage must be between 0 and 1"):
-        plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]])
+    with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
+        ds.plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
 
 
 def test_models_without_scores_or_of_other_cases_are_refused() -> None:
-    drawn = Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
     regions = PlausibilityRegions(0.1, 0.9, 10, 1)
-    for said in (Predictions.from_rankings([["a", "b"]], ["a", "b"]), Predictions.from_sets([["a"]], ["a", "b"])):
-        for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
-            with pytest.raises(DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
+    for said in (ds.Predictions.from_rankings([["a", "b"]], ["a", "b"]), ds.Predictions.from_sets([["a"]], ["a", "b"])):
+        for ask in (partial(ds.plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
+            with pytest.raises(ds.DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
                 ask(said)
-    with pytest.raises(DissensusError):
-        plausibility_regions(drawn, Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))
+    with pytest.raises(ds.DissensusError):
+        ds.plausibility_regions(drawn, ds.Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))

@@ -13,25 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dissensus as ds
 import naive_certainty as naive
-from dissensus import (
-    Aggregation,
-    Annotations,
-    AnnotatorBootstrap,
-    Dirichlet,
-    DissensusError,
-    InverseRank,
-    MajorityVote,
-    NormalInverseGamma,
-    PlackettLuce,
-    Plausibilities,
-    ProbabilisticInverseRank,
-    Ratings,
-    rank_certainty,
-    rank_shares,
-    read_annotations,
-    simulate_study,
-)
 from dissensus.aggregation.diagnostics import sampling_diagnostics
 from dissensus.certainty.categories import Categories
 from dissensus.certainty.top_sets import (
@@ -46,12 +29,12 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
 from dissensus.kernels.chains import diagnose
 from naive_certainty import AGGREGATIONS, small_studies, supports
-from shared_data import SHARED, needs_shared
+from shared_data import SHARED, dermatology, needs_shared
 
-STUDY = simulate_study(n_cases=40, seed=8).annotations
+STUDY = ds.simulate_study(n_cases=40, seed=8).annotations
 
 
-def agrees(plausibilities: Plausibilities, unranked: Unmentioned, rank: int = 2) -> None:
+def agrees(plausibilities: ds.Plausibilities, unranked: Unmentioned, rank: int = 2) -> None:
     """Compare all numbers of places with the naive twin; the winners must be worth what is said."""
     dense, known = naive.compared(plausibilities), supports(plausibilities)
     tops = range(1, plausibilities.n_conditions)
@@ -68,14 +51,14 @@ def agrees(plausibilities: Plausibilities, unranked: Unmentioned, rank: int = 2)
     place_agrees(plausibilities, rank, unranked)
 
 
-def place_agrees(draws: Plausibilities, rank: int, unranked: Unmentioned) -> None:
+def place_agrees(draws: ds.Plausibilities, rank: int, unranked: Unmentioned) -> None:
     """Compare one place of every case with the naive twin: certainty, all shares, and given labels."""
     dense, known, pool = naive.compared(draws), supports(draws), unranked == "pool"
-    found = rank_certainty(draws, rank=rank, unranked=unranked)
+    found = ds.rank_certainty(draws, rank=rank, unranked=unranked)
     pairs = list(zip(dense, known, strict=True))
     expected = [naive.rank_certainty(d, support, rank, pool=pool) for d, support in pairs]
     np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
-    table = rank_shares(draws, rank=rank)
+    table = ds.rank_shares(draws, rank=rank)
     for case, (d, support) in zip(draws.case_names, pairs, strict=True):
         shares = naive.rank_shares(d, support, rank)
         rows = dict(table.filter(case=case).select("condition", "share").iter_rows())
@@ -96,7 +79,7 @@ def place_agrees(draws: Plausibilities, rank: int, unranked: Unmentioned) -> Non
         np.testing.assert_allclose(given_label.values, worth, rtol=0, atol=1e-12)
 
 
-def completed(certainty: Certainty, plausibilities: Plausibilities) -> list[list[str]]:
+def completed(certainty: Certainty, plausibilities: ds.Plausibilities) -> list[list[str]]:
     """Put unmentioned conditions in the place of "any other"."""
     sets = []
     for winners, support in zip(certainty.winners, supports(plausibilities), strict=True):
@@ -127,9 +110,9 @@ class Fixed:
         )
 
 
-def fixed(values: FloatArray, n_conditions: int, *, threads: int = 1) -> Plausibilities:
+def fixed(values: FloatArray, n_conditions: int, *, threads: int = 1) -> ds.Plausibilities:
     n_cases, n_draws, columns = values.shape
-    return Plausibilities(
+    return ds.Plausibilities(
         conditions=tuple(f"k{i}" for i in range(n_conditions)),
         case_names=tuple(f"case {i}" for i in range(n_cases)),
         excluded=(),
@@ -170,14 +153,14 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("unranked", UNMENTIONED)
 def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> None:
-    study = simulate_study(n_cases=6, n_conditions=9, seed=2).annotations
+    study = ds.simulate_study(n_cases=6, n_conditions=9, seed=2).annotations
     for aggregation in AGGREGATIONS:
         agrees(aggregation.sample(study, draws=30, threads=2), unranked)
 
 
 def test_ratings_have_a_certainty_too() -> None:
-    said = Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
-    agrees(NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
+    said = ds.Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    agrees(ds.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
 
 
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
@@ -202,7 +185,7 @@ def test_the_last_member_of_a_full_word_is_found() -> None:
 
 def test_many_tied_conditions_are_counted_not_written_out() -> None:
     names = [f"k{i}" for i in range(300)]
-    draws = InverseRank().sample(Annotations.from_rankings([[[names[:200]]]], names))
+    draws = ds.InverseRank().sample(ds.Annotations.from_rankings([[[names[:200]]]], names))
     for top in (1, 100, 199):
         assert annotation_certainty(draws, top=top).values[0] == pytest.approx(1 / comb(200, top), rel=1e-10)
     assert annotation_certainty(draws, top=200).values[0] == 1.0
@@ -215,8 +198,8 @@ def test_resamples_full_of_ties_take_no_time() -> None:
     names = [f"k{i}" for i in range(80)]
     blocks = [[[str(name) for name in rng.choice(names[:60], size=9, replace=False)]] for _ in range(8)]
     apart = [[[name] for name in block[0]] for block in blocks]
-    study = Annotations.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
-    for aggregation in (AnnotatorBootstrap(MajorityVote()), AnnotatorBootstrap()):
+    study = ds.Annotations.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
+    for aggregation in (ds.AnnotatorBootstrap(ds.MajorityVote()), ds.AnnotatorBootstrap()):
         for unranked in UNMENTIONED:
             for one in certainty_profile(aggregation.sample(study, draws=300), tops=(1, 3, 12, 40), unranked=unranked):
                 assert ((one.values > 0) & (one.values <= 1)).all()
@@ -226,7 +209,7 @@ def test_resamples_full_of_ties_take_no_time() -> None:
 
 
 def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the_top_one() -> None:
-    study = simulate_study(n_cases=20, seed=4).annotations
+    study = ds.simulate_study(n_cases=20, seed=4).annotations
     for aggregation in AGGREGATIONS:
         draws = aggregation.sample(study, draws=100)
         identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
@@ -235,7 +218,7 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
             assert (other.values >= one.values).all()
             assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
         for unranked, top in zip(UNMENTIONED, (identified[0], pooled[0]), strict=True):
-            first = rank_certainty(draws, unranked=unranked)
+            first = ds.rank_certainty(draws, unranked=unranked)
             np.testing.assert_allclose(first.values, top.values, rtol=0, atol=1e-14)
             same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
             np.testing.assert_array_equal(first.errors[same], top.errors[same])
@@ -243,14 +226,16 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
 
 
 def test_deterministic_aggregations_without_ties_are_certain() -> None:
-    said = Annotations.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
-    for one in certainty_profile(InverseRank().sample(said)):
+    said = ds.Annotations.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
+    for one in certainty_profile(ds.InverseRank().sample(said)):
         np.testing.assert_array_equal(one.values, 1.0)
         np.testing.assert_array_equal(one.errors, 0.0)
 
 
 def test_the_top_one_is_the_largest_share_of_draws() -> None:
-    draws = PlackettLuce(alpha=0.5, prior="observed").sample(simulate_study(n_cases=30, seed=6).annotations, draws=400)
+    draws = ds.PlackettLuce(alpha=0.5, prior="observed").sample(
+        ds.simulate_study(n_cases=30, seed=6).annotations, draws=400
+    )
     certainty = annotation_certainty(draws, unranked="pool")
     shares = draws.summary().group_by("case", maintain_order=True).agg(top=pl.col("top").max())
     np.testing.assert_allclose(certainty.values, shares["top"], atol=1e-15)
@@ -258,7 +243,7 @@ def test_the_top_one_is_the_largest_share_of_draws() -> None:
 
 
 def test_errors_are_those_of_the_effective_sample_size() -> None:
-    draws = PlackettLuce(chains=3).sample(simulate_study(n_cases=15, seed=6).annotations, draws=300)
+    draws = ds.PlackettLuce(chains=3).sample(ds.simulate_study(n_cases=15, seed=6).annotations, draws=300)
     certainty = annotation_certainty(draws, top=2, unranked="pool")
     dense, known = draws.dense(), supports(draws)
     marks = np.empty((15, 300))
@@ -270,19 +255,21 @@ def test_errors_are_those_of_the_effective_sample_size() -> None:
     np.testing.assert_allclose(certainty.errors, expected, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(rank_certainty, rank=2)])
-def test_results_do_not_depend_on_threads_batches_or_company(asked: Callable[[Plausibilities], Certainty]) -> None:
-    one, two = (PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
+@pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(ds.rank_certainty, rank=2)])
+def test_results_do_not_depend_on_threads_batches_or_company(asked: Callable[[ds.Plausibilities], Certainty]) -> None:
+    one, two = (ds.PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
     alone, threaded, few = asked(one), asked(two), asked(one.select(slice(5, 9)))
     for name in ("values", "errors"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(threaded, name))
         np.testing.assert_array_equal(getattr(alone, name)[5:9], getattr(few, name))
     assert alone.winners[5:9] == few.winners
-    assert rank_shares(one, rank=2).equals(rank_shares(two, rank=2))
+    assert ds.rank_shares(one, rank=2).equals(ds.rank_shares(two, rank=2))
 
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.randoms(use_true_random=False))
-def test_given_sets_agree_with_the_naive_twin(study: Annotations, aggregation: Aggregation, random: object) -> None:
+def test_given_sets_agree_with_the_naive_twin(
+    study: ds.Annotations, aggregation: ds.Aggregation, random: object
+) -> None:
     draws = aggregation.sample(study, draws=5, threads=1)
     dense, known = draws.dense(), supports(draws)
     for pool in (False, True):
@@ -296,8 +283,8 @@ def test_given_sets_agree_with_the_naive_twin(study: Annotations, aggregation: A
 
 
 def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
-    said = Annotations.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
-    draws = Dirichlet().sample(said, draws=500)
+    said = ds.Annotations.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
+    draws = ds.Dirichlet().sample(said, draws=500)
     every, listed = certainty_of(draws, "cat"), certainty_of(draws, ["cat", ["cat", "dog"]])
     assert every.values[0] == listed.values[0]
     assert (every.top, listed.top) == (1, None)
@@ -305,9 +292,11 @@ def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
 
 
 def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
-    draws = PlackettLuce(alpha=1.0, prior="observed").sample(simulate_study(n_cases=30, seed=5).annotations, draws=101)
+    draws = ds.PlackettLuce(alpha=1.0, prior="observed").sample(
+        ds.simulate_study(n_cases=30, seed=5).annotations, draws=101
+    )
     for rank in (1, 2, 3):
-        found = rank_certainty(draws, rank=rank)
+        found = ds.rank_certainty(draws, rank=rank)
         mentioned = np.array([winner != ("any other",) for winner in found.winners])
         labels = [winner[0] for winner in found.winners if winner != ("any other",)]
         worth = certainty_of(draws.select(mentioned), labels, rank=rank)
@@ -316,16 +305,16 @@ def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
 
 
 def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None:
-    study = simulate_study(n_cases=20, n_conditions=9, seed=2).annotations
+    study = ds.simulate_study(n_cases=20, n_conditions=9, seed=2).annotations
     categories = Categories.from_labels(list("xyzxyzxyz"), study.conditions)
     label = dict(zip(study.conditions, categories.labels, strict=True))
-    for aggregation in (InverseRank(ties="each"), PlackettLuce(alpha=1.0, prior="observed")):
+    for aggregation in (ds.InverseRank(ties="each"), ds.PlackettLuce(alpha=1.0, prior="observed")):
         draws = aggregation.sample(study, draws=50)
         for rank in (1, 2, 4):
             dense, known = naive.compared(draws), supports(draws)
             found, table = (
-                rank_certainty(draws, rank=rank, categories=categories),
-                rank_shares(draws, rank=rank, categories=categories),
+                ds.rank_certainty(draws, rank=rank, categories=categories),
+                ds.rank_shares(draws, rank=rank, categories=categories),
             )
             for i, case in enumerate(draws.case_names):
                 expected = dict.fromkeys("xyz", 0.0)
@@ -342,9 +331,9 @@ def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None
 
 def test_unmentioned_conditions_are_named_where_the_prior_tells_them_apart() -> None:
     rankings = [[[["a"]], [["a"]]], [[["a"], ["b"]]], [[["c"]]], [[["a"]]]]
-    said = Annotations.from_rankings(rankings, list("abcdef"))
-    draws = Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
-    table, dense = rank_shares(draws, rank=2), draws.dense()
+    said = ds.Annotations.from_rankings(rankings, list("abcdef"))
+    draws = ds.Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
+    table, dense = ds.rank_shares(draws, rank=2), draws.dense()
     second = np.argsort(-dense, axis=2)[:, :, 1]
     named = table.filter(pl.col("condition").is_not_null()).rows()
     assert ("2", "a") in {row[:2] for row in named}
@@ -369,53 +358,48 @@ def test_the_summary_counts_cases() -> None:
 
 
 def test_no_cases_have_no_certainty() -> None:
-    draws = MajorityVote().sample(Annotations.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
+    draws = ds.MajorityVote().sample(ds.Annotations.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
     risks = Categories.from_labels(["x", "y"], ["a", "b"])
     for certainty in (
         *(annotation_certainty(draws, categories=one) for one in (None, risks)),
-        *(rank_certainty(draws, rank=2, categories=one) for one in (None, risks)),
+        *(ds.rank_certainty(draws, rank=2, categories=one) for one in (None, risks)),
         certainty_of(draws, "a"),
     ):
         assert np.isnan([certainty.mean, certainty.share_below()]).all()
         assert certainty.to_frame().height == 0
-    assert all(rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
+    assert all(ds.rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
 
 
 def test_progress_is_told() -> None:
-    draws = PlackettLuce().sample(simulate_study(n_cases=9).annotations, draws=20)
+    draws = ds.PlackettLuce().sample(ds.simulate_study(n_cases=9).annotations, draws=20)
     done: list[int] = []
     annotation_certainty(draws, advance=done.append)
     certainty_of(draws, draws.conditions[0], advance=done.append)
-    rank_certainty(draws, rank=2, advance=done.append)
-    rank_shares(draws, rank=2, advance=done.append)
+    ds.rank_certainty(draws, rank=2, advance=done.append)
+    ds.rank_shares(draws, rank=2, advance=done.append)
     assert sum(done) == 4 * draws.n_cases
 
 
 def test_the_result_says_which_place_it_is_about() -> None:
-    draws = MajorityVote().sample(Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
-    assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
-    assert rank_certainty(draws, rank=2).winners == (("b",),)
-    assert rank_certainty(draws, rank=3).winners == (("any other",),)
+    draws = ds.MajorityVote().sample(ds.Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    assert (
+        repr(ds.rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
+    )
+    assert ds.rank_certainty(draws, rank=2).winners == (("b",),)
+    assert ds.rank_certainty(draws, rank=3).winners == (("any other",),)
 
 
 # Published numbers ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def dermatology() -> Annotations:
-    folder = SHARED / "dermatology_ddx"
-    names = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").split("\n")
-    conditions = [name.strip() for name in names if name.strip()]
-    return read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
-
-
 @needs_shared
-def test_certainty_of_the_dermatology_annotations(dermatology: Annotations) -> None:
-    ranked = PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(dermatology, draws=1000)
-    risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", dermatology.conditions)
+def test_certainty_of_the_dermatology_annotations() -> None:
+    said = dermatology()
+    ranked = ds.PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
+    risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", said.conditions)
     certainty = annotation_certainty(ranked)
     by_risk = annotation_certainty(ranked, categories=risks)
-    inverse = ProbabilisticInverseRank(reliability=30, ties="each").sample(dermatology, draws=1000)
+    inverse = ds.ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
     correlation = np.corrcoef(certainty.values, annotation_certainty(inverse).values)[0, 1]
     assert certainty.share_below(0.99) == pytest.approx(0.59, abs=0.02)
     assert by_risk.share_below(0.99) == pytest.approx(0.382, abs=0.02)
@@ -425,81 +409,64 @@ def test_certainty_of_the_dermatology_annotations(dermatology: Annotations) -> N
 @needs_shared
 def test_certainty_of_crowd_labels() -> None:
     counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
-    said = Annotations.from_counts(counts, [f"class {k}" for k in range(10)])
-    certainty = annotation_certainty(Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
+    said = ds.Annotations.from_counts(counts, [f"class {k}" for k in range(10)])
+    certainty = annotation_certainty(ds.Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
     assert abs((certainty.values < 0.99).sum() - 178) <= 8
 
 
 # Bad input ------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def animals() -> Plausibilities:
-    said = Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
-    return MajorityVote().sample(said)
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.5, True, "2"])
-def test_places_must_be_positive_whole_numbers(animals: Plausibilities, number: int) -> None:
-    with pytest.raises(DissensusError, match="top must be a whole number, one or more"):
-        annotation_certainty(animals, top=number)
-    for asked in (rank_certainty, rank_shares):
-        with pytest.raises(
-            DissensusError, match=r"rank (must be a whole number, one or more|is not of the right kind)"
-        ):
-            asked(animals, rank=number)
-
-
-def test_places_must_exist_and_top_must_leave_a_condition_out(animals: Plausibilities) -> None:
-    for top in (3, 4):
-        with pytest.raises(
-            DissensusError, match=r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
-        ):
-            annotation_certainty(animals, top=top)
-    with pytest.raises(DissensusError, match=r"a place that a condition can have\n.*1 to 3\n.*4"):
-        rank_certainty(animals, rank=4)
-    alone = Plausibilities.from_draws([[[1.0]]])
-    for asked in (annotation_certainty, rank_shares):
-        with pytest.raises(DissensusError, match="at least two conditions"):
-            asked(alone)
-
-
-def test_unknown_words_are_refused(animals: Plausibilities) -> None:
-    risks = Categories.from_labels(["x", "y", "y"], animals.conditions)
-    with pytest.raises(DissensusError, match="unranked is not understood"):
-        annotation_certainty(animals, unranked="drop")  # type: ignore[arg-type]
-    with pytest.raises(DissensusError, match="unranked is not understood"):
-        certainty_of(animals, "cat", unranked="drop")  # type: ignore[arg-type]
-    with pytest.raises(DissensusError, match="via is not understood"):
-        annotation_certainty(animals, categories=risks, via="votes")  # type: ignore[arg-type]
-    with pytest.raises(DissensusError, match="categories are compared by the first place only"):
-        annotation_certainty(animals, categories=risks, top=2)
-    with pytest.raises(DissensusError, match="from 0 to 1"):
-        annotation_certainty(animals).quantiles((0.5, 1.5))
+ANIMALS = ds.MajorityVote().sample(
+    ds.Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
+)
+RISKS = Categories.from_labels(["x", "y", "y"], ANIMALS.conditions)
+ALONE = ds.Plausibilities.from_draws([[[1.0]]])
+NO_PLACE = r"rank (must be a whole number, one or more|is not of the right kind)"
+TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
 
 
 @pytest.mark.parametrize(
-    ("sets", "message"),
+    ("message", "ask"),
     [
-        (["cat", "hrose"], "unknown condition 'hrose'\n.*case 'second'\n.*did you mean 'horse'"),
-        (["cat"], "the number of sets does not fit"),
-        (["cat", []], "a set has the wrong size\n.*1 to 2 conditions\n.*0\n.*case 'second'"),
-        (["cat", ["cat", "horse", "cow"]], "a set has the wrong size"),
-        (["cat", ["cat", "cat"]], "a set has a condition twice"),
-        ({"first": "cat"}, "every case needs a set\n.*'second'"),
-        ({"first": "cat", "secnd": "horse"}, "no draws of case 'secnd'\n.*did you mean 'second'"),
-        (["cat", [0]], "unknown condition 0"),
+        *(
+            ("top must be a whole number, one or more", partial(annotation_certainty, ANIMALS, top=number))
+            for number in (0, -1, 1.5, True, "2")
+        ),
+        *(
+            (NO_PLACE, partial(asked, ANIMALS, rank=number))
+            for asked in (ds.rank_certainty, ds.rank_shares)
+            for number in (0, -1, 1.5, True, "2")
+        ),
+        *((TOO_FAR, partial(annotation_certainty, ANIMALS, top=top)) for top in (3, 4)),
+        (r"a place that a condition can have\n.*1 to 3\n.*4", partial(ds.rank_certainty, ANIMALS, rank=4)),
+        *(("at least two conditions", partial(asked, ALONE)) for asked in (annotation_certainty, ds.rank_shares)),
+        ("unranked is not understood", partial(annotation_certainty, ANIMALS, unranked="drop")),
+        ("unranked is not understood", partial(certainty_of, ANIMALS, "cat", unranked="drop")),
+        ("via is not understood", partial(annotation_certainty, ANIMALS, categories=RISKS, via="votes")),
+        ("by the first place only", partial(annotation_certainty, ANIMALS, categories=RISKS, top=2)),
+        ("from 0 to 1", lambda: annotation_certainty(ANIMALS).quantiles((0.5, 1.5))),
+        (r"the wrong size\n.*2 conditions\n.*1", partial(certainty_of, ANIMALS, [["cat", "horse"], "cat"], top=2)),
+        (r"the wrong size\n.*1 conditions\n.*2", partial(certainty_of, ANIMALS, [["cat", "cow"]] * 2, rank=2)),
+        (
+            r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2",
+            partial(certainty_of, ANIMALS, "cat", top=1, rank=2),
+        ),
+        *(
+            (message, partial(certainty_of, ANIMALS, sets))
+            for message, sets in (
+                ("unknown condition 'hrose'\n.*case 'second'\n.*did you mean 'horse'", ["cat", "hrose"]),
+                ("the number of sets does not fit", ["cat"]),
+                ("a set has the wrong size\n.*1 to 2 conditions\n.*0\n.*case 'second'", ["cat", []]),
+                ("a set has the wrong size", ["cat", ["cat", "horse", "cow"]]),
+                ("a set has a condition twice", ["cat", ["cat", "cat"]]),
+                ("every case needs a set\n.*'second'", {"first": "cat"}),
+                ("no draws of case 'secnd'\n.*did you mean 'second'", {"first": "cat", "secnd": "horse"}),
+                ("unknown condition 0", ["cat", [0]]),
+            )
+        ),
     ],
 )
-def test_sets_that_make_no_sense_are_refused(animals: Plausibilities, sets: object, message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        certainty_of(animals, sets)  # type: ignore[arg-type]
-
-
-def test_sets_must_have_the_size_that_was_announced_and_a_place_has_one_label(animals: Plausibilities) -> None:
-    with pytest.raises(DissensusError, match=r"a set has the wrong size\n.*2 conditions\n.*1"):
-        certainty_of(animals, [["cat", "horse"], "cat"], top=2)
-    with pytest.raises(DissensusError, match=r"a set has the wrong size\n.*1 conditions\n.*2"):
-        certainty_of(animals, [["cat", "cow"]] * 2, rank=2)
-    with pytest.raises(DissensusError, match=r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2"):
-        certainty_of(animals, "cat", top=1, rank=2)
+def test_what_makes_no_sense_is_refused(message: str, ask: Callable[[], object]) -> None:
+    with pytest.raises(ds.DissensusError, match=message):
+        ask()

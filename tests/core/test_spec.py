@@ -1,9 +1,12 @@
-"""Specs as text, as records and as names: whatever is registered comes back as it was."""
+"""Specs as text, as records and as names, and the registries that know them, whatever other packages declare."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, dataclass, fields
+import re
+import warnings
+from dataclasses import MISSING, dataclass, field, fields
+from importlib.metadata import EntryPoint
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +19,7 @@ from dissensus import (
     Coverage,
     Dirichlet,
     DissensusError,
+    DissensusWarning,
     InverseRank,
     LogScore,
     MajorityVote,
@@ -31,8 +35,18 @@ from dissensus import (
     TopKAccuracy,
 )
 from dissensus.aggregation.base import RecordedAggregation, restored_aggregation
-from dissensus.core.registry import Family
-from dissensus.core.spec import Spec, as_specs, distinct_names, one_spec, plain_value, read_value, restored, specs_from
+from dissensus.core.spec import (
+    Family,
+    Registered,
+    Spec,
+    as_specs,
+    distinct_names,
+    one_spec,
+    plain_value,
+    read_value,
+    restored,
+    specs_from,
+)
 from dissensus.metrics.base import restored_metric
 
 CATEGORIES = ("low", "low", "high")
@@ -69,6 +83,7 @@ def plainest(kind: type[Spec]) -> Spec:
 KINDS: tuple[type[Spec], ...] = (*Aggregation.family.known().values(), *Metric.family.known().values())
 SPECS = tuple(dict.fromkeys([*map(plainest, KINDS), *UNUSUAL]))
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS, ids=attrgetter("id"))
+FAMILIES = pytest.mark.parametrize("family", [Aggregation.family, Metric.family], ids=lambda family: family.noun)
 EVERY = pytest.mark.parametrize("spec", SPECS, ids=repr)
 
 
@@ -96,23 +111,37 @@ def text_of(spec: Spec, *, placed: bool) -> str:
 
 
 @EVERY
-@pytest.mark.parametrize("placed", [True, False], ids=["placed", "named"])
-def test_every_spec_comes_back_from_its_text(spec: Spec, placed: bool) -> None:
-    assert specs_from(spec.family, text_of(spec, placed=placed), GIVEN) == [spec]
+def test_every_spec_comes_back_from_its_text_and_from_its_record(spec: Spec) -> None:
+    for placed in (True, False):
+        assert specs_from(spec.family, text_of(spec, placed=placed), GIVEN) == [spec]
+    record = json.loads(json.dumps(spec.record(), allow_nan=False))
+    again: Spec = restored_aggregation(record) if isinstance(spec, Aggregation) else restored_metric(record)
+    assert again == spec
+    assert type(again) is type(spec)
+    assert again.record() == spec.record() == record
+    assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
+    assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
+    if isinstance(spec, Aggregation):
+        stored = RecordedAggregation.of(record)
+        assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
+        assert (stored.parameters(), stored.limit) == (spec.parameters(), spec.limit)
 
 
 @EVERY_KIND
-def test_the_id_alone_means_the_defaults(kind: type[Spec]) -> None:
-    names = required(kind)
+def test_a_kind_says_what_it_is_needs_and_takes(kind: type[Spec]) -> None:
+    """The id alone means the defaults, required parameters cannot be left out, and the usage names what users give."""
+    names, spec = required(kind), plainest(kind)
+    assert spec.meaning.endswith(".")
+    assert spec.record()["meaning"] == spec.meaning
+    assert spec.record()["methods"].strip()
+    for missing in names:
+        with pytest.raises(DissensusError, match=f"{kind.id} needs {missing}"):
+            kind.from_parameters({name: REQUIRED[name] for name in names if name != missing})
     if set(names) <= set(kind.given):
         assert one_spec(kind.family, kind.id, GIVEN) == plainest(kind)
     else:
         with pytest.raises(DissensusError, match=rf"{kind.id} needs {names[0]}\n.*{kind.id}:{names[0].upper()}"):
             one_spec(kind.family, kind.id, GIVEN)
-
-
-@EVERY_KIND
-def test_the_usage_names_every_parameter_that_users_give(kind: type[Spec]) -> None:
     own, *parts = kind.usage().split(":")
     names = [part.name for part in kind.parameter_fields() if part.name not in kind.given]
     assert own == kind.id
@@ -122,110 +151,84 @@ def test_the_usage_names_every_parameter_that_users_give(kind: type[Spec]) -> No
     assert parts[: len(by_place)] == [name.upper() for name in kind.placed_parameters()]
 
 
-EXAMPLES: list[tuple[Family[Any], str, list[Spec]]] = [
-    (Aggregation.family, "plackett-luce:1,3", [PlackettLuce(1.0), PlackettLuce(3.0)]),
-    (Aggregation.family, "dirichlet:2,0.5:alpha=3", [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)]),
-    (
-        Aggregation.family,
-        " plackett-luce : 1 , 3 : prior = symmetric ",
-        [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
-    ),
-    (Aggregation.family, "annotator-bootstrap", [AnnotatorBootstrap()]),
-    (Aggregation.family, "annotator-bootstrap:model=majority-vote", [AnnotatorBootstrap(MajorityVote())]),
-    (Aggregation.family, "annotator-bootstrap:majority-vote:5", [AnnotatorBootstrap(MajorityVote(), 5)]),
-    (Aggregation.family, "annotator-bootstrap:size=none", [AnnotatorBootstrap()]),
-    (
-        Aggregation.family,
-        "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3",
-        [AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)],
-    ),
-    (Aggregation.family, "normal-inverse-gamma:thresholds=0,5", [NormalInverseGamma((0.0, 5.0))]),
-    (
-        Aggregation.family,
-        "normal-inverse-gamma:2:prior=none:conditions=bad,good",
-        [NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))],
-    ),
-    (Metric.family, "set-accuracy", [SetAccuracy()]),
-    (Metric.family, "set-accuracy:none,2,3", [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)]),
-    (Metric.family, "top-k-accuracy:3", [TopKAccuracy(3)]),
-    (Metric.family, "top-k-accuracy:3:2", [TopKAccuracy(3, j=2)]),
-    (Metric.family, "top-k-accuracy:j=2:k=3", [TopKAccuracy(3, j=2)]),
-    (Metric.family, "rank-biased-overlap:0.8", [RankBiasedOverlap(0.8, 10)]),
-    (Metric.family, "category-accuracy:2", [CategoryAccuracy(CATEGORIES, 2)]),
-    (Metric.family, "coverage", [Coverage()]),
-]
+EXAMPLES: dict[Family[Any], dict[str, list[Spec]]] = {
+    Aggregation.family: {
+        "plackett-luce:1,3": [PlackettLuce(1.0), PlackettLuce(3.0)],
+        "dirichlet:2,0.5:alpha=3": [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)],
+        " plackett-luce : 1 , 3 : prior = symmetric ": [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
+        "annotator-bootstrap": [AnnotatorBootstrap()],
+        "annotator-bootstrap:model=majority-vote": [AnnotatorBootstrap(MajorityVote())],
+        "annotator-bootstrap:majority-vote:5": [AnnotatorBootstrap(MajorityVote(), 5)],
+        "annotator-bootstrap:size=none": [AnnotatorBootstrap()],
+        "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3": [
+            AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)
+        ],
+        "normal-inverse-gamma:thresholds=0,5": [NormalInverseGamma((0.0, 5.0))],
+        "normal-inverse-gamma:2:prior=none:conditions=bad,good": [
+            NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))
+        ],
+    },
+    Metric.family: {
+        "set-accuracy": [SetAccuracy()],
+        "set-accuracy:none,2,3": [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)],
+        "top-k-accuracy:3": [TopKAccuracy(3)],
+        "top-k-accuracy:3:2": [TopKAccuracy(3, j=2)],
+        "top-k-accuracy:j=2:k=3": [TopKAccuracy(3, j=2)],
+        "rank-biased-overlap:0.8": [RankBiasedOverlap(0.8, 10)],
+        "category-accuracy:2": [CategoryAccuracy(CATEGORIES, 2)],
+        "coverage": [Coverage()],
+    },
+}
 
 
-@pytest.mark.parametrize(("family", "text", "expected"), EXAMPLES, ids=[text for _, text, _ in EXAMPLES])
-def test_text_means_what_it_says(family: Family[Any], text: str, expected: list[Spec]) -> None:
-    assert specs_from(family, text, GIVEN) == expected
+@FAMILIES
+def test_text_means_what_it_says(family: Family[Any]) -> None:
+    assert {text: specs_from(family, text, GIVEN) for text in EXAMPLES[family]} == EXAMPLES[family]
 
 
-def test_parameters_are_numbers_of_their_type() -> None:
+def test_parameters_are_numbers_of_their_type_and_go_to_those_that_take_them() -> None:
     found = one_spec(Aggregation.family, "plackett-luce:3:chains=2")
     assert [type(value) for value in (found.reliability, found.chains)] == [float, int]  # type: ignore[attr-defined]
-
-
-def test_what_is_given_goes_only_to_those_that_take_it() -> None:
     assert one_spec(Metric.family, "top-k-accuracy:3", GIVEN) == TopKAccuracy(3)
 
 
-WRONG: list[tuple[Family[Any], str, str]] = [
-    (
-        Metric.family,
-        "top-k-acuracy:3",
-        r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
-    ),
-    (Aggregation.family, "placket-luce", r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'"),
-    (
-        Aggregation.family,
-        "",
-        r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dawid-skene, dirichlet, ",
-    ),
-    (Metric.family, "kendall-tau", r"kendall-tau needs k\n +expected: kendall-tau:K"),
-    (
-        Metric.family,
-        "category-accuracy:2",
-        r"category-accuracy needs categories\n.*:K\n.*evaluate\(\.\.\., categories=",
-    ),
-    (Metric.family, "coverage:3", r"coverage has too many parameters\n +expected: coverage\n +got: +'coverage:3'"),
-    (Aggregation.family, "plackett-luce:1:2", r"plackett-luce has too many parameters\n.*RELIABILITY:alpha=ALPHA"),
-    (
-        Metric.family,
-        "set-accuracy:two",
-        r"k must be a whole number\n.*set-accuracy:K\n +got: +'two'\n.*'set-accuracy:two'",
-    ),
-    (Metric.family, "top-k-accuracy:2.5", "k must be a whole number"),
-    (Metric.family, "top-k-accuracy:", r"k must be a whole number\n.*\n +got: +''"),
-    (Metric.family, "top-k-accuracy:0", "k must be a whole number, one or more"),
-    (Metric.family, "log-score:x", r"floor must be a number\n.*log-score:FLOOR\n +got: +'x'"),
-    (Aggregation.family, "plackett-luce:1,x", r"reliability must be a number\n.*\n +got: +'x'\n.*'plackett-luce:1,x'"),
-    (Aggregation.family, "plackett-luce:0", "reliability must be a positive, finite number"),
-    (Aggregation.family, "plackett-luce:prior=flat", r"prior is not understood\n.*'observed' or 'symmetric'"),
-    (
-        Aggregation.family,
-        "plackett-luce:3:proir=observed",
-        r"plackett-luce has no proir\n.*tempered\n.*did you mean 'prior'",
-    ),
-    (
-        Aggregation.family,
-        "majority-vote:reliability=3",
-        r"majority-vote has no reliability\n.*it has no parameters\n.*leave",
-    ),
-    (Metric.family, "top-k-accuracy:3:meaning=good", r"top-k-accuracy has no meaning\n.*its parameters are k, j"),
-    (Aggregation.family, "plackett-luce:3:reliability=4", r"plackett-luce has two values of reliability\n(.|\n)*=4'"),
-    (Aggregation.family, "dirichlet:alpha=1:alpha=2", "dirichlet has two values of alpha"),
-    (Aggregation.family, "annotator-bootstrap:model=majority", r"unknown aggregation 'majority'"),
-    (Aggregation.family, "annotator-bootstrap:plackett-luce", r"needs a deterministic aggregation"),
-    (Aggregation.family, "normal-inverse-gamma:thresholds=0,x", r"thresholds must be a number\n.*\n +got: +'0,x'"),
-    (Aggregation.family, "normal-inverse-gamma:prior=1,2", r"prior must be 4 numbers: MU,KAPPA,A,B\n"),
-]
+WRONG: dict[Family[Any], dict[str, str]] = {
+    Aggregation.family: {
+        "placket-luce": r"unknown aggregation 'placket-luce'(.|\n)*did you mean 'plackett-luce'",
+        "": r"unknown aggregation ''\n +expected: one of annotator-bootstrap, dawid-skene, dirichlet, ",
+        "plackett-luce:1:2": r"plackett-luce has too many parameters\n.*RELIABILITY:alpha=ALPHA",
+        "plackett-luce:1,x": r"reliability must be a number\n.*\n +got: +'x'\n.*'plackett-luce:1,x'",
+        "plackett-luce:0": "reliability must be a positive, finite number",
+        "plackett-luce:prior=flat": r"prior is not understood\n.*'observed' or 'symmetric'",
+        "plackett-luce:3:proir=observed": r"plackett-luce has no proir\n.*tempered\n.*did you mean 'prior'",
+        "majority-vote:reliability=3": r"majority-vote has no reliability\n.*it has no parameters\n.*leave",
+        "plackett-luce:3:reliability=4": r"plackett-luce has two values of reliability\n(.|\n)*=4'",
+        "dirichlet:alpha=1:alpha=2": "dirichlet has two values of alpha",
+        "annotator-bootstrap:model=majority": r"unknown aggregation 'majority'",
+        "annotator-bootstrap:plackett-luce": r"needs a deterministic aggregation",
+        "normal-inverse-gamma:thresholds=0,x": r"thresholds must be a number\n.*\n +got: +'0,x'",
+        "normal-inverse-gamma:prior=1,2": r"prior must be 4 numbers: MU,KAPPA,A,B\n",
+    },
+    Metric.family: {
+        "top-k-acuracy:3": r"unknown metric 'top-k-acuracy'\n.*one of (.|\n)*did you mean 'top-k-accuracy'",
+        "kendall-tau": r"kendall-tau needs k\n +expected: kendall-tau:K",
+        "category-accuracy:2": r"category-accuracy needs categories\n.*:K\n.*evaluate\(\.\.\., categories=",
+        "coverage:3": r"coverage has too many parameters\n +expected: coverage\n +got: +'coverage:3'",
+        "set-accuracy:two": r"k must be a whole number\n.*set-accuracy:K\n +got: +'two'\n.*'set-accuracy:two'",
+        "top-k-accuracy:2.5": "k must be a whole number",
+        "top-k-accuracy:": r"k must be a whole number\n.*\n +got: +''",
+        "top-k-accuracy:0": "k must be a whole number, one or more",
+        "log-score:x": r"floor must be a number\n.*log-score:FLOOR\n +got: +'x'",
+        "top-k-accuracy:3:meaning=good": r"top-k-accuracy has no meaning\n.*its parameters are k, j",
+    },
+}
 
 
-@pytest.mark.parametrize(("family", "text", "message"), WRONG, ids=[text for _, text, _ in WRONG])
-def test_text_that_makes_no_sense_is_refused(family: Family[Any], text: str, message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        specs_from(family, text)
+@FAMILIES
+def test_text_that_makes_no_sense_is_refused(family: Family[Any]) -> None:
+    for text, message in WRONG[family].items():
+        with pytest.raises(DissensusError, match=message):
+            specs_from(family, text)
 
 
 def test_one_spec_is_one() -> None:
@@ -279,33 +282,10 @@ def test_values_of_another_type_are_refused(hint: Any, text: str, message: str) 
 # Records -------------------------------------------------------------------------------------------------
 
 
-@EVERY
-def test_every_spec_comes_back_from_its_record(spec: Spec) -> None:
-    record = json.loads(json.dumps(spec.record(), allow_nan=False))
-    again: Spec = restored_aggregation(record) if isinstance(spec, Aggregation) else restored_metric(record)
-    assert again == spec
-    assert type(again) is type(spec)
-    assert again.record() == spec.record() == record
-
-
-@EVERY
-def test_id_and_parameters_are_enough_to_restore_a_spec(spec: Spec) -> None:
-    assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
-    assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
-
-
 def test_a_spec_inside_a_spec_is_written_as_id_and_parameters() -> None:
     spec = AnnotatorBootstrap(InverseRank("each"))
     assert spec.parameters() == {"model": {"id": "inverse-rank", "parameters": {"ties": "each"}}, "size": None}
     assert restored_aggregation(json.loads(json.dumps(spec.record()))) == spec
-
-
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, Aggregation)], ids=repr)
-def test_a_record_says_what_reports_say_of_an_aggregation(spec: Aggregation) -> None:
-    stored = RecordedAggregation.of(json.loads(json.dumps(spec.record())))
-    assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
-    assert stored.parameters() == spec.parameters()
-    assert stored.limit == spec.limit
 
 
 def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
@@ -313,22 +293,6 @@ def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
     stored = restored_aggregation(record)
     assert isinstance(stored, RecordedAggregation)
     assert (stored.id, stored.limit) == ("elsewhere", PlackettLuceML())
-
-
-@EVERY_KIND
-def test_every_kind_says_what_it_is_in_words(kind: type[Spec]) -> None:
-    spec = plainest(kind)
-    assert spec.meaning.endswith(".")
-    assert spec.record()["meaning"] == spec.meaning
-    assert spec.record()["methods"].strip()
-
-
-@EVERY_KIND
-def test_required_parameters_cannot_be_left_out(kind: type[Spec]) -> None:
-    for missing in required(kind):
-        others = {name: REQUIRED[name] for name in required(kind) if name != missing}
-        with pytest.raises(DissensusError, match=f"{kind.id} needs {missing}"):
-            kind.from_parameters(others)
 
 
 # Names ---------------------------------------------------------------------------------------------------
@@ -428,3 +392,156 @@ def test_a_declared_spec_reads_all_sorts_of_parameters() -> None:
         one_spec(Toy.family, "top:true")
     with pytest.raises(DissensusError, match="top has no hidden"):
         one_spec(Toy.family, "top:hidden=3", {"place": "here"})
+
+
+# Registries ----------------------------------------------------------------------------------------------
+
+
+def toy_family(*, package: str = "dissensus.simulate", group: str = "dissensus.toys") -> type[Registered]:
+    """Declare the base of a family of its own; the package may be any that has none of them."""
+
+    class Game(Registered):
+        family: ClassVar[Family[Any]] = Family("toy", package, group)
+
+    return Game
+
+
+def declare(base: type[Registered], name: str, **content: Any) -> type[Registered]:
+    return type(name, (base,), {"__module__": __name__, "__qualname__": name, **content})
+
+
+@dataclass
+class Point:
+    """Stand for an entry point."""
+
+    name: str
+    action: Any
+    value: str = "somewhere:Something"
+    dist: Any = None
+    loaded: list[str] = field(default_factory=list)
+
+    def load(self) -> None:
+        self.loaded.append(self.name)
+        self.action()
+
+
+def provide(monkeypatch: pytest.MonkeyPatch, *points: Point) -> list[str]:
+    """Let installed packages have these entry points; return the groups that are asked for."""
+    asked: list[str] = []
+
+    def entry_points(*, group: str) -> tuple[Point, ...]:
+        asked.append(group)
+        return points
+
+    monkeypatch.setattr("dissensus.core.spec.entry_points", entry_points)
+    return asked
+
+
+def test_declared_classes_are_known_and_those_without_an_id_of_their_own_are_not_registered() -> None:
+    base = toy_family()
+    top = declare(base, "Top", id="top")
+    declare(top, "SmallTop")
+    declare(base, "Nameless")
+    declare(base, "Empty", id="")
+    declare(base, "Told", id=property(lambda _: "told"))
+    assert base.family.known() == {"top": top}
+    again = declare(base, "Top", id="top")
+    assert base.family.find("top") is again is not top
+
+
+def test_two_classes_cannot_have_one_id() -> None:
+    base = toy_family()
+    top = declare(base, "Top", id="top")
+    with pytest.raises(
+        DissensusError, match=r"two toys have the id 'top'\n.*\.Top and .*\.Other\n +do: +give one of them another id"
+    ):
+        declare(base, "Other", id="top")
+    assert base.family.find("top") is top
+
+
+def test_an_unknown_id_is_told_what_there_is() -> None:
+    base = toy_family()
+    declare(base, "Top", id="spinning-top")
+    declare(base, "Ball", id="ball")
+    with pytest.raises(
+        DissensusError,
+        match=r"unknown toy 'spining-top'\n +expected: one of ball, spinning-top\n +do: +did you mean 'spinning-top'\?",
+    ):
+        base.family.find("spining-top")
+    with pytest.raises(DissensusError, match=r"unknown toy 'kite'\n +expected: one of ball, spinning-top$"):
+        base.family.find("kite")
+
+
+def test_installed_packages_are_asked_once_when_somebody_wants_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = toy_family(group="some.group")
+    point = Point("kite", lambda: declare(base, "Kite", id="kite"))
+    asked = provide(monkeypatch, point)
+    declare(base, "Top", id="top")
+    assert point.loaded == []
+    assert base.family.find("kite").__name__ == "Kite"
+    base.family.known()
+    assert (asked, point.loaded) == (["some.group"], ["kite"])
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("no module named 'x'"), SyntaxError("bad"), KeyError("k"), SystemError()]
+)
+def test_a_broken_entry_point_gives_a_warning_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> None:
+        raise error
+
+    base = toy_family()
+    provide(monkeypatch, Point("kite", fail), Point("ball", lambda: declare(base, "Ball", id="ball")))
+    declare(base, "Top", id="top")
+    with pytest.warns(DissensusWarning) as caught:
+        known = base.family.known()
+    assert sorted(known) == ["ball", "top"]
+    (warning,) = [str(one.message) for one in caught]
+    assert warning == f"the toy 'kite' of the package 'somewhere:Something' could not be loaded: {error!r}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        base.family.find("top")
+
+
+def test_the_warning_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    base, package = toy_family(), type("Distribution", (), {"name": "toy-shop"})()
+    provide(monkeypatch, Point("kite", lambda: 1 / 0, dist=package))
+    with pytest.warns(DissensusWarning, match=r"the toy 'kite' of the package 'toy-shop' could not be .*ZeroDivision"):
+        base.family.known()
+
+
+def test_a_package_that_takes_a_known_id_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = toy_family()
+    top = declare(base, "Top", id="top")
+    provide(monkeypatch, Point("mine", lambda: declare(base, "Mine", id="top")))
+    with pytest.warns(DissensusWarning, match="two toys have the id 'top'"):
+        assert base.family.known() == {"top": top}
+
+
+def test_a_real_entry_point_of_a_missing_module_gives_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint(name="kite", value="no_such_module_here:Kite", group="dissensus.toys")
+    monkeypatch.setattr("dissensus.core.spec.entry_points", lambda **_: (point,))
+    with pytest.warns(DissensusWarning, match=r"'no_such_module_here:Kite' could not be loaded: ModuleNotFoundError"):
+        assert toy_family().family.known() == {}
+
+
+def test_those_of_the_package_come_first_and_each_part_is_sorted() -> None:
+    base = toy_family(package="dissensus.simulate")
+    for name in ("b-theirs", "a-theirs"):
+        declare(base, name, id=name)
+    for name in ("z-ours", "y-ours"):
+        declare(base, name, id=name, __module__="dissensus.simulate.toy")
+    assert list(base.family.known()) == ["y-ours", "z-ours", "a-theirs", "b-theirs"]
+
+
+@FAMILIES
+def test_ids_are_hyphenated_words_of_which_every_class_has_its_own_and_keeps_it(family: Family[Any]) -> None:
+    known = family.known()
+    assert len(known) >= 8
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in known)
+    assert [kind.id for kind in known.values()] == list(known)
+    assert len(set(known.values())) == len(known)
+    known.clear()
+    assert family.known()

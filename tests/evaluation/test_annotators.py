@@ -157,7 +157,7 @@ def test_a_group_is_left_out_where_somebody_remains_and_another_can_go_too() -> 
 def test_those_who_remain_weigh_as_much_as_everybody_did() -> None:
     opinions: Opinions = [[("A", 1.0), ("B", 0.0)], [("A", 1.0), ("C", 1.0)], [("A", 1.0), ("B", 1.0), ("C", 0.0)]]
     design = Design.of(study(opinions, {"A": 3.0, "B": 1.0, "C": 2.0}))
-    left = design.without(0)
+    left = design.fold(0).reweighted
     told = zip(left.panel.case_of_opinion, left.annotators, left.weights.tolist(), strict=True)
     found = {(left.case_names[case], left.annotator_names[who]): weight for case, who, weight in told}
     first, second, third = study(opinions).case_names

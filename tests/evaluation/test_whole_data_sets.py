@@ -10,7 +10,7 @@ from dissensus.evaluation.data_set import DataSet, data_set_metrics, findings_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
-from dissensus.simulate.checklist_study import SimulatedChecklists
+from dissensus.simulate.checklist_study import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 
@@ -88,7 +88,7 @@ def test_findings_and_cases_of_rows_are_numbered() -> None:
 
 
 @pytest.fixture(scope="module")
-def simulated() -> SimulatedChecklists:
+def simulated() -> SimulatedAnswers:
     return ds.simulate_checklists(n_cases=140, seed=5)
 
 
@@ -108,7 +108,7 @@ def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: Simulate
             assert mine["mean"] == pytest.approx(other["mean"], abs=1e-12)
 
 
-def test_macro_values_are_means_over_findings(simulated: SimulatedChecklists) -> None:
+def test_macro_values_are_means_over_findings(simulated: SimulatedAnswers) -> None:
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:1])
     result = ds.evaluate(said, models, metrics=["auroc"], draws=40, aggregations=["dirichlet:1"], panel=False)
     of_findings = result.by_group("finding")["mean"].to_numpy()
@@ -116,7 +116,7 @@ def test_macro_values_are_means_over_findings(simulated: SimulatedChecklists) ->
     assert result.to_frame()["mean"][0] == pytest.approx(of_findings.mean(), abs=1e-12)
 
 
-def test_findings_of_a_case_are_resampled_together(simulated: SimulatedChecklists) -> None:
+def test_findings_of_a_case_are_resampled_together(simulated: SimulatedAnswers) -> None:
     result = ds.evaluate(simulated.checklists, {}, aggregations=["majority-vote"])
     assert result.n_groups == simulated.checklists.n_cases
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dissensus import Annotations, Ratings, diagnose
-from dissensus.study.diagnosis import Spread, percent, plural, repeated_opinions, similar_names, span
+from dissensus.study.diagnosis import Spread, percent, plural, similar_names, span
 from strategies import studies
 
 
@@ -84,8 +84,8 @@ def test_counts_and_names_are_told_for_people() -> None:
     assert similar_names(names) == tuple(("Atopic dermatitis", name) for name in names[1:3])
     people: list[list[str | None]] = [["Ann", "Ann", "Ann"], ["Ann", "Bo", None]]
     said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]]] * 3], annotator_names=people)
-    assert repeated_opinions(said.panel) == 2
-    assert repeated_opinions(Annotations.from_counts([[5, 5]]).panel) == 0
+    assert diagnose(said).repeated_rankings == 2
+    assert diagnose(Annotations.from_counts([[5, 5]])).repeated_rankings == 0
 
 
 def test_ratings_are_summarised_and_valid_json_if_all_are_missing() -> None:

@@ -21,17 +21,13 @@ lengths = st.lists(st.integers(0, 4), max_size=8)
 
 
 @given(lengths)
-def test_offsets_say_where_rows_begin_and_end(sizes: list[int]) -> None:
+def test_offsets_say_where_rows_begin_and_end_and_every_element_knows_its_row(sizes: list[int]) -> None:
     offsets = offsets_from_lengths(sizes)
     assert offsets.dtype == np.int64
     assert offsets.tolist() == [sum(sizes[:i]) for i in range(len(sizes) + 1)]
     assert offsets_from_lengths(np.array(sizes, dtype=np.int64)).tolist() == offsets.tolist()
-
-
-@given(lengths)
-def test_every_element_knows_its_row(sizes: list[int]) -> None:
-    expected = [row for row, size in enumerate(sizes) for _ in range(size)]
-    assert row_of_each(offsets_from_lengths(sizes)).tolist() == expected
+    assert row_of_each(offsets).tolist() == [row for row, size in enumerate(sizes) for _ in range(size)]
+    assert join_offsets([offsets, offsets]).tolist() == offsets_from_lengths([*sizes, *sizes]).tolist()
 
 
 @given(lengths.filter(bool), st.data())
@@ -42,12 +38,6 @@ def test_taking_rows_is_indexing_a_list_of_lists(sizes: list[int], data: st.Data
     selected, elements = take_rows(offsets, np.array(rows, dtype=np.int64))
     assert selected.tolist() == offsets_from_lengths([sizes[row] for row in rows]).tolist()
     assert elements.tolist() == [element for row in rows for element in nested[row]]
-
-
-@given(st.lists(lengths, min_size=1, max_size=4))
-def test_joining_offsets_is_joining_lengths(parts: list[list[int]]) -> None:
-    joined = join_offsets([offsets_from_lengths(part) for part in parts])
-    assert joined.tolist() == offsets_from_lengths([size for part in parts for size in part]).tolist()
 
 
 def test_a_run_begins_where_any_column_changes() -> None:

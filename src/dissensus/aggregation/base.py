@@ -11,12 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_most, check_positive, check_seed
+from dissensus.core.checks import check_count, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
-from dissensus.core.registry import Family
-from dissensus.core.spec import Spec, restored
+from dissensus.core.spec import Family, Spec, restored
 from dissensus.draws import Batch, Plausibilities, Sampler
 from dissensus.study.opinions import Opinions
 from dissensus.study.study import Study, require_kind

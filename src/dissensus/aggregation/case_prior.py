@@ -35,8 +35,7 @@ from dissensus.aggregation.prior_fit import (
 )
 from dissensus.aggregation.priors import Alpha, LearnedPrior, Lessons, Prior, Shapes, learned_shapes
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases

@@ -21,8 +21,7 @@ from dissensus.aggregation.base import (
 )
 from dissensus.aggregation.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_choice, check_count, check_positive
+from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch, Plausibilities

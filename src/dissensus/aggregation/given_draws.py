@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_fields
 from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities
 from dissensus.study.study import Study

@@ -18,8 +18,7 @@ from dissensus.aggregation.rating_prior import (
     without_shifts,
 )
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import GREATEST, check_length, check_positive
+from dissensus.core.checks import GREATEST, check_fields, check_length, check_positive
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
 from dissensus.draws import Batch, Plausibilities

@@ -20,8 +20,7 @@ from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_pr
 from dissensus.aggregation.point_estimates import PlackettLuceML, kernel_rankings
 from dissensus.aggregation.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_positive
+from dissensus.core.checks import check_choice, check_count, check_positive, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Batch, Plausibilities

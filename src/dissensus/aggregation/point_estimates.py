@@ -13,8 +13,7 @@ import numpy as np
 
 from dissensus.aggregation.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.draws import Batch, Plausibilities

@@ -10,8 +10,7 @@ from dissensus.aggregation.dirichlet import DirichletSampler
 from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.aggregation.priors import prior_shapes
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_positive
+from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_fields, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.draws import Plausibilities

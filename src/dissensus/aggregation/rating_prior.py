@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import weighted_counts
 from dissensus.predictions.alignment import aligned_models

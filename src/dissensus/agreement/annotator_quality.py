@@ -11,8 +11,7 @@ from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, k
 from dissensus.aggregation.ordered_probit import Gradings, check_grades
 from dissensus.agreement.measures import check_level
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_seed
+from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
@@ -148,11 +147,8 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     ('C', [12, 12, 12])
     """
     check_level(level)
-    check_count(draws=draws)
-    check_seed(seed)
-    opinions = require_kind(annotations, "rankings", "the shift of annotators").opinions
+    opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
     check_grades(opinions)
-    _check_named(opinions)
     study = Gradings.of(opinions)
     record = study.run(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed, keeps_cases=False)
     shifts = _summary(record.shifts, level, "shift", "shift_low", "shift_high")
@@ -164,25 +160,26 @@ def _learned(
     annotations: Study, gold: Mapping[str, str] | None, *, draws: int, seed: int
 ) -> tuple[Opinions, IntArray, Record]:
     """Draw what annotators are like; return the opinions, the codes of annotators and the draws."""
-    check_count(draws=draws)
-    check_seed(seed)
-    opinions = require_kind(annotations, "rankings", "the quality of annotators").opinions
+    opinions = _opinions_of(annotations, "the quality of annotators", draws=draws, seed=seed)
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
-    _check_named(opinions)
     order = np.argsort(opinions.keys, kind="stable")
     study = Chains.of(opinions.take(order), truths[order], full=True)
     record = study.of_annotators(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
     return opinions, study.annotators, record
 
 
-def _check_named(opinions: Opinions) -> None:
-    """Refuse opinions of nobody who has a name."""
+def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opinions:
+    """Return the opinions; refuse those of nobody who has a name."""
+    check_count(draws=draws)
+    check_seed(seed)
+    opinions = require_kind(annotations, "rankings", what).opinions
     if not (opinions.annotators != ANONYMOUS).any():
         raise DissensusError(
             "annotators have no names, so they cannot be told apart",
             expected="names of annotators",
             advice="give the column that names them: read_annotations(..., columns={'annotator': ...})",
         )
+    return opinions
 
 
 def _summary(draws: FloatArray, level: float, *columns: str) -> dict[str, FloatArray]:

@@ -18,7 +18,7 @@ from dissensus.agreement.overlap import Matrix, soft_rankings
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.study import Study, require_kind
+from dissensus.study.study import Study
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio"]
 
@@ -81,11 +81,10 @@ class Table:
         if study.kind == "ratings":
             from scipy.sparse import eye_array
 
-            numbers, kind = np.unique(require_kind(study, "ratings", "agreement").scores, return_inverse=True)
+            numbers, kind = np.unique(study.scores, return_inverse=True)
             return cls(study, kind.astype(np.int64), eye_array(len(numbers), format="csr"), numbers)
-        said = require_kind(study, "rankings", "agreement")
-        offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
-        return cls.of_sets(said, offsets, said.codes[mentions])
+        offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
+        return cls.of_sets(study, offsets, study.codes[mentions])
 
     @classmethod
     def of_sets(cls, study: Study, offsets: IntArray, codes: IntArray) -> Table:
@@ -231,7 +230,7 @@ def disagreement_of(table: Table, distance: Distance, depth: int = 1) -> Disagre
         return _of_vectors(table, *_ratio_vectors(table.numbers))
     if distance == "first-choice":
         return _of_sets(table, lambda common, a, b: common / np.maximum(a, b))
-    said = require_kind(table.study, "rankings", "agreement")
+    said = table.study
     if distance == "overlap":
         vectors, signs = soft_rankings(said, depth)
         return _of_vectors(Table(said, np.arange(said.n_opinions), vectors, signs), vectors, signs)

@@ -10,24 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dissensus.agreement.coefficients import (
-    Credit,
-    Disagreement,
-    Distance,
-    Measure,
-    Table,
-    alpha,
-    disagreement_of,
-    guessed,
-    independent,
-    intraclass,
-    mean_kappa,
-    panel_kappa,
-)
+from dissensus.agreement import coefficients
+from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table
 from dissensus.agreement.overlap import check_depth
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.study.panel import ANONYMOUS
@@ -37,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
-DISTANCES_OF_RATINGS = ("first-choice", "ordinal", "interval", "ratio")
+DISTANCES_OF_RATINGS: tuple[str, ...] = ("first-choice", "ordinal", "interval", "ratio")
 CREDITS = ("none", "linear", "quadratic")
 
 DRAWS = 1000
@@ -101,7 +88,7 @@ class Alpha:
 
 @checked
 def krippendorff_alpha(
-    annotations: Study | Study,
+    annotations: Study,
     *,
     distance: Distance = "first-choice",
     depth: int = 3,
@@ -152,7 +139,7 @@ def krippendorff_alpha(
     check_seed(seed)
     check_level(level)
     if annotations.kind == "ratings":
-        lowest = require_kind(annotations, "ratings", "agreement").counted.scores.min(initial=0.0)
+        lowest = annotations.counted.scores.min(initial=0.0)
         if distance not in DISTANCES_OF_RATINGS:
             raise DissensusError(f"{distance} needs rankings", expected=listing(DISTANCES_OF_RATINGS), got="ratings")
         if distance == "ratio" and lowest < 0:
@@ -166,7 +153,7 @@ def krippendorff_alpha(
     said = counted.select((counted.votes_per_case > 1) & (counted.case_weights > 0))
     if distance == "overlap":
         check_depth(depth, said.n_conditions)
-    found = disagreement_of(Table.of(said), distance, depth)
+    found = coefficients.disagreement_of(Table.of(said), distance, depth)
     observed, expected = (float(part[0]) for part in found.observed_and_expected(np.ones((1, said.n_cases))))
     values, samples = resampled([(said, found)], draws=draws, seed=seed)
     low, high = middle(samples[:, 0], level)
@@ -226,73 +213,75 @@ KNOWN: Mapping[str, Known] = {
         "Krippendorff's alpha, nominal",
         "One minus the disagreement within cases over that among all opinions of the study; two opinions are the same "
         "or not.",
-        partial(alpha, distance="first-choice"),
+        partial(coefficients.alpha, distance="first-choice"),
     ),
     "alpha-ordinal": Known(
         "Krippendorff's alpha, ordinal",
         "The same, where two opinions are the further apart the more opinions of the study lie between.",
-        partial(alpha, distance="ordinal"),
+        partial(coefficients.alpha, distance="ordinal"),
     ),
     "alpha-interval": Known(
         "Krippendorff's alpha, interval",
         "The same, where two opinions are as far apart as the square of their difference.",
-        partial(alpha, distance="interval"),
+        partial(coefficients.alpha, distance="interval"),
     ),
     "alpha-ratio": Known(
         "Krippendorff's alpha, ratio",
         "The same, where differences count in proportion to the sum of both; zero must mean nothing at all.",
-        partial(alpha, distance="ratio"),
+        partial(coefficients.alpha, distance="ratio"),
     ),
     "fleiss-kappa": Known(
         "Fleiss' kappa",
         "How often two annotators of a case agree, beyond two who choose by how common conditions are.",
-        partial(panel_kappa, chance=independent),
+        partial(coefficients.panel_kappa, chance=coefficients.independent),
     ),
     "cohen-kappa": Known(
         "Cohen's kappa",
         "How often two named annotators agree, beyond chance at the rates of each; mean over all pairs.",
-        mean_kappa,
+        coefficients.mean_kappa,
     ),
     "cohen-kappa-linear": Known(
         "Cohen's kappa, linear credit",
         "The same for grades, where near misses count in part, less by every step between both.",
-        partial(mean_kappa, credit="linear"),
+        partial(coefficients.mean_kappa, credit="linear"),
     ),
     "cohen-kappa-quadratic": Known(
         "Cohen's kappa, quadratic credit",
         "The same for grades, where near misses count in part, less by the square of the steps.",
-        partial(mean_kappa, credit="quadratic"),
+        partial(coefficients.mean_kappa, credit="quadratic"),
     ),
     "gwet-ac1": Known(
         "Gwet's AC1",
         "How often two annotators agree, beyond a chance that is small where most cases have one condition.",
-        partial(panel_kappa, chance=guessed),
+        partial(coefficients.panel_kappa, chance=coefficients.guessed),
     ),
     "gwet-ac2-linear": Known(
         "Gwet's AC2, linear credit",
         "The same for grades, where near misses count in part, less by every step between both.",
-        partial(panel_kappa, credit="linear", chance=guessed),
+        partial(coefficients.panel_kappa, credit="linear", chance=coefficients.guessed),
     ),
     "gwet-ac2-quadratic": Known(
         "Gwet's AC2, quadratic credit",
         "The same for grades, where near misses count in part, less by the square of the steps.",
-        partial(panel_kappa, credit="quadratic", chance=guessed),
+        partial(coefficients.panel_kappa, credit="quadratic", chance=coefficients.guessed),
     ),
     "icc-2-1": Known(
         "ICC(2,1)",
         "The share of the variance of single ratings that lies between cases; that annotators differ in how high they "
         "rate counts as disagreement.",
-        partial(intraclass, averaged=False),
+        partial(coefficients.intraclass, averaged=False),
     ),
-    "icc-2-k": Known("ICC(2,k)", "The same of the mean of the ratings of a case.", partial(intraclass, averaged=True)),
+    "icc-2-k": Known(
+        "ICC(2,k)", "The same of the mean of the ratings of a case.", partial(coefficients.intraclass, averaged=True)
+    ),
 }
 
-OF_LABELS = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
-OF_GRADES = (
+OF_LABELS: tuple[str, ...] = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
+OF_GRADES: tuple[str, ...] = (
     *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
     *("gwet-ac2-linear", "gwet-ac2-quadratic"),
 )
-OF_RATINGS = ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
+OF_RATINGS: tuple[str, ...] = ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
 
 
 # The table -------------------------------------------------------------------------------------------------
@@ -347,17 +336,15 @@ def agreement_measures(
         raise DissensusError(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
         )
-    studies: Mapping[str, Study] = {"": study}
-    if study.kind == "checklists":
-        studies = require_kind(study, "checklists", "agreement").by_finding()
+    studies: Mapping[str, Study] = study.by_finding() if study.kind == "checklists" else {"": study}
     prepared = []
     for one in studies.values():
         said = one.counted
         table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = (*OF_LABELS, *OF_GRADES), OF_LABELS
+        known, suited = OF_LABELS + OF_GRADES, OF_LABELS
         if said.kind == "ratings":
             known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
-        elif require_kind(said, "rankings", "agreement").question == "grades":
+        elif said.question == "grades":
             suited = OF_GRADES
         for name in suited if measures is None else measures:
             check_choice("measures", name, known)
@@ -378,12 +365,7 @@ def agreement_measures(
 
 @checked
 def cohen_kappa(
-    annotations: Study,
-    annotators: tuple[str, str],
-    *,
-    credit: Credit = "none",
-    seed: int = 0,
-    level: float = 0.9,
+    annotations: Study, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.9
 ) -> AgreementMeasure:
     """Measure the agreement of two named annotators beyond chance ([cohen]).
 
@@ -414,7 +396,7 @@ def cohen_kappa(
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))
     names = [known_name("annotator", name, said.annotator_names) for name in annotators]
     one, other = (said.annotator_names.index(name) for name in names)
-    kappa = mean_kappa(Table.of(said), credit, least=1, only=(one, other))._replace(note="")
+    kappa = coefficients.mean_kappa(Table.of(said), credit, least=1, only=(one, other))._replace(note="")
     if not kappa.n_cases:
         kappa = kappa._replace(undefined="undefined: they have no case in common")
     name = "cohen-kappa" if credit == "none" else f"cohen-kappa-{credit}"

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Ranking
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
 from dissensus.study.study import Study

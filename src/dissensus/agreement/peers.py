@@ -11,8 +11,7 @@ import numpy as np
 from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
 from dissensus.agreement.overlap import check_depth, soft_rankings
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.study.opinions import TIES, Ties, inverse_ranks

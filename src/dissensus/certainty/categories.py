@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers
@@ -163,9 +162,18 @@ class Categories(Value):
         source: Source, conditions: Sequence[str], *, levels: Mapping[str, float] | None = None
     ) -> Categories:
         """Read categories from a file that is open already; see :meth:`from_file`."""
+        import polars as pl
+
         try:
             if source.is_table:
-                return Categories.from_mapping(_table_mapping(source.table), conditions, levels=levels)
+                table = source.table
+                absent = [name for name in ("condition", "category") if name not in table.columns]
+                if absent:
+                    expected, got = "condition and category", listing(table.columns)
+                    raise DissensusError(f"the table has no column {absent[0]!r}", expected=expected, got=got)
+                rows = table.select(pl.col("condition", "category").cast(pl.String)).drop_nulls()
+                check_names("condition", rows["condition"].to_list())
+                return Categories.from_mapping(dict(rows.iter_rows()), conditions, levels=levels)
             if source.kind != "text":
                 raise DissensusError("these are not categories", expected="text, CSV or Parquet", got=source.kind)
             lines = source.content.rstrip().splitlines()
@@ -208,15 +216,13 @@ class Categories(Value):
                 expected=f"{len(conditions)} conditions",
                 got=str(len(self.conditions)),
             )
-        labels = {name: self.names[code] for name, code in zip(self.conditions, self.codes, strict=True)}
-        unknown = [name for name in conditions if name not in labels]
+        known = dict(zip(self.conditions, self.codes.tolist(), strict=True))
+        unknown = [name for name in conditions if name not in known]
         if unknown:
             raise DissensusError(
-                "every condition needs a category", got=repr(unknown[0]), advice=suggestion(unknown[0], labels)
+                "every condition needs a category", got=repr(unknown[0]), advice=suggestion(unknown[0], known)
             )
-        position = {name: code for code, name in enumerate(self.names)}
-        codes = np.array([position[labels[name]] for name in conditions])
-        return Categories(tuple(conditions), self.names, codes, self.levels)
+        return Categories(tuple(conditions), self.names, np.array([known[name] for name in conditions]), self.levels)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -257,18 +263,6 @@ def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[
     except ValueError:
         return {}
     return numbers if np.isfinite(list(numbers.values())).all() else {}
-
-
-def _table_mapping(table: pl.DataFrame) -> dict[str, str]:
-    """Read condition and category from the columns of these names."""
-    absent = [name for name in ("condition", "category") if name not in table.columns]
-    if absent:
-        raise DissensusError(
-            f"the table has no column {absent[0]!r}", expected="condition and category", got=listing(table.columns)
-        )
-    rows = table.select("condition", "category").cast(dict.fromkeys(("condition", "category"), str)).drop_nulls()
-    check_names("condition", rows["condition"].to_list())
-    return dict(rows.iter_rows())
 
 
 def collected(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
 from dissensus.certainty.categories import collected
 from dissensus.certainty.top_sets import check_top, told_apart
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count
+from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import KINDS, Predicted
@@ -63,11 +62,7 @@ class PlausibilityRegions:
         return float(1 - missed) if self.n_draws == 1 else float(max(Fraction(0), 1 - 2 * missed))
 
     def contains(
-        self,
-        plausibilities: Plausibilities,
-        predictions: Predictions,
-        *,
-        advance: Callable[[int], None] | None = None,
+        self, plausibilities: Plausibilities, predictions: Predictions, *, advance: Callable[[int], None] | None = None
     ) -> FloatArray:
         """Return the share of draws of each case that are in its region, shape (n_cases,).
 
@@ -115,7 +110,10 @@ class PlausibilityRegions:
                 got=f"{n_cells:,}, as there are {n_conditions} conditions and {predictions.n_cases} cases",
                 advice="ask for fewer points or cases, or for contains(...) of draws",
             )
-        found = np.array(list(_simplex(steps, n_conditions)), dtype=np.float64) / steps
+        # all whole numbers, zero or more, that sum to the steps: bars among stars
+        bars = combinations(range(steps + n_conditions - 1), n_conditions - 1)
+        edges = np.array([(-1, *one, steps + n_conditions - 1) for one in bars])
+        found = (np.diff(edges) - 1) / steps
         return found, predictions.to_scores() @ found.T >= self.threshold
 
     def top_sets(
@@ -149,23 +147,23 @@ class PlausibilityRegions:
         """
         check_top(top, plausibilities.n_conditions)
         model = _aligned(predictions, plausibilities)
-        parts = collected(plausibilities, lambda batch: self._sets_of(batch, model, top), advance)
-        named = [[plausibilities.conditions[code] for code in codes] for part in parts for codes in part]
+
+        def sets_of(batch: Batch) -> list[list[str]]:
+            drawn, is_inside = told_apart(batch, top), _of_batch(batch, model) >= self.threshold
+            orders, sets = drawn.orders, []
+            is_used = np.zeros(len(orders.counts), dtype=np.bool_)
+            is_used[orders.of_draw[is_inside]] = True
+            for case, size in enumerate(drawn.batch.support_sizes):
+                is_early = (orders.above[orders.starts[case] : orders.starts[case + 1]] < top).reshape(-1, size)
+                used = is_used[orders.offsets[case] : orders.offsets[case + 1]]
+                codes = drawn.batch.support_of(case)[is_early[used].any(axis=0)]
+                sets.append([plausibilities.conditions[code] for code in codes])
+            return sets
+
+        named = [names for part in collected(plausibilities, sets_of, advance) for names in part]
         return Predictions.from_sets(
             named, plausibilities.conditions, case_names=plausibilities.case_names, name=predictions.name
         )
-
-    def _sets_of(self, batch: Batch, predictions: Predictions, top: int) -> list[IntArray]:
-        drawn, is_inside = told_apart(batch, top), _of_batch(batch, predictions) >= self.threshold
-        orders, sizes = drawn.orders, drawn.batch.support_sizes
-        is_used = np.zeros(len(orders.counts), dtype=np.bool_)
-        is_used[orders.of_draw[is_inside]] = True
-        sets = []
-        for case, size in enumerate(sizes):
-            is_early = (orders.above[orders.starts[case] : orders.starts[case + 1]] < top).reshape(-1, size)
-            used = is_used[orders.offsets[case] : orders.offsets[case + 1]]
-            sets.append(drawn.batch.support_of(case)[is_early[used].any(axis=0)])
-        return sets
 
 
 @checked
@@ -260,10 +258,3 @@ def _check_scores(predictions: Predictions) -> None:
             where=f"model {predictions.name!r}",
             advice="give the scores behind them",
         )
-
-
-def _simplex(steps: int, n: int) -> Iterator[list[int]]:
-    """List all n whole numbers, zero or more, that sum to ``steps``, in order: bars among stars."""
-    for bars in combinations(range(steps + n - 1), n - 1):
-        edges = (-1, *bars, steps + n - 1)
-        yield [right - left - 1 for left, right in pairwise(edges)]

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.certainty.categories import (
-    VIA,
-    Categories,
-    Via,
-    averaged,
-    category_certainty,
-    category_chances,
-    collected,
-    leading_chances,
-    order_chances,
-)
+from dissensus.certainty import categories as by_category
+from dissensus.certainty.categories import VIA, Categories, Via, averaged, collected
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.thresholds import CERTAIN, is_uncertain
@@ -207,7 +197,7 @@ def annotation_certainty(
     if top != 1:
         raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
     aligned = categories.aligned(plausibilities.conditions)
-    chances = category_chances if via == "top" else leading_chances
+    chances = by_category.category_chances if via == "top" else by_category.leading_chances
     parts = collected(
         plausibilities, lambda batch: _by_category(batch, chances(told_apart(batch, 1), aligned), aligned), advance
     )
@@ -234,14 +224,18 @@ def certainty_profile(
     check_choice("unranked", unranked, UNMENTIONED)
     for top in tops:
         check_top(top, plausibilities.n_conditions)
-    chosen, deepest = np.array(tops, dtype=np.int64), max(tops, default=1)
+    conditions, chosen, deepest = plausibilities.conditions, np.array(tops, dtype=np.int64), max(tops, default=1)
 
     def judged(batch: Batch) -> list[Found]:
         drawn = told_apart(batch, deepest, unranked)
         found = batch_certainty(drawn, chosen, unranked)
-        winners = [
-            _named_sets(drawn.batch, plausibilities.conditions, *one) for one in zip(found.is_member, tops, strict=True)
-        ]
+        winners = []
+        for is_member, top in zip(found.is_member, tops, strict=True):
+            members = np.flatnonzero(is_member)
+            bounds = np.searchsorted(members, drawn.batch.support_offsets).tolist()
+            named = tuple(conditions[code] for code in drawn.batch.support[members])
+            sets = [named[start:stop] for start, stop in pairwise(bounds)]
+            winners.append([mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in sets])
         return list(zip(found.values, found.errors, winners, strict=True))
 
     parts = collected(plausibilities, judged, advance)
@@ -259,17 +253,8 @@ def _joined(
 
 def _by_category(batch: Batch, chances: FloatArray, categories: Categories) -> Found:
     """Find the category of every case that most draws agree on."""
-    values, errors, codes = category_certainty(chances, batch.n_chains)
+    values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
     return values, errors, [(categories.names[code],) for code in codes]
-
-
-def _named_sets(batch: Batch, conditions: Sequence[str], is_member: IntArray, top: int) -> list[tuple[str, ...]]:
-    """Name the members of the winning set of every case."""
-    chosen = np.flatnonzero(is_member)
-    bounds = np.searchsorted(chosen, batch.support_offsets).tolist()
-    named = [conditions[code] for code in batch.support[chosen]]
-    members = [tuple(named[start:stop]) for start, stop in pairwise(bounds)]
-    return [mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in members]
 
 
 def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> Drawn:
@@ -280,23 +265,19 @@ def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> 
 def check_top(top: int, n_conditions: int) -> None:
     """Refuse numbers of first places that are below one, or that leave no condition out."""
     check_count(top=top)
-    if top >= n_conditions:
-        raise DissensusError(
-            "top must be smaller than the number of conditions",
-            expected=f"1 to {n_conditions - 1}" if n_conditions > 1 else "at least two conditions",
-            got=str(top),
-        )
+    _check_most(top, n_conditions - 1, "top must be smaller than the number of conditions", n_conditions)
 
 
 def check_rank(rank: int, n_conditions: int) -> None:
     """Refuse places that are not there."""
     check_count(rank=rank)
-    if rank > n_conditions or n_conditions < 2:
-        raise DissensusError(
-            "rank must be a place that a condition can have",
-            expected=f"1 to {n_conditions}" if n_conditions > 1 else "at least two conditions",
-            got=str(rank),
-        )
+    _check_most(rank, n_conditions, "rank must be a place that a condition can have", n_conditions)
+
+
+def _check_most(value: int, most: int, message: str, n_conditions: int) -> None:
+    if value > most or n_conditions < 2:
+        expected = f"1 to {most}" if n_conditions > 1 else "at least two conditions"
+        raise DissensusError(message, expected=expected, got=str(value))
 
 
 class BatchCertainty(NamedTuple):
@@ -403,7 +384,7 @@ def rank_certainty(
 
     def judged(batch: Batch) -> Found:
         if aligned is not None:
-            return _by_category(batch, category_chances(told_apart(batch, rank), aligned, rank), aligned)
+            return _by_category(batch, by_category.category_chances(told_apart(batch, rank), aligned, rank), aligned)
         drawn = told_apart(batch, rank, unranked)
         codes, shares = _shares(drawn, rank)
         columns, rests = drawn.batch.columns, drawn.batch.columns[1:] - 1
@@ -458,7 +439,7 @@ def rank_shares(
         if aligned is None:
             case, (codes, shares) = row_of_each(drawn.batch.columns), _shares(drawn, rank)
         else:
-            by_case = drawn.means(np.stack(order_chances(drawn, aligned, rank))).T
+            by_case = drawn.means(np.stack(by_category.order_chances(drawn, aligned, rank))).T
             case, codes, shares = *(axis.ravel() for axis in np.indices(by_case.shape)), by_case.ravel()
         rows = np.flatnonzero(shares > 0.0)
         said = {"case": [batch.case_names[i] for i in case[rows]], column: [names[code] for code in codes[rows]]}
@@ -572,20 +553,15 @@ def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) 
             advice="select the others first: plausibilities.select([...])",
         )
     known = {name: code for code, name in enumerate(plausibilities.conditions)}
-    return {case: _codes_of_set(sets[case], known, case, top) for case in cases}
-
-
-def _codes_of_set(members: str | Collection[str], known: Mapping[str, int], case: str, top: int | None) -> IntArray:
-    """Return the codes of the members of a set, ascending, or say what is wrong with it."""
-    names = [members] if isinstance(members, str) else list(members)
-    where = f"case {case!r}"
-    for name in names:
-        if name not in known:
-            raise DissensusError(f"unknown condition {name!r}", where=where, advice=suggestion(str(name), known))
-    codes = np.unique(np.array([known[name] for name in names], dtype=np.int64))
-    if len(codes) < len(names):
-        raise DissensusError("a set has a condition twice", got=listing(names), where=where)
-    if not 1 <= len(codes) < len(known) or (top is not None and len(codes) != top):
-        expected = f"1 to {len(known) - 1} conditions" if top is None else f"{top} conditions"
-        raise DissensusError("a set has the wrong size", expected=expected, got=str(len(codes)), where=where)
-    return codes
+    given = {case: [one] if isinstance(one := sets[case], str) else list(one) for case in cases}
+    for case, names in given.items():
+        where = f"case {case!r}"
+        for name in names:
+            if name not in known:
+                raise DissensusError(f"unknown condition {name!r}", where=where, advice=suggestion(str(name), known))
+        if len(set(names)) < len(names):
+            raise DissensusError("a set has a condition twice", got=listing(names), where=where)
+        if not 1 <= len(names) < len(known) or (top is not None and len(names) != top):
+            expected = f"1 to {len(known) - 1} conditions" if top is None else f"{top} conditions"
+            raise DissensusError("a set has the wrong size", expected=expected, got=str(len(names)), where=where)
+    return {case: np.sort(np.array([known[name] for name in names], dtype=np.int64)) for case, names in given.items()}

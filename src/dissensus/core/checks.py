@@ -1,10 +1,14 @@
-"""Checks that several parts share: numbers, choices, lengths; each raises one clear error."""
+"""Checks that all parts share, each one clear error: numbers, choices, lengths, and arguments by their annotations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set, Sized
 from dataclasses import fields
-from typing import Any
+from functools import lru_cache, partial, wraps
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -25,28 +29,25 @@ MOST = {
 }
 """Largest counts, by name of the parameter; any other may be up to a thousand million."""
 
+TRUST = (
+    "use a small value for little trust; for no uncertainty at all use",
+    "unlimited trust is what the deterministic aggregations are:",
+)
+"""What to do about a reliability that is out of range, and about an infinite one."""
+
 
 def check_positive(**values: float) -> None:
     """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not SMALLEST <= value <= GREATEST:
+            trust = TRUST[isinstance(value, float) and value == np.inf] if name == "reliability" else ""
             raise DissensusError(
                 f"{name} must be a positive, finite number",
                 expected=f"{SMALLEST:g} to {GREATEST:g}",
                 got=repr(value),
-                advice=_advice(name, value),
+                advice=trust and f"{trust} InverseRank, PlackettLuceML or MajorityVote",
             )
-
-
-def _advice(name: str, value: object) -> str:
-    if name != "reliability":
-        return ""
-    if isinstance(value, float) and value == np.inf:
-        return "unlimited trust is what the deterministic aggregations are: InverseRank, PlackettLuceML, MajorityVote"
-    return (
-        "use a small value for little trust; for no uncertainty at all use InverseRank, PlackettLuceML or MajorityVote"
-    )
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -100,15 +101,191 @@ def check_weights(what: str, weights: FloatArray) -> None:
         )
 
 
-def equal_fields(one: Any, other: Any) -> bool:
-    """Compare two dataclasses of one type field by field, arrays by content; what is undefined in both is equal."""
-    pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
-    return all(_equal(a, b) for a, b in pairs)
+# Arguments ---------------------------------------------------------------------------------------------
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
-    return bool(one == other)
+OWN = {
+    *("draws", "seed", "threads", "k", "j", "depth", "top", "n_conditions", "level", "persistence"),
+    *("aggregations", "metrics"),
+}
+"""Parameters that have a check of their own, which says more."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def checked(function: Function) -> Function:
+    """Refuse arguments that are not of the kind that the function's annotations name.
+
+    >>> @checked
+    ... def doubled(number: "int") -> "int":
+    ...     return 2 * number
+    >>> doubled("x")
+    Traceback (most recent call last):
+    dissensus.core.errors.DissensusError: number is not of the right kind
+      expected: a whole number
+      got:      'x', a str
+    """
+    parameters = inspect.signature(function).parameters
+    kinds = {name: str(one.annotation) for name, one in parameters.items()}
+    kinds = {name: kind for name, kind in kinds.items() if name not in OWN or "Array" in kind}
+    names = tuple(parameters)
+
+    @wraps(function)
+    def checking(*given: Any, **named: Any) -> Any:
+        for name, value in (*zip(names, given, strict=False), *named.items()):
+            if name in kinds:
+                check_kind(name, value, kinds[name])
+        return function(*given, **named)
+
+    return cast("Function", checking)
+
+
+def check_fields(one: Any) -> None:
+    """Refuse a dataclass whose fields are not of the kinds that their annotations name."""
+    for part in fields(one):
+        if part.init and part.name not in OWN:
+            check_kind(part.name, getattr(one, part.name), str(part.type))
+
+
+def check_kind(name: str, value: object, kind: str) -> None:
+    """Refuse a value that is not of the kind that an annotation names."""
+    alternatives = tuple(one for part in _alternatives(kind) for one in _alternatives(ALIASES.get(part, part)))
+    if not any(_is(value, one) for one in alternatives):
+        heads = dict.fromkeys(map(_head, alternatives))
+        words = dict.fromkeys(KINDS[one][0] if one in KINDS else GATHERED.get(one, one) for one in heads)
+        raise DissensusError(
+            f"{name} is not of the right kind",
+            expected=" or ".join(words),
+            got=f"{value!r:.60}, a {type(value).__name__}",
+        )
+
+
+@lru_cache(maxsize=512)
+def _alternatives(kind: str) -> tuple[str, ...]:
+    """Split a union at its outermost bars."""
+    depth, parts = 0, [""]
+    for sign in kind.strip("\"'"):
+        depth += (sign == "[") - (sign == "]")
+        if sign == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return tuple(part.strip() for part in parts)
+
+
+def _head(kind: str) -> str:
+    return kind.partition("[")[0].rpartition(".")[2]
+
+
+def _is(value: object, kind: str) -> bool:
+    head, inner = _head(kind), _inner(kind)
+    if head == "Sequence" and inner in (("float",), ("int",), ("Sequence[Any]",)):
+        # those who read the items tell the place of a wrong one
+        return is_list(value) or (isinstance(value, np.ndarray) and value.ndim > 1)
+    if head in ("Sequence", "tuple"):
+        items = cast("Any", value)
+        # a list of text, the usual case, is told without looking at each item in Python
+        are_texts = is_list(value) and "str" in inner and set(map(type, items)) <= {str}
+        return are_texts or (is_list(value) and all(_is_item(item, inner) for item in items))
+    if head == "Mapping":
+        return isinstance(value, Mapping) and all(_is_item(item, inner) for item in value.values())
+    if head in KINDS:
+        return KINDS[head][1](value)
+    return head not in CLASSES or any(head == one.__name__ for one in type(value).__mro__)
+
+
+@lru_cache(maxsize=512)
+def _inner(kind: str) -> tuple[str, ...]:
+    """Return what the items of a list or the values of a mapping may be."""
+    inside = kind[kind.index("[") + 1 : -1] if "[" in kind else "Any"
+    text = inside.removesuffix(", ...")
+    if kind.startswith("tuple") and "[" not in text:
+        text = text.partition(",")[0]
+    return _alternatives(text.partition(", ")[2] if kind.startswith("Mapping") else text)
+
+
+def _is_item(item: object, kinds: tuple[str, ...]) -> bool:
+    """Tell an item of the right kind; whatever can be written is a name."""
+    return any(_is_name(item) if kind == "str" else _is(item, kind) for kind in kinds)
+
+
+def _is_name(item: object) -> bool:
+    return isinstance(item, str) or (item is not None and isinstance(item, Hashable) and not isinstance(item, bytes))
+
+
+def is_list(value: object) -> bool:
+    """Tell what holds things in an order, text excepted."""
+    if isinstance(value, str | bytes | Mapping | Set | type) or type(value).__name__ in ("DataFrame", "Table"):
+        return False
+    return value.ndim == 1 if isinstance(value, np.ndarray) else isinstance(value, Sized) and hasattr(value, "__iter__")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**64
+
+
+def _is_number(value: object) -> bool:
+    is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, float | np.floating) or (is_real and abs(float(cast("Real", value))) < 2**1023)
+
+
+def _is_label(value: object) -> bool:
+    many = is_list(value) or isinstance(value, Set)
+    return isinstance(value, str) or (many and all(map(_is_name, cast("Any", value))))
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike) and "\0" not in str(value) and bool(str(value))
+
+
+def _is_array(kinds: str, value: object) -> bool:
+    if isinstance(value, str | bytes | Mapping | Set):
+        return False
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    return 1 <= array.ndim <= 4 and (array.dtype.kind in kinds or not array.size)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+CHOICES = (
+    *("Ties", "Question", "AnyQuestion", "Within", "Unranked", "Via", "Unmentioned", "Distance", "PredictionKind"),
+    *("Prior", "Duplicates", "Confidence", "Lists", "Truth", "Limit"),
+)
+"""Aliases of a few words; which ones is checked where they are used."""
+
+ALIASES = {
+    "Conditions": "Sequence[str] | int | None",
+    "Sets": "str | Sequence[Label] | Mapping[str, Label]",
+}
+"""Names of annotations that stand for others."""
+
+KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "None": ("None", lambda value: value is None),
+    "int": ("a whole number", _is_whole),
+    "float": ("a number", _is_number),
+    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
+    "str": ("text", _is_text),
+    "Path": ("a path", _is_path),
+    "Label": ("Label", _is_label),
+    "Sampler": ("Sampler", callable),
+    **dict.fromkeys(("Callable", "UserFunction"), ("a function", callable)),
+    **dict.fromkeys(("IntArray", "AnswerArray"), ("whole numbers", partial(_is_array, "iu"))),
+    "FloatArray": ("an array of numbers", partial(_is_array, "iuf")),
+    "BoolArray": ("an array of True and False", partial(_is_array, "b")),
+    **dict.fromkeys(CHOICES, ("text", _is_text)),
+}
+"""What errors call each kind, and how a value of it is told."""
+
+GATHERED = {"Sequence": "a list", "tuple": "a list", "Mapping": "a mapping"}
+"""What errors call kinds that are told by their items."""
+
+CLASSES = {
+    *("Study", "Plausibilities", "Predictions", "Categories", "Evaluation", "Panel", "Source", "Watch"),
+    *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame"),
+}
+"""Kinds that are classes; they are told by name, so that nothing has to be imported."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 
 
 class DissensusError(ValueError):
@@ -34,15 +35,13 @@ class DissensusError(ValueError):
         self.got = got
         self.where = where
         self.advice = advice
-        super().__init__(self._text())
-
-    def _text(self) -> str:
-        details = {"expected": self.expected, "got": self.got, "where": self.where, "do": self.advice}
+        details = {"expected": expected, "got": got, "where": where, "do": advice}
         lines = [f"  {label + ':':<10}{text}" for label, text in details.items() if text]
-        return "\n".join([self.problem, *lines])
+        super().__init__("\n".join([problem, *lines]))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (type(self), self.problem, self.expected, self.got, self.where, self.advice)
+        details = {"expected": self.expected, "got": self.got, "where": self.where, "advice": self.advice}
+        return partial(type(self), **details), (self.problem,)
 
     def at(self, where: str) -> DissensusError:
         """Return the same error with a place put in front of where it happened.
@@ -55,12 +54,6 @@ class DissensusError(ValueError):
         """
         place = ", ".join(part for part in (where, self.where) if part)
         return type(self)(self.problem, expected=self.expected, got=self.got, where=place, advice=self.advice)
-
-
-def _restore(
-    family: type[DissensusError], problem: str, expected: str, got: str, where: str, advice: str
-) -> DissensusError:
-    return family(problem, expected=expected, got=got, where=where, advice=advice)
 
 
 class FormatError(DissensusError):

@@ -14,8 +14,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.delimited import delimited_table
 from dissensus.core.errors import FormatError, suggestion
 from dissensus.core.json_text import json_content
-from dissensus.core.limits import Limits
-from dissensus.core.packed import arrays_in, parquet_table
+from dissensus.core.limits import Limits, arrays_in, parquet_table
 from dissensus.core.text_files import SAVE_AS_UTF_8, decoded, empty
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
-from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_length, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
@@ -33,11 +32,11 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(sign) if unicodedata.category(sign) in HIDDEN else sign for sign in text)
-
-
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")
+    hidden = (unicodedata.category(sign) in HIDDEN for sign in text)
+    return "".join(
+        sign.encode("unicode_escape").decode("ascii") if hides else sign
+        for sign, hides in zip(text, hidden, strict=True)
+    )
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -81,7 +80,10 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
         try:
             return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
         except KeyError as error:
-            raise _unknown_case(error.args[0], known) from None
+            case = error.args[0]
+            raise DissensusError(
+                f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
+            ) from None
     if chosen.dtype.kind == "b":
         check_length("mask value", len(chosen), len(known))
         return np.flatnonzero(chosen)
@@ -96,7 +98,10 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
 
 
 def _flat(cases: object) -> npt.NDArray[Any]:
-    chosen = _array(cases)
+    try:
+        chosen = np.asarray(cases) if is_list(cases) else np.empty(0)
+    except ValueError:
+        chosen = np.empty((0, 0))
     if chosen.ndim == 1 and not chosen.size and is_list(cases):
         return chosen.astype(np.int64)
     if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
@@ -107,22 +112,6 @@ def _flat(cases: object) -> npt.NDArray[Any]:
             advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
         )
     return chosen
-
-
-def _array(cases: object) -> npt.NDArray[Any]:
-    """Return the choice as an array; what is none becomes one that fits nothing."""
-    if not is_list(cases):
-        return np.empty(0)
-    try:
-        return np.asarray(cases)
-    except ValueError:
-        return np.empty((0, 0))
-
-
-def _unknown_case(case: str, known: Mapping[str, int]) -> DissensusError:
-    return DissensusError(
-        f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
-    )
 
 
 def case_keys(names: Sequence[str]) -> KeyArray:

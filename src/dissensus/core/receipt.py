@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from dissensus.core.aliases import IntArray
-from dissensus.core.arguments import check_fields, check_kind
+from dissensus.core.checks import check_fields, check_kind
 from dissensus.core.errors import DissensusWarning, listing
 from dissensus.core.notes import Note
 from dissensus.core.value import Value

@@ -1,5 +1,7 @@
 """Specs: small frozen dataclasses that carry themselves, from their name on the command line to their words.
 
+Registries fill themselves: declaring a class with an ``id`` makes it known, third parties by entry points.
+
 A spec has an id and parameters. It is made from an object or from text such as ``"plackett-luce:3:prior=symmetric"``,
 the same everywhere; written down as plain values; and restored from them.
 """
@@ -7,22 +9,117 @@ the same everywhere; written down as plain values; and restored from them.
 from __future__ import annotations
 
 import math
+import pkgutil
 import types
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from contextlib import suppress
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
 from itertools import product
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from dissensus.core.arguments import checked
-from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.registry import Family, Registered
+from dissensus.core.checks import checked
+from dissensus.core.errors import DissensusError, DissensusWarning, suggestion
 
 Kind = TypeVar("Kind", bound="Spec")
+Known = TypeVar("Known", bound="Registered")
 
 SWEPT = "reliability"
 """The parameter over which results are shown as a curve: runs that differ in it alone belong together."""
+
+
+# Registries ----------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Family(Generic[Known]):
+    """Know all classes of one sort by their ids.
+
+    Attributes
+    ----------
+    noun
+        What one of them is called.
+    package
+        The package whose modules declare those that ship with Dissensus; a new module in it is enough.
+    group
+        The group of entry points in which installed packages name the modules or classes that declare theirs.
+
+    Examples
+    --------
+    >>> from dissensus.aggregation.base import Aggregation
+    >>> Aggregation.family.find("plackett-luce").__name__
+    'PlackettLuce'
+    """
+
+    noun: str
+    package: str
+    group: str
+    _declared: dict[str, type[Known]] = field(default_factory=dict)
+    _is_loaded: bool = False
+
+    def add(self, kind: type[Known]) -> None:
+        """Make a class known; two classes cannot share an id."""
+        names = [f"{one.__module__}.{one.__qualname__}" for one in (self._declared.get(kind.id, kind), kind)]
+        if names[0] != names[1]:
+            raise DissensusError(
+                f"two {self.noun}s have the id {kind.id!r}",
+                got=" and ".join(names),
+                advice="give one of them another id",
+            )
+        self._declared[kind.id] = kind
+
+    def known(self) -> dict[str, type[Known]]:
+        """Return all of them by id: those of the package first, then those of installed packages, each sorted."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            self._load()
+        own = f"{self.package}."
+        return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
+
+    def find(self, name: str) -> type[Known]:
+        """Return the one with this id, or say which there are."""
+        known = self.known()
+        if name not in known:
+            raise DissensusError(
+                f"unknown {self.noun} {name!r}",
+                expected=f"one of {', '.join(known)}",
+                advice=suggestion(name, known),
+            )
+        return known[name]
+
+    def _load(self) -> None:
+        """Import the package's modules, and what others declare: whatever goes wrong there must not stop this one."""
+        package = import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            if not module.name.startswith("_"):
+                import_module(f"{self.package}.{module.name}")
+        for point in entry_points(group=self.group):
+            try:
+                point.load()
+            except Exception as error:  # noqa: BLE001 - whatever somebody else's package does
+                origin = point.dist.name if point.dist is not None else point.value
+                problem = f"the {self.noun} {point.name!r} of the package {origin!r} could not be loaded: {error!r}"
+                warnings.warn(problem, DissensusWarning, stacklevel=2)
+
+
+class Registered:
+    """Be known to a family by declaring an ``id``."""
+
+    id: ClassVar[str] = ""
+    family: ClassVar[Family[Any]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(cls.__dict__.get("id"), str) and cls.id:
+            cls.family.add(cls)
+
+
+# Specs ---------------------------------------------------------------------------------------------------
 
 
 class Spec(Registered):
@@ -95,7 +192,8 @@ class Spec(Registered):
                 expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
                 advice=suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}",
             )
-        missing = [name for name, part in known.items() if _is_required(part) and name not in parameters]
+        required = [name for name, part in known.items() if part.default is part.default_factory is MISSING]
+        missing = [name for name in required if name not in parameters]
         if missing:
             advice = f"tell the evaluation: evaluate(..., {missing[0]}=...)" if missing[0] in cls.given else ""
             raise DissensusError(f"{cls.id} needs {missing[0]}", expected=cls.usage(), advice=advice)
@@ -153,9 +251,14 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     """
     name, *parts = [part.strip() for part in text.split(":")]
     kind = family.find(name)
-    placed = _placed(kind, text, [part for part in parts if "=" not in part])
+    values, places = [part for part in parts if "=" not in part], kind.placed_parameters()
+    if len(values) > len(places):
+        raise DissensusError(f"{kind.id} has too many parameters", expected=kind.usage(), got=repr(text))
+    placed = dict(zip(places, values, strict=False))
     named = [(key.strip(), value.strip()) for key, _, value in (part.partition("=") for part in parts if "=" in part)]
-    _check_once(kind, text, [*placed, *(key for key, _ in named)])
+    twice = [key for key, count in Counter([*placed, *(key for key, _ in named)]).items() if count > 1]
+    if twice:
+        raise DissensusError(f"{kind.id} has two values of {twice[0]}", expected=kind.usage(), got=repr(text))
     own = {key: value for key, value in (given or {}).items() if key in kind.given}
     fixed = {key: _read(kind, key, value, text) for key, value in named}
     swept = [[_read(kind, key, item.strip(), text) for item in value.split(",")] for key, value in placed.items()]
@@ -177,24 +280,6 @@ def as_specs(family: Family[Kind], items: Sequence[Any], given: Mapping[str, Any
     if isinstance(items, str):
         items = [items]
     return [spec for item in items for spec in (specs_from(family, item, given) if isinstance(item, str) else [item])]
-
-
-def _placed(kind: type[Spec], text: str, values: Sequence[str]) -> dict[str, str]:
-    """Give each value without a name the parameter of its place; refuse too many."""
-    places = kind.placed_parameters()
-    if len(values) > len(places):
-        raise DissensusError(f"{kind.id} has too many parameters", expected=kind.usage(), got=repr(text))
-    return dict(zip(places, values, strict=False))
-
-
-def _check_once(kind: type[Spec], text: str, names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DissensusError(f"{kind.id} has two values of {twice}", expected=kind.usage(), got=repr(text))
-
-
-def _is_required(part: Field[Any]) -> bool:
-    return part.default is MISSING and part.default_factory is MISSING
 
 
 def _read(kind: type[Spec], name: str, text: str, where: str) -> Any:
@@ -235,11 +320,7 @@ def read_value(hint: Any, text: str) -> Any:
         return one_spec(hint.family, text)
     if is_dataclass(hint) and isinstance(hint, type):
         return _read_parts(hint, text)
-    if hint is bool:
-        return _read_truth(text)
-    if hint in (int, float):
-        return _read_number(hint, text)
-    return text if hint is str or origin is Literal else _number_or_word(text)
+    return text if hint is str or origin is Literal else _read_plain(hint, text)
 
 
 def _read_parts(kind: type, text: str) -> Any:
@@ -250,25 +331,17 @@ def _read_parts(kind: type, text: str) -> Any:
     return kind(*(read_value(hints[name], part.strip()) for name, part in zip(names, parts, strict=True)))
 
 
-def _read_truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("true or false")
-    return text.lower() == "true"
-
-
-def _read_number(kind: type[int] | type[float], text: str) -> float:
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError("a whole number" if kind is int else "a number") from None
-
-
-def _number_or_word(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
+def _read_plain(hint: Any, text: str) -> Any:
+    """Read a truth value or a number; without a type that says which, a number if it is one."""
+    if hint is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError("true or false")
+        return text.lower() == "true"
+    for kind in (hint,) if hint in (int, float) else (int, float):
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
+    if hint in (int, float):
+        raise ValueError("a whole number" if hint is int else "a number")
     return text
 
 

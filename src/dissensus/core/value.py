@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from dissensus.core.checks import equal_fields
+import numpy as np
 
 
 class Value:
@@ -22,3 +23,17 @@ class Value:
     def __reduce__(self) -> tuple[object, ...]:
         parts: Any = self
         return type(self), tuple(getattr(self, part.name) for part in fields(parts))
+
+
+def equal_fields(one: Any, other: Any) -> bool:
+    """Compare two dataclasses of one type field by field, arrays by content; what is undefined in both is equal."""
+    pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+    return all(_equal(a, b) for a, b in pairs)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    return bool(one == other)

@@ -79,7 +79,6 @@ class AnnotatorSpread(Value):
 def are_crossed(study: Study) -> bool:
     """Tell whether at least three annotators read at least ten cases that another one read as well.
 
-    >>> from dissensus import Study
     >>> are_crossed(Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"]))
     False
     """
@@ -156,15 +155,6 @@ class Design:
         """Leave a group out, of all that it said; the cases are those of which somebody remains."""
         is_own = np.append(self.group_of, ANONYMOUS)[self.study.annotators] == group
         return Fold(self.study, np.where(is_own, 0, self.study.votes), self.case[self.group == group])
-
-    def without(self, group: int) -> Study:
-        """Return the study without what a group said; see :attr:`Fold.reweighted`."""
-        left: Study = self.fold(group).reweighted
-        return left
-
-    def cases_of(self, group: int) -> list[str]:
-        """Name the cases that a group is left out of."""
-        return self.fold(group).case_names
 
     def effects(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Add up the deviations of means (columns, n_pairs) from those of their case.

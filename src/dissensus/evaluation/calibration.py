@@ -7,38 +7,31 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, restored_aggregation
+from dissensus.aggregation.dawid_skene import DawidSkene
+from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregation.plackett_luce import PlackettLuce
 from dissensus.aggregation.point_estimates import RatingPoint
+from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_seed
+from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.progress import expect
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
-from dissensus.evaluation.candidates import candidates, refine
-from dissensus.evaluation.evaluator import (
-    chosen_aggregations,
-    common_cases,
-    why_no_panel,
-)
+from dissensus.evaluation.evaluator import chosen_aggregations, common_cases, why_no_panel
 from dissensus.evaluation.folds import Average, clustered
-from dissensus.evaluation.held_out import (
-    Expected,
-    HeldOut,
-    PanelSplit,
-    bins_of,
-    calibration_error,
-    first_choices,
-)
+from dissensus.evaluation.held_out import Expected, HeldOut, PanelSplit, bins_of, calibration_error, first_choices
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
+from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study, require_kind
@@ -59,6 +52,25 @@ NEGLIGIBLE = 0.01
 
 Z = 1.6448536269514722
 """Half the width of a 90 % interval, in standard errors."""
+
+SURE = 0.9
+"""Certainties from here on are the ones that people act on."""
+
+FAR = 2.0
+"""A gap of more standard errors than this is called one."""
+
+MOST_NAMED = 4
+"""More aggregations that are as good are counted, not named."""
+
+RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""How often an opinion counts, from distrust to what the source paper calls high trust."""
+
+SOME = (0.5, 1.0, 2.0)
+
+MOST_CONFUSIONS = 100_000
+"""What each annotator says for each condition is learned by itself up to so many numbers: it takes time."""
+
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 Row = dict[str, Any]
 
@@ -251,10 +263,23 @@ class Calibration(Value):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it comes to, in plain sentences."""
-        from dissensus.evaluation.trust import sentences
+        """What it comes to, in plain sentences; the first one stands alone.
 
-        return sentences(self)
+        Which aggregation is best, which others are as good, whether certainty is confirmed, and what is impossible.
+        """
+        n_pairs, cases = self.counts["pairs"], counted(self.counts["cases"], "case")
+        first = (
+            f"Calibration: {counted(len(self.specs), 'aggregation')} judged by {counted(n_pairs, self.opinion)} "
+            f"that were held out, on {cases}"
+        )
+        said = [best(self), plateau(self), *certainty(self), *informed(self), *models(self)] if self._order else []
+        impossible = [
+            f"{row['aggregation']} gives no chance to what annotators said in {row['impossible']:,} of "
+            f"{counted(n_pairs, 'pair')}"
+            for row in self.score_rows
+            if row["impossible"]
+        ]
+        return first, *said, *impossible
 
     def __repr__(self) -> str:
         first, *others = self.sentences
@@ -330,15 +355,237 @@ def calibrate(
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)
     split = None if said.kind == "ratings" else PanelSplit.of(said, max_cases=max_pairs, seed=seed)
-    judge = Judge(pairs, split, models, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
+    cut = [] if split is None else split.case_names
+    named = {name: first_choices(model, cut) for name, model in models.items() if cut}
+    judge = Judge(pairs, split, models, named, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
     specs = judged_specs(said, aggregations, models)
-    n_panels = 0 if split is None else len(split.cases)
-    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + n_panels))
+    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + len(cut)))
     for spec in specs:
         judge.score(spec)
     if refine:
         judge.refine()
     return judge.calibration()
+
+
+# Judging -------------------------------------------------------------------------------------------------
+
+
+class Scored(NamedTuple):
+    """What one aggregation came to: logarithms of scores by pair, of first blocks, what was fitted, and cut panels."""
+
+    spec: Aggregation
+    logs: FloatArray
+    firsts: FloatArray
+    fitted: Mapping[str, float]
+    panel: Expected | None
+
+
+@dataclass(eq=False)
+class Judge:
+    """Score aggregations one after the other, and remember them.
+
+    ``named`` is what every model puts first on the cases whose panels are cut, -1 for nothing; ``priors`` are fitted to
+    what is left in studies, which are few.
+    """
+
+    pairs: HeldOut
+    split: PanelSplit | None
+    models: Mapping[str, Predictions]
+    named: Mapping[str, IntArray]
+    how: dict[str, Any]
+    scored: list[Scored] = field(default_factory=list)
+    priors: dict[int, InformedPrior] = field(default_factory=dict)
+
+    def score(self, spec: Aggregation) -> float:
+        """Return the mean log-probability of held-out rankings; find it if it is not known."""
+        known = next((one for one in self.scored if one.spec == spec), None)
+        if known is None:
+            how = {**self.how, "resolve": self._resolved}
+            logs, firsts, fitted = self.pairs.log_scores(spec, **how)
+            panel = None if self.split is None else self.split.expected(spec, self.named, **how)
+            known = Scored(spec, logs, firsts, fitted, panel)
+            self.scored.append(known)
+        return self._average(known.logs).mean
+
+    def _average(self, values: FloatArray) -> Average:
+        return clustered(values, self.pairs.weights, self.pairs.clusters)
+
+    def _resolved(self, spec: Aggregation, study: Study) -> Aggregation:
+        """Fit a prior that models inform to what is left in a study, which is one of few."""
+        if not spec.is_informed:
+            return spec
+        if id(study) not in self.priors:
+            start = next(iter(self.priors.values()), None)
+            self.priors[id(study)] = prior_for([spec], study, self.models, start)
+        return informed_by(spec, self.priors[id(study)])
+
+    def best(self) -> Scored:
+        """Return the one with the highest score, informed ones apart."""
+        means = [-math.inf if one.spec.is_informed else self._average(one.logs).mean for one in self.scored]
+        return self.scored[int(np.argmax(means))]
+
+    def refine(self) -> None:
+        """Score finer steps of reliability around the best, and then of the strength of its prior."""
+        best = self.best()
+        spec = best.spec
+        if spec.is_informed or getattr(spec, "reliability", None) is None:
+            return
+        if not math.isfinite(self._average(best.logs).mean):
+            return
+        spec = golden_section(spec, "reliability", self.score, factor=2.0)
+        if isinstance(getattr(spec, "alpha", None), str) and "alpha" in best.fitted:
+            spec = replace(spec, alpha=rounded(best.fitted["alpha"]))  # type: ignore[type-var]  # specs are dataclasses
+        if isinstance(getattr(spec, "alpha", None), float) and spec.alpha > 0:  # type: ignore[attr-defined]
+            golden_section(spec, "alpha", self.score, factor=4.0)
+
+    def calibration(self) -> Calibration:
+        """Put everything into tables."""
+        split, best, specs = self.split, self.best(), tuple(one.spec for one in self.scored)
+        labels = labels_of(specs)
+        scores: list[Row] = []
+        bins: list[Row] = []
+        for label, one in zip(labels, self.scored, strict=True):
+            own = [] if split is None or one.panel is None else bins_of(one.panel, split)
+            bins += [{"aggregation": label, **row} for row in own]
+            confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
+            error = {"calibration_error": calibration_error(own) if own else math.nan}
+            scores.append({"aggregation": label, **self._compared(one, best), **confirmed, **error})
+        counts = {
+            "pairs": self.pairs.n_pairs,
+            "cases": len(np.unique(self.pairs.cases)),
+            "clusters": len(np.unique(self.pairs.clusters)),
+            "panels": 0 if split is None else len(split.cases),
+            "draws": self.how["draws"],
+            "seed": self.how["seed"],
+        }
+        found = Calibration(specs, tuple(scores), tuple(bins), (), counts)
+        return found if split is None else replace(found, model_rows=tuple(self._agreements(found, split)))
+
+    def _compared(self, one: Scored, best: Scored) -> Row:
+        """Average the scores of an aggregation, and their differences to the best, behind its parameters."""
+        parameters = one.spec.parameters()
+        alpha, prior = one.fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
+        able = bool(np.isfinite(one.logs).all() and np.isfinite(best.logs).all())
+        score, first = self._average(one.logs), self._average(one.firsts)
+        gap = self._average(one.logs - best.logs if able else np.full(len(one.logs), np.nan))
+        return {
+            "reliability": parameters.get("reliability"),
+            "alpha": float(alpha) if isinstance(alpha, int | float) else None,
+            "prior": prior if isinstance(prior, str) else None,
+            "alpha_fitted": "alpha" in one.fitted,
+            "score": score.mean,
+            "se": score.error,
+            "difference": gap.mean,
+            "difference_se": gap.error,
+            "on_plateau": able and not one.spec.is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "first_score": first.mean,
+            "first_se": first.error,
+            "impossible": int(np.count_nonzero(np.isneginf(one.logs))),
+        }
+
+    def _agreements(self, found: Calibration, split: PanelSplit) -> Iterator[Row]:
+        """Compare what was predicted of every model with what it was, by every estimand."""
+        informed = [i for i, spec in enumerate(found.specs) if spec.is_informed]
+        chosen = {ADJUSTED: found.best_place} if found._order else {}
+        if informed:
+            chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
+        first = split.choices(split.first)
+        for number, (model, targets) in enumerate(self.named.items(), start=1):
+            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
+            compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
+            for estimand, place in chosen.items():
+                panel = self.scored[place].panel
+                assert panel is not None  # as panels are cut
+                compared[estimand, found.labels[place]] = panel.predicted[number], panel.confirmed[number]
+            for (estimand, aggregation), (predicted, observed) in compared.items():
+                row = split.compared(predicted, observed, "observed")
+                ends = {"low": row["gap"] - Z * row["gap_se"], "high": row["gap"] + Z * row["gap_se"]}
+                named = {"model": model, "estimand": estimand, "aggregation": aggregation, "n_cases": len(observed)}
+                yield {**named, **row, **ends}
+
+
+def golden_section(
+    spec: Aggregation, name: str, score: Callable[[Aggregation], float], *, factor: float, steps: int = 6
+) -> Aggregation:
+    """Search a parameter on a logarithmic scale, within a factor of where it is; return the best that was found."""
+
+    def at(place: float) -> tuple[float, Aggregation]:
+        tried: Aggregation = replace(spec, **{name: rounded(math.exp(place))})  # type: ignore[type-var]
+        return score(tried), tried
+
+    middle = math.log(getattr(spec, name))
+    low, high = middle - math.log(factor), middle + math.log(factor)
+    inner = [at(high - GOLDEN * (high - low)), at(low + GOLDEN * (high - low))]
+    found = [(score(spec), spec), *inner]
+    for _ in range(steps - 2):
+        if inner[0][0] >= inner[1][0]:
+            high = low + GOLDEN * (high - low)
+            inner = [at(high - GOLDEN * (high - low)), inner[0]]
+        else:
+            low = high - GOLDEN * (high - low)
+            inner = [inner[1], at(low + GOLDEN * (high - low))]
+        found.extend(inner)
+    return max(found, key=lambda one: one[0])[1]
+
+
+def rounded(value: float) -> float:
+    """Keep three digits: more are not known.
+
+    >>> rounded(1.23456), rounded(0.0123456)
+    (1.23, 0.0123)
+    """
+    return float(f"{value:.3g}")
+
+
+# Which aggregations are judged ---------------------------------------------------------------------------
+
+
+def candidates(
+    study: Study, *, informed: bool = False, thresholds: tuple[float, ...] | None = None
+) -> tuple[Aggregation, ...]:
+    """Return what is judged by default: aggregations by reliability and strength of the prior.
+
+    Of rankings, Plackett-Luce under every prior, and inverse ranks with a prior mass of a half. Of single labels,
+    counts; where annotators have names, how good each is. Where predictions inform the prior, this is judged beside the
+    others, but estimates something of its own. Ratings are cut at the thresholds; annotators have shifts if they have
+    names.
+
+    >>> said = Study.from_counts([[2, 1]], ["a", "b"])
+    >>> len(candidates(said)), len({type(one).__name__ for one in candidates(said)})
+    (23, 2)
+    """
+    if study.kind == "ratings":
+        plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
+        return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
+    said = require_kind(study, "rankings", "calibrate")
+    specs: list[Aggregation] = [PlackettLuce(gamma) for gamma in RELIABILITIES]
+    if (said.counted.mentions_per_ranking == 1).all():
+        specs += [PlackettLuce(gamma, prior="observed") for gamma in SOME]
+        specs += [Dirichlet(gamma, alpha="fitted") for gamma in SOME]
+        specs += [Dirichlet(gamma, alpha=alpha) for alpha in (0.01, 0.1, 1.0) for gamma in SOME]
+        if said.annotator_names and len(said.annotator_names) * said.n_conditions**2 <= MOST_CONFUSIONS:
+            specs += [DawidSkene(0.25), DawidSkene(1.0), DawidSkene(target="votes")]
+    else:
+        specs += [PlackettLuce(gamma, alpha=alpha) for alpha in (0.5, 2.0, 4.0) for gamma in SOME]
+        specs += [PlackettLuce(gamma, prior="observed") for gamma in RELIABILITIES]
+        specs += [PlackettLuce(gamma, prior="observed", alpha=0.3) for gamma in SOME]
+        specs += [PlackettLuce(gamma, prior="symmetric") for gamma in SOME]
+        mass = 0.5 / said.n_conditions
+        specs += [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
+        specs += [ProbabilisticInverseRank(one, alpha=mass, scale="annotator") for one in (0.25, 0.5, 1.0, 2.0)]
+        specs.append(ProbabilisticInverseRank())
+    kind = Dirichlet if said.unranked == "unobserved" else PlackettLuce
+    return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
+
+
+def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
+    """Return what is judged where others are evaluated too: ratings are cut where those cut them.
+
+    >>> judged_beside(Study.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
+    (2.5,)
+    """
+    cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
+    return candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
 
 
 def judged_specs(
@@ -366,126 +613,6 @@ def judged_specs(
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """What one aggregation came to: logarithms of scores by pair, of first blocks, what was fitted, and cut panels."""
-
-    spec: Aggregation
-    logs: FloatArray
-    firsts: FloatArray
-    fitted: Mapping[str, float]
-    panel: Expected | None
-
-
-@dataclass(eq=False)
-class Judge:
-    """Score aggregations one after the other, and remember them."""
-
-    pairs: HeldOut
-    split: PanelSplit | None
-    models: Mapping[str, Predictions]
-    how: dict[str, Any]
-    scored: list[Scored] = field(default_factory=list)
-    priors: dict[int, InformedPrior] = field(default_factory=dict)
-
-    def score(self, spec: Aggregation) -> float:
-        """Return the mean log-probability of held-out rankings; find it if it is not known."""
-        known = next((one for one in self.scored if one.spec == spec), None)
-        if known is None:
-            how = {**self.how, "resolve": self._resolved}
-            logs, firsts, fitted = self.pairs.log_scores(spec, **how)
-            panel = None if self.split is None else self.split.expected(spec, self._named(self.split), **how)
-            known = Scored(spec, logs, firsts, fitted, panel)
-            self.scored.append(known)
-        return self._average(known.logs).mean
-
-    def _average(self, values: FloatArray) -> Average:
-        return clustered(values, self.pairs.weights, self.pairs.clusters)
-
-    def _resolved(self, spec: Aggregation, study: Study) -> Aggregation:
-        """Fit a prior that models inform to what is left in a study, which is one of few."""
-        if not spec.is_informed:
-            return spec
-        if id(study) not in self.priors:
-            start = next(iter(self.priors.values()), None)
-            self.priors[id(study)] = prior_for([spec], study, self.models, start)
-        return informed_by(spec, self.priors[id(study)])
-
-    def _named(self, split: PanelSplit) -> dict[str, IntArray]:
-        """Return what every model puts first on the cases whose panels are cut."""
-        return {model: first_choices(said, split.case_names) for model, said in self.models.items()}
-
-    def best(self) -> Scored:
-        """Return the one with the highest score, informed ones apart."""
-        means = [-math.inf if one.spec.is_informed else self._average(one.logs).mean for one in self.scored]
-        return self.scored[int(np.argmax(means))]
-
-    def refine(self) -> None:
-        """Search on around the best."""
-        best = self.best()
-        if not best.spec.is_informed and math.isfinite(self._average(best.logs).mean):
-            refine(best.spec, self.score, best.fitted)
-
-    def calibration(self) -> Calibration:
-        """Put everything into tables."""
-        split, best, specs = self.split, self.best(), tuple(one.spec for one in self.scored)
-        labels = labels_of(specs)
-        scores: list[Row] = []
-        bins: list[Row] = []
-        for label, one in zip(labels, self.scored, strict=True):
-            own = [] if split is None or one.panel is None else bins_of(one.panel, split)
-            bins += [{"aggregation": label, **row} for row in own]
-            confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
-            error = {"calibration_error": calibration_error(own) if own else math.nan}
-            scores.append({"aggregation": label, **_told(one), **self._compared(one, best), **confirmed, **error})
-        counts = {
-            "pairs": self.pairs.n_pairs,
-            "cases": len(np.unique(self.pairs.cases)),
-            "clusters": len(np.unique(self.pairs.clusters)),
-            "panels": 0 if split is None else len(split.cases),
-            "draws": self.how["draws"],
-            "seed": self.how["seed"],
-        }
-        found = Calibration(specs, tuple(scores), tuple(bins), (), counts)
-        return found if split is None else replace(found, model_rows=tuple(self._agreements(found, split)))
-
-    def _compared(self, one: Scored, best: Scored) -> Row:
-        """Average the scores of an aggregation, and their differences to the best."""
-        able = bool(np.isfinite(one.logs).all() and np.isfinite(best.logs).all())
-        score, first = self._average(one.logs), self._average(one.firsts)
-        gap = self._average(one.logs - best.logs if able else np.full(len(one.logs), np.nan))
-        return {
-            "score": score.mean,
-            "se": score.error,
-            "difference": gap.mean,
-            "difference_se": gap.error,
-            "on_plateau": able and not one.spec.is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
-            "first_score": first.mean,
-            "first_se": first.error,
-            "impossible": int(np.count_nonzero(np.isneginf(one.logs))),
-        }
-
-    def _agreements(self, found: Calibration, split: PanelSplit) -> Iterator[Row]:
-        """Compare what was predicted of every model with what it was, by every estimand."""
-        informed = [i for i, spec in enumerate(found.specs) if spec.is_informed]
-        chosen = {ADJUSTED: found.best_place} if found._order else {}
-        if informed:
-            chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
-        first = split.choices(split.first)
-        for number, (model, targets) in enumerate(self._named(split).items(), start=1):
-            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
-            compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
-            for estimand, place in chosen.items():
-                panel = self.scored[place].panel
-                assert panel is not None  # as panels are cut
-                compared[estimand, found.labels[place]] = panel.predicted[number], panel.confirmed[number]
-            for (estimand, aggregation), (predicted, observed) in compared.items():
-                row = split.compared(predicted, observed, "observed")
-                ends = {"low": row["gap"] - Z * row["gap_se"], "high": row["gap"] + Z * row["gap_se"]}
-                named = {"model": model, "estimand": estimand, "aggregation": aggregation, "n_cases": len(observed)}
-                yield {**named, **row, **ends}
-
-
 # Names and plain values ---------------------------------------------------------------------------------
 
 
@@ -504,18 +631,6 @@ def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
         head, mark, tail = name.partition(" (")
         labels.append(name if reliability is None else f"{head} {reliability:g}{mark}{tail}")
     return tuple(labels)
-
-
-def _told(one: Scored) -> Row:
-    """Return the parameters that are swept, as columns."""
-    parameters, fitted = one.spec.parameters(), one.fitted
-    alpha, prior = fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
-    return {
-        "reliability": parameters.get("reliability"),
-        "alpha": float(alpha) if isinstance(alpha, int | float) else None,
-        "prior": prior if isinstance(prior, str) else None,
-        "alpha_fitted": "alpha" in fitted,
-    }
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:
@@ -541,13 +656,14 @@ def _restored(rows: Sequence[Row]) -> tuple[Row, ...]:
     )
 
 
-def restored_calibration(record: Mapping[str, Any]) -> Calibration:
+def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibration:
     """Make a calibration from its record."""
     if record.get("format") != FORMAT or record.get("version") != VERSION:
         raise DissensusError(
             "this is not a calibration that can be read",
             expected=f"{FORMAT}, version {VERSION}",
             got=f"{record.get('format')}, version {record.get('version')}",
+            where=where,
         )
     return Calibration(
         tuple(restored_aggregation(one) for one in record["aggregations"]),
@@ -575,9 +691,7 @@ def load_calibration(directory: Path) -> Calibration:
     from dissensus.core.files import checked_path, open_source
 
     record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
-    if not isinstance(record, Mapping):
-        raise DissensusError("this is not a calibration", where=str(directory))
-    return restored_calibration(record)
+    return restored_calibration(record if isinstance(record, Mapping) else {}, str(directory))
 
 
 def not_a_calibration(place: FilePath) -> str:
@@ -589,3 +703,90 @@ def not_a_calibration(place: FilePath) -> str:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"no calibration.json with the format {FORMAT!r}"
     return foreign_entry(place, FILES)
+
+
+# In words ------------------------------------------------------------------------------------------------
+
+
+def best(found: Calibration) -> str:
+    """Name the best."""
+    row = found.score_rows[found.best_place]
+    score = "log density" if found.opinion == "rating" else "log score"
+    return (
+        f"best: {row['aggregation']}, with a mean {score} of {row['score']:.3f} a {found.opinion} "
+        f"(standard error {row['se']:.3f}, clustered by case)"
+    )
+
+
+def plateau(found: Calibration) -> str:
+    """Name those that are as good, or how much worse the next is."""
+    others = [found.score_rows[i] for i in found._order[1:]]
+    alike = [row["aggregation"] for row in others if row["on_plateau"]]
+    if alike:
+        more = f" and {len(alike) - MOST_NAMED} others" if len(alike) > MOST_NAMED else ""
+        return f"as good, as far as these annotators can tell (the plateau): {', '.join(alike[:MOST_NAMED])}{more}"
+    if not others:
+        return "nothing was compared with it"
+    gap = f"{-others[0]['difference']:.3f} (standard error {others[0]['difference_se']:.3f})"
+    return f"no other comes within one standard error of it; the next, {others[0]['aggregation']}, is lower by {gap}"
+
+
+def certainty(found: Calibration) -> list[str]:
+    """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
+    own = [row for row in found.split_rows if row["aggregation"] == found.labels[found.best_place]]
+    if not own:
+        return []
+    *bins, together = own
+    sure = [row for row in bins if row["low"] >= SURE]
+    if not sure:
+        return [agreed(together)]
+    weights = [row["n_cases"] for row in sure]
+    stated, predicted, seen = (
+        np.average([row[name] for row in sure], weights=weights) for name in ("stated", "predicted", "confirmed")
+    )
+    confirmed = (
+        f"certainty of {SURE} or more (mean {stated:.2f}, {counted(sum(weights), 'case')}) was confirmed in {seen:.2f} "
+        f"of held-out panels; {predicted:.2f} was expected"
+    )
+    return [confirmed, agreed(together)]
+
+
+def agreed(together: Row) -> str:
+    """Compare what was expected of held-out panels over all cases with what they said."""
+    gap, error = together["gap"], together["gap_se"]
+    if not math.isfinite(error) or abs(gap) <= FAR * error:
+        verdict = "which fits"
+    else:
+        verdict = "so it is too sure" if gap > 0 else "so it is too cautious"
+    return (
+        f"held-out panels agreed with the leading condition in {together['confirmed']:.2f} of "
+        f"{counted(together['n_cases'], 'case')}; {together['predicted']:.2f} was expected, {verdict}"
+    )
+
+
+def informed(found: Calibration) -> list[str]:
+    """Say what predictions add where they inform the prior."""
+    rows = [row for row, spec in zip(found.score_rows, found.specs, strict=True) if spec.is_informed]
+    if not rows:
+        return []
+    top = max(rows, key=lambda row: float(row["score"]))
+    word = "raises" if top["difference"] > 0 else "lowers"
+    return [
+        f"a prior that the models inform ({top['aggregation']}) {word} the score by {abs(top['difference']):.3f} "
+        f"(standard error {top['difference_se']:.3f})"
+    ]
+
+
+def models(found: Calibration) -> list[str]:
+    """Say of how many models the agreement with held-out panels was predicted within its interval."""
+    said = []
+    for estimand in dict.fromkeys(row["estimand"] for row in found.model_rows):
+        rows = [row for row in found.model_rows if row["estimand"] == estimand]
+        held = sum(row["low"] <= 0 <= row["high"] for row in rows)
+        worst = max(rows, key=lambda row: abs(row["gap"]))
+        said.append(
+            f"{estimand}: predicted agreement with held-out annotators fits for {held} of "
+            f"{counted(len(rows), 'model')} (90\xa0% intervals); furthest off is {worst['model']}, predicted "
+            f"{worst['predicted']:.3f}, observed {worst['observed']:.3f}"
+        )
+    return said

@@ -19,8 +19,7 @@ from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, Mea
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_choice, check_count, check_length
+from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
 from dissensus.core.progress import expect
@@ -358,8 +357,7 @@ def calibration_of(
     advance: Callable[[int], None] | None = None,
 ) -> Calibration | None:
     """Return what annotators who are held out say, if they are to choose the reference run."""
-    from dissensus.evaluation.calibration import Calibration, calibrate
-    from dissensus.evaluation.candidates import judged_beside
+    from dissensus.evaluation.calibration import Calibration, calibrate, judged_beside
 
     if reference is None or isinstance(reference, Calibration):
         return reference

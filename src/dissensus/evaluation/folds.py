@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ MOST_GROUPS = 20
 Columns = tuple[Any, ...]
 """Arrays whose last axis is that of the cases of a batch."""
 
-Resolver = Callable[[Aggregation, Any], Aggregation]
+Resolver = Callable[[Aggregation, Study], Aggregation]
 """What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it."""
 
 Advance = Callable[[int], None] | None
@@ -50,13 +50,12 @@ class Fold:
 
     Examples
     --------
-    >>> from dissensus import Study
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
     >>> Fold(said, np.array([0, 1]), np.array([0])).left.to_rankings()
     [[[['b']]]]
     """
 
-    study: Any
+    study: Study
     votes: IntArray
     cases: IntArray
 
@@ -66,13 +65,13 @@ class Fold:
         return [self.study.case_names[case] for case in self.cases]
 
     @cached_property
-    def left(self) -> Any:
+    def left(self) -> Study:
         """The study of the opinions that stay, with all its cases."""
         kept = np.flatnonzero(self.votes > 0)
         return self.study._with_opinions(replace(self.study.panel.keep(kept), votes=self.votes[kept]), kept)
 
     @cached_property
-    def reweighted(self) -> Any:
+    def reweighted(self) -> Study:
         """The same, where those who stay weigh as much together as all did.
 
         A prior then draws the answer no closer to itself than with everybody: of three annotators, two with the weight
@@ -85,11 +84,6 @@ class Fold:
         return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
 
 
-def as_it_is(spec: Aggregation, study: Study) -> Aggregation:  # noqa: ARG001
-    """Leave an aggregation as it is."""
-    return spec
-
-
 def judged_in_turn(
     folds: Sequence[Fold],
     spec: Aggregation,
@@ -99,7 +93,7 @@ def judged_in_turn(
     seed: int,
     threads: int | None,
     advance: Advance = None,
-    resolve: Resolver = as_it_is,
+    resolve: Resolver | None = None,
 ) -> tuple[list[Any], dict[str, float]]:
     """Draw from what each fold leaves, and judge the draws of the cases that it looks at.
 
@@ -117,7 +111,7 @@ def judged_in_turn(
     fitted: list[dict[str, float]] = []
     for number, fold in enumerate(folds):
         if len(fold.cases):
-            ready = resolve(spec, fold.left)
+            ready = spec if resolve is None else resolve(spec, fold.left)
             drawn = ready.sample(fold.left, draws=draws, seed=seed, threads=threads).select(fold.case_names)
             fitted.append(dict(drawn.fitted))
             for columns in drawn.map(judge(number, ready)):
@@ -197,7 +191,6 @@ def grouped(study: Study) -> IntArray:
 def by_name(study: Study) -> Study:
     """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
 
-    >>> from dissensus import Study
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
     >>> by_name(said).annotator_names
     ('A', 'B')
@@ -229,8 +222,7 @@ def places_within(rows: IntArray) -> IntArray:
 # Averages -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(NamedTuple):
     """A weighted mean and its standard error."""
 
     mean: float

@@ -14,36 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.agreement.coefficients import Matrix, Table
+from dissensus.agreement.coefficients import Table
+from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
-from dissensus.evaluation.folds import (
-    Average,
-    Columns,
-    Fold,
-    check_some_remain,
-    clustered,
-    clusters_of,
-    first_half,
-    judged_in_turn,
-    places_within,
-    remains,
-    without,
-)
+from dissensus.evaluation import folds
+from dissensus.evaluation.folds import Average, Columns, Fold
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
-
-if TYPE_CHECKING:
-    from dissensus.kernels.predictive import LeftOut
-    from dissensus.kernels.simulated_panels import Panels
 
 MOST_PER_CASE = 6
 """How many opinions of a case are left out, one after the other; of more, these are taken at random."""
@@ -81,7 +67,7 @@ class HeldOut:
     (array([0, 1]), array([2., 1.]))
     """
 
-    study: Any
+    study: Study
     opinions: IntArray
     weights: FloatArray
     rounds: IntArray
@@ -90,12 +76,13 @@ class HeldOut:
     def of(study: Study, *, max_pairs: int, seed: int) -> HeldOut:
         """Choose the opinions: all, or those of cases taken at random until there are enough, at least one."""
         said = study.counted
-        check_some_remain(said)
+        folds.check_some_remain(said)
+        can_go = folds.remains(said)
         rng = np.random.default_rng([seed, 1])
         case, order = said.panel.case_of_opinion, rng.permutation(said.n_opinions)
-        order = order[remains(said)[order]]
+        order = order[can_go[order]]
         order = order[np.argsort(case[order], kind="stable")]
-        place = places_within(case[order])
+        place = folds.places_within(case[order])
         order, place = order[place < MOST_PER_CASE], place[place < MOST_PER_CASE]
         cases = rng.permutation(said.n_cases)
         counts = np.bincount(case[order], minlength=said.n_cases)[cases]
@@ -105,7 +92,13 @@ class HeldOut:
         part = rng.integers(PARTS, size=said.n_cases)[case[chosen]]
         _, rounds = np.unique(place * PARTS + part, return_inverse=True)
         back = np.argsort(chosen)
-        return HeldOut(said, chosen[back], standing_for(said, chosen[back]), rounds[back].astype(np.int64))
+        chosen = chosen[back]
+        # those of a case that are chosen stand for all of its annotators together
+        votes = said.votes.astype(np.float64)
+        everyone = weighted_counts(case, np.where(can_go, votes, 0.0), said.n_cases)
+        some = weighted_counts(case[chosen], votes[chosen], said.n_cases)
+        share = np.divide(everyone, some, out=np.zeros_like(some), where=some > 0) * said.case_weights
+        return HeldOut(said, chosen, votes[chosen] * share[case[chosen]], rounds[back].astype(np.int64))
 
     @property
     def n_pairs(self) -> int:
@@ -120,13 +113,13 @@ class HeldOut:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of the case of each pair, or of its group where cases have groups, shape (n_pairs,)."""
-        return clusters_of(self.study, self.cases)
+        return folds.clusters_of(self.study, self.cases)
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
         """What is left in every round."""
         n_rounds = int(self.rounds.max(initial=-1)) + 1
-        return tuple(without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
+        return tuple(folds.without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
 
     def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
@@ -135,7 +128,7 @@ class HeldOut:
         what they are above the shift of their annotator where shifts are estimated from the others. ``how`` is what
         :func:`judged_in_turn` takes.
         """
-        columns, fitted = judged_in_turn(self.folds, spec, self._judge, **how)
+        columns, fitted = folds.judged_in_turn(self.folds, spec, self._judge, **how)
         back = np.argsort(np.argsort(self.rounds, kind="stable"))
         return columns[0][back], columns[1][back], fitted
 
@@ -148,15 +141,6 @@ class HeldOut:
         shifts = spec.shifts_of(fold.left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
         own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
         return partial(judged_ratings, scores=study.scores - own, said=said)
-
-
-def standing_for(study: Study, opinions: IntArray) -> FloatArray:
-    """Return how many annotators each chosen opinion stands for: those of a case all together, for all of it."""
-    case, votes = study.panel.case_of_opinion, study.votes.astype(np.float64)
-    everyone = weighted_counts(case, np.where(remains(study), votes, 0.0), study.n_cases)
-    chosen = weighted_counts(case[opinions], votes[opinions], study.n_cases)
-    share = np.divide(everyone, chosen, out=np.zeros_like(chosen), where=chosen > 0)
-    return np.asarray(votes[opinions] * (share * study.case_weights)[case[opinions]])
 
 
 def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
@@ -176,39 +160,32 @@ def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tu
 
 def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
     """Return how likely the draws of every case make the opinion that was left out of it, and its first block."""
-    from dissensus.kernels.predictive import log_predictive
+    from dissensus.kernels.predictive import LeftOut, log_predictive
 
     opinions = np.array([said[name] for name in batch.case_names], dtype=np.int64)
-    left_out = in_terms_of(batch, study, opinions)
-    return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
-
-
-def in_terms_of(batch: Batch, study: Study, opinions: IntArray) -> LeftOut:
-    """Find the conditions of one opinion per case among the draws of the case."""
-    from dissensus.kernels.predictive import LeftOut
-
     block_offsets, blocks = take_rows(study.block_offsets, opinions)
     mention_offsets, mentions = take_rows(study.code_offsets, blocks)
     codes, case = study.codes[mentions], row_of_each(mention_offsets[block_offsets])
+    # where their conditions are among the draws of the case
     keys = row_of_each(batch.support_offsets) * batch.n_conditions + batch.support
     place = np.minimum(np.searchsorted(keys, case * batch.n_conditions + codes), len(keys) - 1)
     is_known = keys[place] == case * batch.n_conditions + codes
     weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
     own = weighted_counts(row_of_each(batch.support_offsets), batch.member_weights(), batch.n_cases)
-    return LeftOut(
+    left_out = LeftOut(
         block_offsets,
         mention_offsets,
         np.where(is_known, place - batch.support_offsets[case], -1),
         np.where(is_known, 0.0, batch.rest_shapes[case] * weights[codes]),
         batch.rest_shapes * np.maximum(batch.total_weight - own, 0.0),
     )
+    return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
 
 
 # Panels cut in two --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
+class Expected(NamedTuple):
     """What the first half of each panel lets expect, and what the second half said.
 
     Attributes
@@ -258,9 +235,9 @@ class PanelSplit:
     def of(study: Study, *, max_cases: int, seed: int) -> PanelSplit:
         """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
         said, rng = study.counted, np.random.default_rng([seed, 2])
-        several = np.unique(said.panel.case_of_opinion[remains(said)])
+        several = np.unique(said.panel.case_of_opinion[folds.remains(said)])
         cases = np.sort(rng.permutation(several)[:max_cases])
-        return PanelSplit(said, cases, first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
+        return PanelSplit(said, cases, folds.first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
 
     @cached_property
     def second(self) -> IntArray:
@@ -271,7 +248,7 @@ class PanelSplit:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of each case, or of its group, shape (n_cases,)."""
-        return clusters_of(self.study, self.cases)
+        return folds.clusters_of(self.study, self.cases)
 
     @property
     def case_names(self) -> list[str]:
@@ -299,21 +276,15 @@ class PanelSplit:
     def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
         """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
         weights = self.study.case_weights[self.cases]
-        return clustered(values[chosen], weights[chosen], self.clusters[chosen])
+        return folds.clustered(values[chosen], weights[chosen], self.clusters[chosen])
 
     def compared(
         self, predicted: FloatArray, seen: FloatArray, word: str, chosen: BoolArray | slice = slice(None)
     ) -> dict[str, float]:
         """Compare what was predicted of cases with what was seen, which is called by a word."""
         of_seen, gap = self.average(seen, chosen), self.average(predicted - seen, chosen)
-        mean = self.average(predicted, chosen).mean
-        return {
-            "predicted": mean,
-            word: of_seen.mean,
-            f"{word}_se": of_seen.error,
-            "gap": gap.mean,
-            "gap_se": gap.error,
-        }
+        means = {"predicted": self.average(predicted, chosen).mean, word: of_seen.mean}
+        return {**means, f"{word}_se": of_seen.error, "gap": gap.mean, "gap_se": gap.error}
 
     def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
         """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
@@ -341,34 +312,30 @@ class PanelSplit:
         named = np.array([*models.values()], dtype=np.int64).reshape(len(models), len(self.cases))
         place = {name: i for i, name in enumerate(self.case_names)}
         foreseen = partial(self._foreseen, place=place, named=named)
-        (own, stated, wanted, predicted), _ = judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
+        (own, stated, wanted, predicted), _ = folds.judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
         back = np.argsort(own)
         return Expected(stated[back], predicted[:, back], np.array([self.wins(row) for row in wanted[:, back]]))
 
     def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
         """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
-        from dissensus.kernels.simulated_panels import winning_chances
+        from dissensus.kernels.simulated_panels import Panels, winning_chances
 
         own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
         stated, leading = leading_conditions(batch)
         wanted = np.vstack([leading, named[:, own]])
-        chances = winning_chances(batch.layout(), batch.values, self._panels(own, wanted, batch))
-        return own, stated, wanted, np.where(wanted >= 0, chances.reshape(len(own), -1).T, 0.0)
-
-    def _panels(self, own: IntArray, wanted: IntArray, batch: Batch) -> Panels:
-        """Seat the second halves of some cases."""
-        from dissensus.kernels.simulated_panels import Panels
-
+        # the second halves of these cases take their seats
         offsets, opinions = take_rows(self.study.panel.opinion_offsets, self.cases[own])
-        sizes = np.diff(self.study.code_offsets)[self.study.block_offsets[opinions]]
-        seats = weighted_counts(row_of_each(offsets), self.second[opinions].astype(float), len(own)).astype(np.int64)
-        return Panels(
+        sizes, votes = np.diff(self.study.code_offsets)[self.study.block_offsets[opinions]], self.second[opinions]
+        seats = weighted_counts(row_of_each(offsets), votes.astype(float), len(own)).astype(np.int64)
+        panels = Panels(
             offsets_from_lengths(seats),
-            np.repeat(sizes, self.second[opinions]),
+            np.repeat(sizes, votes),
             np.arange(len(own) + 1) * len(wanted),
             np.ascontiguousarray(wanted.T).ravel(),
             case_keys(batch.case_names),
         )
+        chances = winning_chances(batch.layout(), batch.values, panels)
+        return own, stated, wanted, np.where(wanted >= 0, chances.reshape(len(own), -1).T, 0.0)
 
 
 def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:

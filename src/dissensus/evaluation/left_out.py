@@ -89,7 +89,8 @@ class LeftOut:
         )
         found: dict[str, list[FloatArray]] = {}
         for group in np.unique(self.design.group):
-            study, names = self.design.without(int(group)), self.design.cases_of(int(group))
+            fold = self.design.fold(int(group))
+            study, names = fold.reweighted, fold.case_names
             refitted = self._runs(study, names, keys, again=True)
             for key, (means, labels) in refitted.items():
                 found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, names))

@@ -40,7 +40,7 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "categories": lambda evaluation: evaluation.categories is not None,
     "levels of risk": lambda evaluation: evaluation.categories is not None and bool(evaluation.categories.levels),
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
-    "rankings": lambda evaluation: evaluation.study.has_agreement,
+    "rankings": lambda evaluation: evaluation.study.kind == "rankings",
     "a calibration": lambda evaluation: evaluation.calibration is not None and bool(evaluation.calibration.split_rows),
     "a metric that ranks cases": partial(has_curves, kind="roc"),
     "a calibration error": partial(has_curves, kind="reliability"),

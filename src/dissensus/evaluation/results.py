@@ -13,13 +13,12 @@ import numpy as np
 from dissensus.aggregation.base import Aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.arguments import checked
-from dissensus.core.checks import equal_fields
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.core.spec import SWEPT, distinct_names
-from dissensus.core.value import Value
+from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread

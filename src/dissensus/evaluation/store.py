@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dissensus.aggregation.base import restored_aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import Path
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet

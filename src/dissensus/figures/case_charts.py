@@ -35,7 +35,7 @@ from dissensus.figures.charts import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.study.facts import Distribution
+    from dissensus.study.diagnosis import Distribution
     from dissensus.study.study import Study
 
 BINS = 25

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import (
     Drawn,

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
-from dissensus.core.registry import Family
-from dissensus.core.spec import Spec, plain_value, restored
+from dissensus.core.spec import Family, Spec, plain_value, restored
 from dissensus.draws import Batch
 from dissensus.predictions.lists import PredictionKind, Predictions
 

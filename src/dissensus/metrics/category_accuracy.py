@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_count, check_length
+from dissensus.core.checks import check_count, check_fields, check_length
 from dissensus.core.ragged import row_of_each
 from dissensus.metrics.base import (
     Drawn,

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import KINDS, Drawn, Metric, Predicted
 from dissensus.predictions.lists import Predictions

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import Drawn, Metric, Predicted
 from dissensus.metrics.data_set import DataSetMetric, Said, Truth

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.metrics.base import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted

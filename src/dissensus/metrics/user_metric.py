@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
+from dissensus.core.checks import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES, Batch
 from dissensus.metrics.base import Drawn, Metric, Predicted

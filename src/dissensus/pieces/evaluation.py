@@ -27,9 +27,8 @@ from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, cann
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.arguments import checked
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.checks import check_choice, check_count, check_seed
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
 from dissensus.core.files import open_source

@@ -20,7 +20,7 @@ import polars as pl
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import TABLE_ENDINGS, checked_path, unreadable
-from dissensus.core.packed import AGAIN
+from dissensus.core.limits import AGAIN
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
 
 LARGE_ROWS = 2_000_000

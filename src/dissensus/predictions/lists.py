@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.notes import Note

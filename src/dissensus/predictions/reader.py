@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source

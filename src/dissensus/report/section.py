@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.core.registry import Family, Registered
+from dissensus.core.spec import Family, Registered
 from dissensus.report.pictures import Picture, picture
 
 if TYPE_CHECKING:

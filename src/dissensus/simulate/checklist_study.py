@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed
+from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
@@ -75,52 +74,19 @@ SKILLS: Mapping[str, Skill] = {
 
 
 @dataclass(frozen=True)
-class SimulatedChecklists:
-    """Simulated checklists and predictions beside the chances they were drawn from.
-
-    Attributes
-    ----------
-    checklists
-        What the annotators said.
-    chances : (n_cases, n_findings)
-        The true probability that an annotator, one of all there could be, says that the finding is present.
-    strictness : (n_annotators,)
-        How much evidence, on the logit scale, each annotator wants beyond the others before saying yes.
-    predictions
-        Models by name: the probability of every finding.
-    """
-
-    checklists: Study
-    chances: FloatArray
-    strictness: FloatArray
-    predictions: Mapping[str, Predictions]
-
-    @property
-    def labels(self) -> BoolArray:
-        """What most of a very large panel would say, shape (n_cases, n_findings).
-
-        Examples
-        --------
-        >>> simulate_checklists(n_cases=2, seed=1).labels.shape
-        (2, 6)
-        """
-        return np.asarray(self.chances > 0.5)
-
-
-@dataclass(frozen=True)
-class SimulatedBinary:
-    """Simulated answers to a binary question and predictions, beside the chances they were drawn from.
+class SimulatedAnswers:
+    """Simulated answers to a binary question, or checklists, and predictions beside the chances they were drawn from.
 
     Attributes
     ----------
     annotations
-        What the annotators said: absent or present.
-    chances : (n_cases,)
+        What the annotators said; of checklists, they are called ``checklists`` as well.
+    chances : (n_cases,) or (n_cases, n_findings)
         The true probability that an annotator, one of all there could be, says present.
     strictness : (n_annotators,)
         How much evidence, on the logit scale, each annotator wants beyond the others before saying yes.
     predictions
-        Models by name: the probabilities of both conditions.
+        Models by name: the probabilities of both conditions, or of every finding.
     """
 
     annotations: Study
@@ -129,27 +95,33 @@ class SimulatedBinary:
     predictions: Mapping[str, Predictions]
 
     @property
+    def checklists(self) -> Study:
+        """What the annotators said."""
+        return self.annotations
+
+    @property
     def labels(self) -> BoolArray:
-        """What most of a very large panel would say, shape (n_cases,).
+        """What most of a very large panel would say, of the shape of the chances.
 
         Examples
         --------
-        >>> simulate_binary(n_cases=3).labels.shape
-        (3,)
+        >>> simulate_checklists(n_cases=2, seed=1).labels.shape, simulate_binary(n_cases=3).labels.shape
+        ((2, 6), (3,))
         """
         return np.asarray(self.chances > 0.5)
 
     @cached_property
     def truth(self) -> Plausibilities:
-        """The true chances of both conditions, as a single draw of every case.
+        """The true chances of both conditions, as a single draw of every case, or of every finding of every case.
 
         Examples
         --------
         >>> simulate_binary(n_cases=3).truth
         Plausibilities: 3 cases, 1 draws, 2 conditions
         """
-        theta = np.column_stack([1 - self.chances, self.chances])[:, None]
-        return Plausibilities.from_draws(theta, conditions=list(ANSWERS), case_names=list(self.annotations.case_names))
+        chances, names = self.chances.T.ravel(), self.annotations.items().case_names
+        theta = np.column_stack([1 - chances, chances])[:, None]
+        return Plausibilities.from_draws(theta, conditions=list(ANSWERS), case_names=list(names))
 
 
 @checked
@@ -163,7 +135,7 @@ def simulate_binary(
     opinions: tuple[int, int] | None = None,
     models: Mapping[str, Skill] | None = None,
     seed: int = 0,
-) -> SimulatedBinary:
+) -> SimulatedAnswers:
     """Simulate a binary question with known truth.
 
     Every case has evidence for a positive answer on the logit scale, above 0 with the probability ``prevalence``, and
@@ -193,15 +165,15 @@ def simulate_binary(
     (('absent', 'present'), 150, ['Fir', 'Gorse', 'Hazel', 'Iris'])
     """
     given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
-    made = _made(n_cases, n_annotators, np.array([prevalence]), Population(strictness, clarity), **given)
-    answers = made.answers[made.reads][:, 0].astype(np.int64)
+    people = Population(strictness, clarity)
+    panel, answers, _, truth, scores = _made(n_cases, n_annotators, np.array([prevalence]), people, **given)
     one_each = np.arange(len(answers) + 1, dtype=np.int64)
-    said = Study(ANSWERS, made.panel, one_each, one_each, answers, question="binary")
+    said = Study(ANSWERS, panel, one_each, one_each, answers[:, 0].astype(np.int64), question="binary")
     predictions = {
         name: Predictions.from_scores(np.column_stack([1 - yes, yes]), ANSWERS, case_names=said.case_names, name=name)
-        for name, yes in made.scores.items()
+        for name, yes in scores.items()
     }
-    return SimulatedBinary(said, made.chances[:, 0], made.strictness, predictions)
+    return SimulatedAnswers(said, truth[0][:, 0], truth[1], predictions)
 
 
 @checked
@@ -218,7 +190,7 @@ def simulate_checklists(
     opinions: tuple[int, int] | None = None,
     models: Mapping[str, Skill] | None = None,
     seed: int = 0,
-) -> SimulatedChecklists:
+) -> SimulatedAnswers:
     """Simulate checklists with known truth: every finding as in :func:`simulate_binary`, several on some cases.
 
     Parameters
@@ -240,33 +212,25 @@ def simulate_checklists(
     >>> study.checklists.findings, study.checklists.n_opinions, study.chances.shape
     (('AF', 'ST'), 200, (40, 2))
     """
-    names = _names(findings)
-    shares = (
-        np.full(len(names), prevalence) if isinstance(prevalence, int | float) else as_numbers("shares", prevalence)
-    )
-    check_length("prevalence", len(shares), len(names))
-    given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
-    made = _made(n_cases, n_annotators, shares, Population(strictness, clarity, together), **given)
-    answers = made.answers[made.reads]
-    missing = _stream(seed, MISSING_STREAM).random(made.answers.shape)[made.reads] < _share(
-        "not_assessed", not_assessed
-    )
-    said = Study(names, made.panel, answers=np.where(missing, NOT_ASSESSED, answers), question="findings")
-    predictions = {
-        name: Predictions.from_scores(scores, names, case_names=said.case_names, name=name, findings=True)
-        for name, scores in made.scores.items()
-    }
-    return SimulatedChecklists(said, made.chances, made.strictness, predictions)
-
-
-def _names(findings: Sequence[str] | int) -> tuple[str, ...]:
     if isinstance(findings, int | np.integer):
         check_count(findings=int(findings))
         check_most("conditions", int(findings))
-        return numbered("finding", int(findings))
-    names = tuple(map(str, findings))
+    names = numbered("finding", int(findings)) if isinstance(findings, int | np.integer) else tuple(map(str, findings))
     check_count(findings=len(names))
-    return names
+    is_one = isinstance(prevalence, int | float)
+    shares = np.full(len(names), prevalence) if is_one else as_numbers("shares", prevalence)
+    check_length("prevalence", len(shares), len(names))
+    given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
+    people = Population(strictness, clarity, together)
+    panel, answers, reads, truth, scores = _made(n_cases, n_annotators, shares, people, **given)
+    draws = _stream(seed, MISSING_STREAM).random((n_cases, n_annotators, len(names)))[reads]
+    answers = np.where(draws < _share("not_assessed", not_assessed), NOT_ASSESSED, answers)
+    said = Study(names, panel, answers=answers, question="findings")
+    predictions = {
+        name: Predictions.from_scores(values, names, case_names=said.case_names, name=name, findings=True)
+        for name, values in scores.items()
+    }
+    return SimulatedAnswers(said, *truth, predictions)
 
 
 def _share(name: str, share: float) -> float:
@@ -297,31 +261,6 @@ class Population:
             )
 
 
-@dataclass(frozen=True)
-class _Made:
-    """Everything that both kinds of studies need.
-
-    Attributes
-    ----------
-    chances : (n_cases, n_findings)
-    strictness : (n_annotators,)
-    reads : (n_cases, n_annotators)
-        Whether each annotator reads each case.
-    answers : (n_cases, n_annotators, n_findings)
-    panel
-        Who reads which case.
-    scores
-        By model: the probability of every finding, (n_cases, n_findings).
-    """
-
-    chances: FloatArray
-    strictness: FloatArray
-    reads: BoolArray
-    answers: IntArray
-    panel: Panel
-    scores: Mapping[str, FloatArray]
-
-
 def _made(
     n_cases: int,
     n_annotators: int,
@@ -331,7 +270,21 @@ def _made(
     opinions: tuple[int, int] | None,
     models: Mapping[str, Skill] | None,
     seed: int,
-) -> _Made:
+) -> tuple[Panel, IntArray, BoolArray, tuple[FloatArray, FloatArray], dict[str, FloatArray]]:
+    """Make what both kinds of studies need.
+
+    Returns
+    -------
+    panel
+        Who reads which case.
+    answers : (n_opinions, n_findings)
+    reads : (n_cases, n_annotators)
+        Whether each annotator reads each case.
+    truth : (n_cases, n_findings) and (n_annotators,)
+        The chances, and the strictness of annotators.
+    scores
+        By model: the probability of every finding, (n_cases, n_findings).
+    """
     check_seed(seed)
     check_count(n_cases=n_cases, n_annotators=n_annotators)
     check_most("n_cases * n_annotators * n_findings", n_cases * n_annotators * len(prevalence))
@@ -339,7 +292,12 @@ def _made(
         raise DissensusError("prevalence must be a share", expected="above 0, below 1", got=f"{prevalence!r:.60}")
     evidence = _evidence(n_cases, prevalence, people, seed)
     strictness = people.strictness * _stream(seed, STRICTNESS_STREAM).standard_normal(n_annotators)
-    reads = _reads(n_cases, n_annotators, opinions, seed)
+    reads = np.ones((n_cases, n_annotators), dtype=np.bool_)
+    if opinions is not None:
+        chances = np.cumsum(opinion_chances(opinions, n_annotators))
+        draws = _stream(seed, CHOICE_STREAM).random((n_cases, n_annotators + 1))
+        counts = 1 + np.searchsorted(chances[:-1], draws[:, 0], side="right")
+        reads = np.asarray(draws[:, 1:].argsort(axis=1).argsort(axis=1) < counts[:, None])
     says_yes = _sigmoid(evidence[:, None] - strictness[:, None])
     answers = _stream(seed, ANSWER_STREAM).random(says_yes.shape) < says_yes
     chosen = known_models(SKILLS if models is None else models, Skill)
@@ -348,8 +306,8 @@ def _made(
         for number, (name, skill) in enumerate(chosen.items())
     }
     panel = crossed(reads.sum(axis=1), np.nonzero(reads)[1], numbered("Dr", n_annotators))
-    chances = _chances(evidence, people.strictness)
-    return _Made(chances, strictness, reads, np.where(answers, PRESENT, ABSENT), panel, scores)
+    truth = _chances(evidence, people.strictness), strictness
+    return panel, np.where(answers, PRESENT, ABSENT)[reads], reads, truth, scores
 
 
 def _stream(seed: int, *purpose: int) -> np.random.Generator:
@@ -368,15 +326,6 @@ def _evidence(n_cases: int, prevalence: FloatArray, people: Population, seed: in
     return np.where(tendency > limits, size, -size)
 
 
-def _reads(n_cases: int, n_annotators: int, opinions: tuple[int, int] | None, seed: int) -> BoolArray:
-    if opinions is None:
-        return np.ones((n_cases, n_annotators), dtype=np.bool_)
-    chances = np.cumsum(opinion_chances(opinions, n_annotators))
-    draws = _stream(seed, CHOICE_STREAM).random((n_cases, n_annotators + 1))
-    counts = 1 + np.searchsorted(chances[:-1], draws[:, 0], side="right")
-    return np.asarray(draws[:, 1:].argsort(axis=1).argsort(axis=1) < counts[:, None])
-
-
 def _sigmoid(logits: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
 
@@ -392,20 +341,16 @@ def _scores(
 ) -> FloatArray:
     """Return what a model says: the chance that an annotator says yes given what it sees, distorted."""
     seen = evidence + skill.noise * rng.standard_normal(evidence.shape)
+    # calibrated: the logit of the average chance of all cases that look like this
     logits = np.column_stack(
         [
-            _calibrated(skill.noise, column, share, people)
+            _logit(_chances(column, people.strictness))
+            if skill.noise < LEAST_NOISE
+            else np.interp(column, *_averages(skill.noise, share, people))
             for column, share in zip(seen.T, prevalence.tolist(), strict=True)
         ]
     )
     return _sigmoid(skill.confidence * logits + skill.shift)
-
-
-def _calibrated(noise: float, seen: FloatArray, prevalence: float, people: Population) -> FloatArray:
-    """Return the logit of the average chance of all cases that look like this, shape (n_cases,)."""
-    if noise < LEAST_NOISE:
-        return _logit(_chances(seen, people.strictness))
-    return np.interp(seen, *_averages(noise, prevalence, people))
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,7 @@ import numpy as np
 
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_most, check_seed
+from dissensus.core.checks import check_count, check_most, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
@@ -254,7 +253,8 @@ def _annotations(
     streams: list[np.random.Generator], theta: FloatArray, n_annotators: int, chances: FloatArray
 ) -> Study:
     doctors = numbered("Dr", n_annotators)
-    chosen = [_annotators(rng, n_annotators, chances) for rng in streams]
+    counts = [1 + int(rng.choice(len(chances), p=chances)) for rng in streams]
+    chosen = [rng.choice(n_annotators, size=n, replace=False).tolist() for rng, n in zip(streams, counts, strict=True)]
     rankings = [[_ranking(rng, truth) for _ in who] for rng, truth, who in zip(streams, theta, chosen, strict=True)]
     return Study.from_rankings(
         rankings,
@@ -262,11 +262,6 @@ def _annotations(
         case_names=numbered("case", len(theta)),
         annotator_names=[[doctors[code] for code in who] for who in chosen],
     )
-
-
-def _annotators(rng: np.random.Generator, n_annotators: int, chances: FloatArray) -> list[int]:
-    count = 1 + int(rng.choice(len(chances), p=chances))
-    return [int(code) for code in rng.choice(n_annotators, size=count, replace=False)]
 
 
 def _ranking(rng: np.random.Generator, theta: FloatArray) -> list[list[int]]:
@@ -299,31 +294,18 @@ def _strata(seed: int, n_cases: int) -> dict[str, tuple[str, ...]]:
 
 
 def _predictions(
-    seed: int,
-    theta: FloatArray,
-    skin_types: tuple[str, ...],
-    said: Study,
-    models: Mapping[str, Expertise],
+    seed: int, theta: FloatArray, skin_types: tuple[str, ...], said: Study, models: Mapping[str, Expertise]
 ) -> dict[str, Predictions]:
-    if not models:
-        return {}
     factors = [DARK_SKIN_NOISE if skin == "V-VI" else 1.0 for skin in skin_types]
     streams = [np.random.default_rng((seed, case, MODEL_STREAM)) for case in range(len(theta))]
-    listed = [_guesses(*seen, list(models.values())) for seen in zip(streams, theta, factors, strict=True)]
-    size = min(LISTED, theta.shape[1])
-    offsets = size * np.arange(len(theta) + 1)
-    return {
-        name: Predictions(
-            name,
-            "scores",
-            said.conditions,
-            said.case_names,
-            offsets,
-            np.concatenate([codes[number] for codes, _ in listed]),
-            np.concatenate([values[number] for _, values in listed]),
-        )
-        for number, name in enumerate(models)
-    }
+    seen = zip(streams, theta, factors, strict=True)
+    listed = [_guesses(*case, list(models.values())) for case in seen] if models else []
+    offsets = min(LISTED, theta.shape[1]) * np.arange(len(theta) + 1)
+    predictions = {}
+    for number, name in enumerate(models):
+        codes, values = (np.concatenate([case[part][number] for case in listed]) for part in (0, 1))
+        predictions[name] = Predictions(name, "scores", said.conditions, said.case_names, offsets, codes, values)
+    return predictions
 
 
 def _guesses(
@@ -331,8 +313,7 @@ def _guesses(
 ) -> tuple[IntArray, FloatArray]:
     """Return the conditions that each model lists, best first, and their scores, both (models, LISTED)."""
     errors = rng.gumbel(size=(len(models), len(theta)))
-    is_first = theta == theta.max()
-    habit, truth = np.log(frequencies(len(theta))), np.log(theta)
+    is_first, habit, truth = theta == theta.max(), np.log(frequencies(len(theta))), np.log(theta)
     logits = np.stack(
         [
             model.first * is_first + model.others * truth + model.habit * habit + noise_factor * model.noise * error

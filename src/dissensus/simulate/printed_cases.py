@@ -8,6 +8,7 @@ does not always keep.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -18,8 +19,7 @@ N_CONDITIONS = 419
 Rankings = tuple[tuple[tuple[str, ...], ...], ...]
 
 
-@dataclass(frozen=True)
-class PredictionSet:
+class PredictionSet(NamedTuple):
     """What one model predicts for a case, and how often the most plausible condition is said to be in it.
 
     Attributes

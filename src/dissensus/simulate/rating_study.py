@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.arguments import checked
-from dissensus.core.checks import check_count, check_most, check_seed
+from dissensus.core.checks import check_count, check_most, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import crossed, numbered

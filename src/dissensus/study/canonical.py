@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.aliases import IntArray, Path
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
@@ -38,7 +38,9 @@ def long_table(study: Study) -> pl.DataFrame:
     [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
     """
     said = _answers(study) if study.kind == "checklists" else _mentions(require_kind(study, "rankings", "this form"))
-    declared = [pl.DataFrame({role: names}, schema={role: pl.String}) for role, names in _declared(study).items()]
+    names = {"finding" if study.kind == "checklists" else "condition": study.conditions}
+    names["annotator"] = study.annotator_names
+    declared = [pl.DataFrame({role: known}, schema={role: pl.String}) for role, known in names.items()]
     unannotated = _cases(study, np.flatnonzero(study.panel.opinions_per_case == 0))
     rows = pl.concat([*declared, said, unannotated], how="diagonal")
     within = [role for role in ("annotation", "rank") if role in rows.columns]
@@ -55,14 +57,6 @@ def long_table(study: Study) -> pl.DataFrame:
     }
     order = ("case", "annotation", "annotator", "condition", "finding", "rank", "present", *list(optional)[1:])
     return rows.select(column for column in order if column in rows.columns and optional.get(column, True))
-
-
-def _noun(study: Study) -> str:
-    return "finding" if study.kind == "checklists" else "condition"
-
-
-def _declared(study: Study) -> dict[str, tuple[str, ...]]:
-    return {_noun(study): study.conditions, "annotator": study.annotator_names}
 
 
 def _answers(study: Study) -> pl.DataFrame:

@@ -1,21 +1,29 @@
-"""What is inside a study, in numbers a person can check, and what looks wrong with it."""
+"""What a study says about itself, in numbers that a person can check and in words, and what looks wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
-from dissensus.core.arguments import checked
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.checks import checked
 from dissensus.core.errors import listing
-from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.core.ragged import first_of_most, row_of_each
+from dissensus.core.receipt import shortened, spaced, tied_in_words
+from dissensus.study.panel import ANONYMOUS
 from dissensus.study.question import NOT_ASSESSED, PRESENT, question_in_words
 
 if TYPE_CHECKING:
     from dissensus.study.study import Study
+
+NO_SCORES = "\N{EN DASH}"
+NOTHING_FOUND = "nothing found"
+
+# Numbers in words -----------------------------------------------------------------------------------------
 
 
 def plural(count: int, noun: str) -> str:
@@ -41,23 +49,8 @@ def spread(values: IntArray, votes: IntArray | None = None) -> str:
     >>> spread(np.array([1, 2, 6])), spread(np.array([1, 2, 6]), np.array([1, 1, 4])), spread(np.array([2, 2]))
     ('1 to 6, median 2', '1 to 6, median 6', '2')
     """
-    if not len(values) or values.min() == values.max():
-        return span(values)
-    return f"{span(values)}, median {median(values, votes):g}"
-
-
-def median(values: IntArray, votes: IntArray | None = None) -> float:
-    """Return the middle of some counts, each of which occurs once or as often as it has votes.
-
-    >>> median(np.array([5, 1]), np.array([1, 3])), median(np.array([5, 1]), np.array([2, 2]))
-    (1.0, 3.0)
-    """
-    if votes is None:
-        return float(np.median(values))
-    order = np.argsort(values)
-    ends = np.cumsum(votes[order])
-    middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
-    return float(values[order][middle].mean())
+    found = Spread.of(values, votes)
+    return span(values) if found.least == found.most else f"{span(values)}, median {found.median:g}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -65,9 +58,12 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The least, the middle and the most of some counts."""
+class Spread(NamedTuple):
+    """The least, the middle and the most of some counts.
+
+    >>> Spread.of(np.array([5, 1]), np.array([1, 3])).median, Spread.of(np.array([5, 1]), np.array([2, 2])).median
+    (1.0, 3.0)
+    """
 
     least: int
     median: float
@@ -79,13 +75,19 @@ class Spread:
         """Summarise counts, each of which occurs once or as often as it has votes; of nothing, everything is zero."""
         if not len(counts):
             return Spread(0, 0.0, 0, 0.0)
-        mean = float(np.average(counts, weights=votes))
-        return Spread(int(counts.min()), median(counts, votes), int(counts.max()), mean)
+        order = np.argsort(counts)
+        ends = np.cumsum(np.ones_like(counts) if votes is None else votes[order])
+        middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+        median, mean = float(counts[order][middle].mean()), float(np.average(counts, weights=votes))
+        return Spread(int(counts.min()), median, int(counts.max()), mean)
 
     def __str__(self) -> str:
         if self.least == self.most:
             return str(self.least)
         return f"{self.least} to {self.most}, median {self.median:g}, mean {self.mean:.2f}"
+
+
+# What looks wrong -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values that JSON can hold."""
-        return {name: asdict(value) if isinstance(value, Spread) else value for name, value in self.numbers.items()}
+        return {name: value._asdict() if isinstance(value, Spread) else value for name, value in self.numbers.items()}
 
 
 @checked
@@ -141,23 +143,21 @@ def diagnose(study: Study) -> Diagnosis:
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
+    panel = study.panel
+    named = panel.annotators != ANONYMOUS
+    opinions = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
     numbers = {
         "cases": study.n_cases,
         "annotators": len(study.annotator_names),
         "annotators_per_case": Spread.of(study.votes_per_case),
         "unannotated_cases": study.unannotated,
         study.kind: study.n_votes,
-        f"repeated_{study.kind}": repeated_opinions(study.panel),
+        f"repeated_{study.kind}": len(opinions) - len(np.unique(opinions)),
+        "weighted": panel.is_weighted,
+        "groups": len(set(study.groups)),
     }
     look = {"rankings": _rankings, "ratings": _ratings, "checklists": _checklists}[study.kind]
     return look(study, numbers)
-
-
-def repeated_opinions(panel: Panel) -> int:
-    """Count the opinions that a named annotator gave on a case beyond the first."""
-    named = panel.annotators != ANONYMOUS
-    keys = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
-    return len(keys) - len(np.unique(keys))
 
 
 def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -198,8 +198,6 @@ def _rankings(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
         "rankings_with_tie": tied,
         "largest_tie": int(study.block_sizes.max(initial=0)),
         "abstentions": silent,
-        "weighted": study.panel.is_weighted,
-        "groups": len(set(study.groups)),
         "conditions_mentioned": int(used.sum()),
         "conditions_never_used": never,
         "similar_conditions": similar_names(study.conditions),
@@ -258,15 +256,13 @@ def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
     present = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
     silent, nothing = int(votes[~spoken].sum()), int(votes[spoken & (found == 0)].sum())
     missing = int((votes @ (study.answers == NOT_ASSESSED)).sum())
-    per_checklist, groups = Spread.of(found[spoken], votes[spoken]), len(set(study.groups))
+    per_checklist = Spread.of(found[spoken], votes[spoken])
     counted: dict[str, Any] = {
         **numbers,
         "findings": study.n_findings,
         "nothing_found": nothing,
         "abstentions": silent,
         "not_assessed": missing,
-        "weighted": study.panel.is_weighted,
-        "groups": groups,
         "findings_per_checklist": per_checklist,
         "present": present,
         "similar_findings": similar_names(study.findings),
@@ -281,7 +277,7 @@ def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
         "nothing found": f"{nothing} ({percent(nothing, study.n_votes - silent)})",
         "not assessed": f"{missing} ({percent(missing, study.n_votes * study.n_findings)} of answers)",
         "weights": "yes" if counted["weighted"] else "none",
-        "groups of cases": str(groups or "none"),
+        "groups of cases": str(counted["groups"] or "none"),
     }
     never = [name for name, count in present.items() if not count]
     concerns = (
@@ -292,3 +288,274 @@ def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
         *_alike("finding", counted["similar_findings"]),
     )
     return Diagnosis(counted, lines, concerns)
+
+
+# Facts and words --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a table about a study: ``word`` is the part of the label that means the glossary's ``term``.
+
+    Examples
+    --------
+    >>> Fact("Annotators per case", "1 to 6, median 2", "annotator", "Annotators").label
+    'Annotators per case'
+    """
+
+    label: str
+    value: str
+    term: str = ""
+    word: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Numbers of a study to be drawn as a histogram.
+
+    Attributes
+    ----------
+    title
+        What the numbers are.
+    values : (n_cases,) or (n_opinions,)
+        The numbers.
+    unit
+        What has one number each, in the plural: ``"cases"``, ``"rankings"``.
+    votes : (n_opinions,)
+        How often each number of an opinion counts; nothing for once each.
+    per_case, are_counts
+        Whether each case has a number, or each opinion; whether they are counts, or scores on a scale.
+    """
+
+    title: str
+    values: IntArray | FloatArray
+    unit: str = "cases"
+    votes: IntArray | None = None
+    per_case: bool = True
+    are_counts: bool = True
+
+
+def facts_of(study: Study) -> tuple[Fact, ...]:
+    """Count cases, annotators and opinions, for a table.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
+    ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
+    """
+    name, votes, asked = study.kind.capitalize(), study.votes, question_in_words(study)
+    own: list[Fact] = []
+    if study.kind == "rankings":
+        given = study.mentions_per_ranking
+        spoken = int(votes[given > 0].sum())
+        own = [
+            Fact("Conditions per ranking", spread(given[given > 0], votes[given > 0]), "condition", "Conditions"),
+            Fact("Conditions per case (support)", spread(study.support.sizes), "support", "support"),
+            Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
+            Fact("Rankings with a tie", percent(int(votes[study.has_tie].sum()), spoken), "tie", "tie"),
+            Fact("Different conditions mentioned", f"{study.n_mentioned:,} of {study.n_conditions:,}"),
+            *([Fact("Question", f"annotators were {asked}")] if asked else []),
+        ]
+    elif study.kind == "ratings":
+        low_and_high = "{:g} to {:g}".format(*study.scale) if study.scale else NO_SCORES
+        average = f"{np.average(study.scores, weights=votes):.3g}" if study.scale else NO_SCORES
+        own = [Fact("Lowest and highest rating", low_and_high), Fact("Average rating", average)]
+    else:
+        said, found = ~study.is_abstention, study.present_per_checklist
+        missing = int((votes * (study.answers == NOT_ASSESSED).sum(axis=1)).sum())
+        own = [
+            Fact("Findings on the list", f"{study.n_findings:,}", "finding", "Findings"),
+            Fact("Findings present per checklist", spread(found[said], votes[said])),
+            Fact("Checklists with nothing found", percent(_nothing_found(study), int(votes[said].sum()))),
+            Fact("Answers not assessed", percent(missing, study.n_votes * study.n_findings)),
+        ]
+    return (
+        Fact("Cases", f"{study.n_cases:,}", "case", "Cases"),
+        Fact(name, f"{study.n_votes:,}", study.opinion, name),
+        Fact("Annotators per case", spread(study.panel.annotators_per_case), "annotator", "Annotators"),
+        *own,
+    )
+
+
+def _nothing_found(study: Study) -> int:
+    return int(study.votes[~study.is_abstention & (study.present_per_checklist == 0)].sum())
+
+
+def methods_of(study: Study) -> str:
+    """Write the sentence of a methods section about the opinions.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_scores([[1, 2], [5, 3]]).methods()
+    'Each of 2 cases was rated by annotators (2 per case).'
+    """
+    cases = "The one case was" if study.n_cases == 1 else f"Each of {study.n_cases:,} cases was"
+    people = f"by annotators ({spread(study.panel.annotators_per_case)} per case)"
+    below = "ranked last" if study.unranked == "below" else "taken as not compared"
+    asked = question_in_words(study)
+    return {
+        "conditions": f"{cases} ranked {people}; a ranking may hold ties and need not mention every one of the "
+        f"{plural(study.n_conditions, 'condition')}, and those that were not mentioned were {below}.",
+        "binary": f"{cases} judged {people}, who were {asked}.",
+        "grades": f"{cases} {asked} {people}.",
+        "numbers": f"{cases} rated {people}.",
+        "findings": f"{cases} assessed {people} for {plural(study.n_conditions, 'finding')}; every finding was a "
+        "question of its own, present or absent, and what was not assessed was no opinion.",
+    }[study.question]
+
+
+def distributions_of(study: Study) -> tuple[Distribution, ...]:
+    """Return the numbers that show what kind of study this is.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> [one.title for one in Study.from_scores([[1, 2], [5, 3]]).distributions()]
+    ['annotators per case', 'score']
+    """
+
+    def per_opinion(title: str, values: IntArray | FloatArray, *, are_counts: bool = True) -> Distribution:
+        return Distribution(title, values, study.kind, study.votes, per_case=False, are_counts=are_counts)
+
+    annotators = Distribution("annotators per case", study.panel.annotators_per_case)
+    if study.kind == "ratings":
+        return annotators, per_opinion("score", study.scores, are_counts=False)
+    if study.kind == "checklists":
+        return annotators, per_opinion("findings present per checklist", study.present_per_checklist)
+    largest = np.zeros(study.n_rankings, dtype=np.int64)
+    np.maximum.at(largest, row_of_each(study.block_offsets), study.block_sizes)
+    return (
+        annotators,
+        Distribution("different conditions per case", study.support.sizes),
+        per_opinion("conditions per ranking", study.mentions_per_ranking),
+        per_opinion("largest tie of a ranking (1: no tie)", largest),
+    )
+
+
+# Opinions -----------------------------------------------------------------------------------------------
+
+
+def numbers_of_opinion(study: Study, opinion: int, code: Callable[[int], int]) -> list[float] | list[int]:
+    """Write one opinion as a flat list of numbers; ``code`` gives conditions their numbers.
+
+    In a ranking, a condition tied with the one before it is minus its code minus 1. Of a checklist, they are the
+    findings present, and minus the code minus 1 if not assessed.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
+    [5, 6, -8]
+    >>> said = Study.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
+    >>> said.said(0, lambda finding: finding + 5)
+    [5, -8]
+    """
+    if study.kind == "ratings":
+        return [round(float(study.scores[opinion]), 6)]
+    if study.kind == "checklists":
+        present, missing = (np.flatnonzero(study.answers[opinion] == one).tolist() for one in (PRESENT, NOT_ASSESSED))
+        return [*map(code, present), *(-code(finding) - 1 for finding in missing)]
+    coded = ([code(condition) for condition in block] for block in _blocks(study, opinion))
+    return [number for first, *tied in coded for number in (first, *(-other - 1 for other in tied))]
+
+
+def words_of_opinion(study: Study, opinion: int) -> str:
+    """Write one opinion in words.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
+    'Melanoma, then Hemangioma and Nevus tied'
+    >>> Study.from_counts([[0, 1, 0]], question="grades").words(0)
+    'grade 1'
+    >>> Study.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
+    'AF, RBBB; not assessed: ST'
+    """
+    names = study.conditions
+    if study.kind == "ratings":
+        return f"{study.scores[opinion]:g}"
+    if study.kind == "checklists":
+        row = study.answers[opinion]
+        if (row == NOT_ASSESSED).all():
+            return "nothing assessed"
+        present, missing = (
+            ", ".join(names[code] for code in np.flatnonzero(row == one)) for one in (PRESENT, NOT_ASSESSED)
+        )
+        return (present or NOTHING_FOUND) + (f"; not assessed: {missing}" if missing else "")
+    ranked = tied_in_words([names[code] for code in block] for block in _blocks(study, opinion))
+    return f"grade {ranked}" if study.question == "grades" and ranked else ranked
+
+
+def _blocks(study: Study, opinion: int) -> list[list[int]]:
+    offsets = study.code_offsets[study.block_offsets[opinion] : study.block_offsets[opinion + 1] + 1]
+    return [study.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
+
+
+# The whole study ----------------------------------------------------------------------------------------
+
+
+def description(study: Study) -> tuple[str, dict[str, str]]:
+    """Tell a person what is inside: a line, and of rankings a label and a text for each of the lines below it."""
+    cases, opinions = plural(study.n_cases, "case"), plural(study.n_votes, study.opinion)
+    n_missing = len(study.unannotated)
+    if study.kind == "ratings":
+        scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
+        missing = f"; {plural(n_missing, 'case')} without a rating" if n_missing else ""
+        return f"Ratings: {cases}, {opinions}{scores}{missing}", {}
+    if study.kind == "checklists":
+        nothing = f"; {_nothing_found(study):,} found nothing" if _nothing_found(study) else ""
+        missing = f"; {plural(n_missing, 'case')} not assessed" if n_missing else ""
+        return f"Checklists: {cases}, {opinions} of {plural(study.n_findings, 'finding')}{nothing}{missing}", {}
+    conditions = f"{plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
+    return f"Annotations: {cases}, {opinions}, {conditions}", _lines_of_rankings(study)
+
+
+def _lines_of_rankings(study: Study) -> dict[str, str]:
+    given, votes, asked = study.mentions_per_ranking, study.votes, question_in_words(study)
+    spoken = int(votes[given > 0].sum())
+    always = {
+        "rankings per case": span(study.votes_per_case),
+        "conditions mentioned": f"{study.n_mentioned} of {study.n_conditions}; {span(given[given > 0])} per ranking",
+        "one condition only": f"{percent(int(votes[given == 1].sum()), spoken)} of rankings",
+        "with a tie": f"{percent(int(votes[study.has_tie].sum()), spoken)} of rankings",
+        "annotators": str(len(study.annotator_names) or "anonymous"),
+    }
+    sometimes = {
+        "abstentions": str(int(votes[given == 0].sum())),
+        "unannotated cases": str(len(study.unannotated)),
+        "groups of cases": str(len(set(study.groups))),
+        "weights": "yes" if study.panel.is_weighted else "0",
+    }
+    shown = {label: text for label, text in sometimes.items() if text != "0"}
+    return {**({"annotators were": asked} if asked else {}), **always, **shown}
+
+
+def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:
+    """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
+    ('an annotator on case x said: 1', 'an annotator on case y said: 5')
+    """
+    detail = {
+        "rankings": study.blocks_per_ranking,
+        "ratings": np.ones(study.n_opinions, dtype=np.int64),
+        "checklists": study.present_per_checklist + 1,
+    }[study.kind]
+    said = np.where(study.is_abstention, 0, detail)
+    best = first_of_most(said, study.panel.opinion_offsets)
+    telling, others = best[said[best] > 1], best[said[best] == 1]
+    chosen = [*spaced(telling, most), *spaced(others, max(0, most - len(telling)))]
+    sentences = []
+    for opinion in sorted(chosen):
+        annotator, votes = int(study.annotators[opinion]), int(study.votes[opinion])
+        nobody = "an annotator" if votes == 1 else f"{votes} annotators"
+        who = nobody if annotator < 0 else f"annotator {study.annotator_names[annotator]}"
+        case = study.case_names[study.panel.case_of_opinion[opinion]]
+        sentences.append(shortened(f"{who} on case {case} said: {words_of_opinion(study, opinion)}"))
+    return tuple(sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,20 @@ NEAR = 1e-10
 
 
 def found_opinions(study: Study) -> Any:
-    """Keep what can be aggregated, and name the cases that cannot; see :attr:`Study.opinions`."""
+    """Return what an aggregation works on, found once: rankings in the support of their case, or moments of ratings.
+
+    Of checklists, they are the answers about every finding of every case, see :meth:`Study.items`.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]], []], []])
+    >>> said.opinions.case_names, said.opinions.excluded
+    (('0',), ('1',))
+    >>> found = Study.from_scores([[1, 3], []]).opinions
+    >>> found.case_names, found.excluded, found.totals, found.means, found.squares
+    (('0',), ('1',), array([2.]), array([2.]), array([2.]))
+    """
     said = study.items()
     if said.kind == "rankings":
         check_several_conditions(said)
@@ -63,8 +76,7 @@ def _split_cases(said: Study) -> tuple[BoolArray, tuple[str, ...], tuple[str, ..
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Support:
+class Support(NamedTuple):
     """Hold the mentioned conditions of every case, ascending, and where each mention stands among them.
 
     Attributes

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.arguments import check_fields
-from dissensus.core.checks import check_length, check_offsets, check_weights
+from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
 from dissensus.core.ragged import (
@@ -66,21 +66,17 @@ class Panel(Value):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        n_opinions = len(self.annotators)
-        weights = self.weights if len(self.weights) else np.ones(n_opinions)
-        case_weights = self.case_weights if len(self.case_weights) else np.ones(len(self.case_names))
+        votes = frozen_integers(self.votes)
         own = {
             "opinion_offsets": frozen_integers(self.opinion_offsets),
             "annotators": frozen_integers(self.annotators),
-            "weights": frozen_numbers(weights),
-            "case_weights": frozen_numbers(case_weights),
-            "votes": _frozen_votes(self.votes, n_opinions),
+            "weights": frozen_numbers(self.weights if len(self.weights) else np.ones(len(self.annotators))),
+            "case_weights": frozen_numbers(self.case_weights if len(self.case_weights) else np.ones(self.n_cases)),
+            # one vote each takes no memory
+            "votes": votes if (votes != 1).any() else np.broadcast_to(np.int64(1), len(votes) or len(self.annotators)),
         }
         for name, array in own.items():
             object.__setattr__(self, name, array)
-        self._check()
-
-    def _check(self) -> None:
         check_names("case", self.case_names)
         check_names("annotator", self.annotator_names)
         check_offsets("opinion offset", self.opinion_offsets, len(self.case_names), len(self.annotators))
@@ -94,7 +90,27 @@ class Panel(Value):
             check_not_empty("group", self.groups)
         check_weights("weights", self.weights)
         check_weights("case weights", self.case_weights)
-        _check_votes(self.votes, self.annotators)
+        self._check_votes()
+
+    def _check_votes(self) -> None:
+        votes = self.votes
+        check_length("vote", len(votes), len(self.annotators))
+        wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))
+        if len(wrong):
+            raise DissensusError(
+                "votes must be whole numbers, one or more",
+                expected=f"1 to {MOST_VOTES:,}",
+                got=f"{votes[wrong[0]]} at position {wrong[0] + 1}",
+                advice="leave opinions that nobody gave out",
+            )
+        check_sum_of_votes(votes)
+        named = np.flatnonzero((votes != 1) & (self.annotators != ANONYMOUS))
+        if len(named):
+            raise DissensusError(
+                "an annotator with a name has one vote",
+                got=f"{votes[named[0]]} votes at position {named[0] + 1}",
+                advice="give an opinion that should count for more a weight, or leave the names of annotators out",
+            )
 
     @property
     def n_cases(self) -> int:
@@ -164,37 +180,31 @@ class Panel(Value):
     def select(self, cases: IntArray) -> tuple[Panel, IntArray]:
         """Keep some cases, by position: the smaller panel, and the positions of its opinions."""
         offsets, opinions = take_rows(self.opinion_offsets, cases)
-        panel = Panel(
+        panel = replace(
+            self,
             case_names=tuple(self.case_names[i] for i in cases),
-            opinion_offsets=offsets,
-            annotators=self.annotators[opinions],
-            annotator_names=self.annotator_names,
-            weights=self.weights[opinions],
             groups=tuple(self.groups[i] for i in cases) if self.groups else (),
             case_weights=self.case_weights[cases],
-            votes=self.votes[opinions],
+            **self._of_opinions(offsets, opinions),
         )
         return panel, opinions
 
     def keep(self, opinions: IntArray) -> Panel:
         """Keep some opinions, by ascending position, and all cases."""
-        return replace(
-            self,
-            opinion_offsets=offsets_from_lengths(np.bincount(self.case_of_opinion[opinions], minlength=self.n_cases)),
-            annotators=self.annotators[opinions],
-            weights=self.weights[opinions],
-            votes=self.votes[opinions],
-        )
+        sizes = np.bincount(self.case_of_opinion[opinions], minlength=self.n_cases)
+        return replace(self, **self._of_opinions(offsets_from_lengths(sizes), opinions))
+
+    def _of_opinions(self, offsets: IntArray, opinions: IntArray) -> dict[str, Any]:
+        per_opinion = {name: getattr(self, name)[opinions] for name in ("annotators", "weights", "votes")}
+        return {"opinion_offsets": offsets, **per_opinion}
 
 
 def place_of(panel: Panel, opinion: int, noun: str = "ranking") -> str:
     """Say on which case, and by whom, an opinion was given."""
     case = int(np.searchsorted(panel.opinion_offsets, opinion, side="right")) - 1
     annotator = panel.annotators[opinion]
-    if annotator == ANONYMOUS:
-        who = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
-    else:
-        who = f"annotator {panel.annotator_names[annotator]!r}"
+    nobody = f"{noun} {opinion - panel.opinion_offsets[case] + 1}"
+    who = nobody if annotator == ANONYMOUS else f"annotator {panel.annotator_names[annotator]!r}"
     return f"case {panel.case_names[case]!r}, {who}"
 
 
@@ -216,34 +226,6 @@ def concatenate_panels(panels: Sequence[Panel]) -> Panel:
         case_weights=np.concatenate([panel.case_weights for panel in panels]),
         votes=np.concatenate([panel.votes for panel in panels]),
     )
-
-
-def _frozen_votes(votes: IntArray, n_opinions: int) -> IntArray:
-    """Return the votes as a read-only array of its own; one vote each takes no memory."""
-    if not len(votes):
-        return np.broadcast_to(np.int64(1), n_opinions)
-    frozen = frozen_integers(votes)
-    return frozen if (frozen != 1).any() else np.broadcast_to(np.int64(1), frozen.shape)
-
-
-def _check_votes(votes: IntArray, annotators: IntArray) -> None:
-    check_length("vote", len(votes), len(annotators))
-    wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))
-    if len(wrong):
-        raise DissensusError(
-            "votes must be whole numbers, one or more",
-            expected=f"1 to {MOST_VOTES:,}",
-            got=f"{votes[wrong[0]]} at position {wrong[0] + 1}",
-            advice="leave opinions that nobody gave out",
-        )
-    check_sum_of_votes(votes)
-    named = np.flatnonzero((votes != 1) & (annotators != ANONYMOUS))
-    if len(named):
-        raise DissensusError(
-            "an annotator with a name has one vote",
-            got=f"{votes[named[0]]} votes at position {named[0] + 1}",
-            advice="give an opinion that should count for more a weight, or leave the names of annotators out",
-        )
 
 
 def check_sum_of_votes(votes: IntArray | FloatArray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -68,15 +69,6 @@ KINDS = {
     ),
 }
 """Kinds of studies by name."""
-
-
-def kind_of(question: str) -> str:
-    """Return the kind of study in which a question is asked.
-
-    >>> kind_of("binary"), kind_of("numbers"), kind_of("findings")
-    ('rankings', 'ratings', 'checklists')
-    """
-    return {"numbers": "ratings", "findings": "checklists"}.get(question, "rankings")
 
 
 def check_question(question: AnyQuestion, conditions: Sequence[str], positive: str | None = None) -> None:
@@ -184,8 +176,10 @@ def asked_of(said: Study, question: Question | None, positive: str | None = None
     """
     chosen = chosen_question(question, positive) or "conditions"
     names = conditions_asked(chosen, said.conditions, positive, are_ordered=are_ordered)
-    ordered = said if names == said.conditions else said.with_conditions(names)
-    return ordered if ordered.question == chosen else ordered.asked(chosen)
+    if (names, chosen) == (said.conditions, said.question):
+        return said
+    ordered = said if names == said.conditions else replace(said, question="conditions").with_conditions(names)
+    return replace(ordered, question=chosen).with_receipt(said.receipt)
 
 
 def question_in_words(said: Study) -> str:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Unranked
-from dissensus.core.arguments import is_list
-from dissensus.core.checks import check_length
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, Question, Unranked
+from dissensus.core.checks import check_length, checked, is_list
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each
 from dissensus.study.builders import assemble, condition_names, numbered_names
 from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.question import asked_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -54,21 +54,47 @@ class Rows(NamedTuple):
         return f"case {case_names[case]!r}, annotator {row - self.offsets[case] + 1}"
 
 
-def annotations_from_ranking_arrays(
+@checked
+def from_ranking_arrays(
     rankings: Rows3,
     groups: Rows3,
     *,
-    conditions: Sequence[str] | int | None,
-    case_names: Sequence[str] | None,
-    unranked: Unranked,
+    conditions: Sequence[str] | int | None = None,
+    case_names: Sequence[str] | None = None,
+    unranked: Unranked = "below",
+    question: Question | None = None,
+    positive: str | None = None,
 ) -> Study:
-    """Check both arrays and cut orders into blocks; see :meth:`Study.from_ranking_arrays`."""
+    """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
+
+    Parameters
+    ----------
+    rankings : (n_cases, n_annotators, K)
+        The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
+        annotators: lists of rows, one list per case.
+    groups
+        Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
+        conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
+    conditions, case_names, unranked, question, positive
+        As in :meth:`Study.from_rankings`; by default conditions and cases are numbered from 0.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_ranking_arrays(
+    ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
+    >>> said.to_rankings()
+    [[[['a', 'd'], ['c']]]]
+    """
     ordered, grouped = stacked("rankings", rankings, "iu"), stacked("groups", groups, "iu")
     if ordered.cells.shape != grouped.cells.shape or not np.array_equal(ordered.offsets, grouped.offsets):
         raise DissensusError(
             "rankings and groups have different shapes",
             expected="one group for every place of every ranking",
-            got=f"{_shape(ordered)} and {_shape(grouped)}",
+            got=" and ".join(
+                f"{len(rows.offsets) - 1} cases, {len(rows.cells)} rows, {rows.cells.shape[1]} conditions"
+                for rows in (ordered, grouped)
+            ),
         )
     names, cases = _names(ordered, conditions, case_names)
     codes, levels = ordered.cells.astype(np.int64), grouped.cells.astype(np.int64)
@@ -83,17 +109,36 @@ def annotations_from_ranking_arrays(
     expected = f"every code from 0 to {len(names) - 1} once, ranked or not"
     _refuse_row(is_there & ~is_order, ordered, cases, "a ranking is no order of all conditions", expected)
     row, place = np.nonzero(levels >= 0)
-    return _annotations(names, cases, ordered.offsets, row, levels[row, place], codes[row, place], unranked)
+    said = _annotations(names, cases, ordered.offsets, row, levels[row, place], codes[row, place], unranked)
+    return asked_of(said, question, positive, are_ordered=True)
 
 
-def annotations_from_confidences(
+@checked
+def from_confidences(
     confidences: Rows3,
+    conditions: Sequence[str] | int | None = None,
     *,
-    conditions: Sequence[str] | int | None,
-    case_names: Sequence[str] | None,
-    unranked: Unranked,
+    case_names: Sequence[str] | None = None,
+    unranked: Unranked = "below",
+    question: Question | None = None,
+    positive: str | None = None,
 ) -> Study:
-    """Put conditions in the order of their confidences; see :meth:`Study.from_confidences`."""
+    """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
+
+    Parameters
+    ----------
+    confidences : (n_cases, n_annotators, K)
+        The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
+        who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
+    conditions, case_names, unranked, question, positive
+        As in :meth:`Study.from_rankings`; by default conditions and cases are numbered from 0.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
+    [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
+    """
     given = stacked("confidences", confidences, "iuf")
     names, cases = _names(given, conditions, case_names)
     wrong = np.argwhere(~((given.cells >= 0) & (given.cells < np.inf)))
@@ -108,9 +153,9 @@ def annotations_from_confidences(
     row, code = np.nonzero(given.cells)
     levels = given.cells[row, code]
     best_first = np.lexsort((code, -levels.astype(np.float64), row))
-    return _annotations(
-        names, cases, given.offsets, row[best_first], levels[best_first], code[best_first].astype(np.int64), unranked
-    )
+    row, levels, code = row[best_first], levels[best_first], code[best_first].astype(np.int64)
+    said = _annotations(names, cases, given.offsets, row, levels, code, unranked)
+    return asked_of(said, question, positive, are_ordered=True)
 
 
 def stacked(what: str, values: Rows3, kind: str) -> Rows:
@@ -158,10 +203,6 @@ def _wrong_shape(what: str, got: str, where: str = "") -> DissensusError:
         got=got,
         where=where,
     )
-
-
-def _shape(rows: Rows) -> str:
-    return f"{len(rows.offsets) - 1} cases, {len(rows.cells)} rows, {rows.cells.shape[1]} conditions"
 
 
 def _names(

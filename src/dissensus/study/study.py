@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ from dissensus.core.aliases import (
     Question,
     Unranked,
 )
-from dissensus.core.arguments import check_fields, checked
-from dissensus.core.checks import check_choice, check_length, check_offsets
+from dissensus.core.checks import check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.notes import Note
@@ -39,9 +38,7 @@ from dissensus.core.ragged import (
 )
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.study import builders
-from dissensus.study.facts import (
-    Distribution,
-    Fact,
+from dissensus.study.diagnosis import (
     description,
     distributions_of,
     examples_of,
@@ -50,7 +47,7 @@ from dissensus.study.facts import (
     numbers_of_opinion,
     words_of_opinion,
 )
-from dissensus.study.opinions import Support, found_opinions, support_of
+from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
 from dissensus.study.question import (
     ANSWERS,
@@ -61,12 +58,10 @@ from dissensus.study.question import (
     AnswerArray,
     asked_of,
     check_question,
-    conditions_asked,
-    kind_of,
 )
 from dissensus.study.ranking_arrays import (
-    annotations_from_confidences,
-    annotations_from_ranking_arrays,
+    from_confidences,
+    from_ranking_arrays,
     ranking_arrays,
 )
 
@@ -308,75 +303,7 @@ class Study(Received):
         said = cls(names, panel, one_each, one_each, column, unranked)
         return asked_of(said, question, positive, are_ordered=True)
 
-    @classmethod
-    @checked
-    def from_ranking_arrays(
-        cls,
-        rankings: ArrayLike | Sequence[Sequence[ArrayLike]],
-        groups: ArrayLike | Sequence[Sequence[ArrayLike]],
-        *,
-        conditions: Sequence[str] | int | None = None,
-        case_names: Sequence[str] | None = None,
-        unranked: Unranked = "below",
-        question: Question | None = None,
-        positive: str | None = None,
-    ) -> Study:
-        """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
-
-        Parameters
-        ----------
-        rankings : (n_cases, n_annotators, K)
-            The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
-            annotators: lists of rows, one list per case.
-        groups
-            Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
-            conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
-        conditions, case_names, unranked, question, positive
-            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
-
-        Examples
-        --------
-        >>> said = Study.from_ranking_arrays(
-        ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
-        >>> said.to_rankings()
-        [[[['a', 'd'], ['c']]]]
-        """
-        said = annotations_from_ranking_arrays(
-            rankings, groups, conditions=conditions, case_names=case_names, unranked=unranked
-        )
-        return asked_of(said, question, positive, are_ordered=True)
-
-    @classmethod
-    @checked
-    def from_confidences(
-        cls,
-        confidences: ArrayLike | Sequence[Sequence[ArrayLike]],
-        conditions: Sequence[str] | int | None = None,
-        *,
-        case_names: Sequence[str] | None = None,
-        unranked: Unranked = "below",
-        question: Question | None = None,
-        positive: str | None = None,
-    ) -> Study:
-        """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
-
-        Parameters
-        ----------
-        confidences : (n_cases, n_annotators, K)
-            The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
-            who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
-        conditions, case_names, unranked, question, positive
-            As in :meth:`from_rankings`; by default conditions and cases are numbered from 0.
-
-        Examples
-        --------
-        >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
-        [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
-        """
-        said = annotations_from_confidences(
-            confidences, conditions=conditions, case_names=case_names, unranked=unranked
-        )
-        return asked_of(said, question, positive, are_ordered=True)
+    from_ranking_arrays, from_confidences = staticmethod(from_ranking_arrays), staticmethod(from_confidences)
 
     @classmethod
     @checked
@@ -592,18 +519,13 @@ class Study(Received):
         )[0]
 
     @classmethod
-    @checked
     def from_roles(
         cls,
         table: pl.DataFrame,
         conditions: Sequence[str] | None = None,
         *,
-        tie_separator: str | None = None,
-        unranked: Unranked | None = None,
-        duplicates: Duplicates = "refuse",
-        confidence: Confidence | None = None,
         question: AnyQuestion | None = None,
-        positive: str | None = None,
+        **how: Any,
     ) -> tuple[Study, tuple[Note, ...]]:
         """Build from a table whose columns are named by their roles, with notes on its rows.
 
@@ -618,17 +540,9 @@ class Study(Received):
         if question == "numbers" or (question is None and "score" in table.columns):
             return ratings_from_roles(table)
         if question == "findings" or (question is None and "present" in table.columns):
-            return checklists_from_roles(table, conditions, separator=tie_separator, duplicates=duplicates)
-        return build_from_table(
-            table,
-            conditions,
-            tie_separator=tie_separator,
-            unranked=unranked,
-            duplicates=duplicates,
-            confidence=confidence,
-            question=question,
-            positive=positive,
-        )
+            separator, duplicates = how.get("tie_separator"), how.get("duplicates", "refuse")
+            return checklists_from_roles(table, conditions, separator=separator, duplicates=duplicates)
+        return build_from_table(table, conditions, question=question, **how)
 
     # The panel's fields -------------------------------------------------------------------------------
 
@@ -709,27 +623,12 @@ class Study(Received):
     @property
     def kind(self) -> str:
         """What opinions are: ``"rankings"``, ``"ratings"`` or ``"checklists"``."""
-        return kind_of(self.question)
+        return {"numbers": "ratings", "findings": "checklists"}.get(self.question, "rankings")
 
     @property
     def opinion(self) -> str:
         """The noun of one opinion."""
         return KINDS[self.kind].opinion
-
-    @property
-    def described(self) -> str:
-        """What opinions are, for reports."""
-        return KINDS[self.kind].described
-
-    @property
-    def aggregated_by(self) -> str:
-        """Which aggregations take this kind of study."""
-        return KINDS[self.kind].aggregated_by
-
-    @property
-    def has_agreement(self) -> bool:
-        """Whether the agreement of annotators is defined."""
-        return self.kind == "rankings"
 
     @property
     def n_conditions(self) -> int:
@@ -808,27 +707,7 @@ class Study(Received):
         kept = np.flatnonzero(~self.is_abstention & (self.weights > 0))
         return self if len(kept) == self.n_opinions else self._with_opinions(self.panel.keep(kept), kept)
 
-    @cached_property
-    def support(self) -> Support:
-        """The conditions that anybody mentioned on each case, whatever the weight of the ranking."""
-        return support_of(self)
-
-    @cached_property
-    def opinions(self) -> Any:
-        """What an aggregation works on, found once: rankings within the support of their case, or moments of ratings.
-
-        Of checklists, they are the answers about every finding of every case, see :meth:`items`.
-
-        Examples
-        --------
-        >>> said = Study.from_rankings([[[["a"], ["b"]], []], []])
-        >>> said.opinions.case_names, said.opinions.excluded
-        (('0',), ('1',))
-        >>> found = Study.from_scores([[1, 3], []]).opinions
-        >>> found.case_names, found.excluded, found.totals, found.means, found.squares
-        (('0',), ('1',), array([2.]), array([2.]), array([2.]))
-        """
-        return found_opinions(self)
+    support, opinions = cached_property(support_of), cached_property(found_opinions)
 
     # Acts ---------------------------------------------------------------------------------------------
 
@@ -907,7 +786,7 @@ class Study(Received):
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected="at least one study")
         first = parts[0]
-        for part in parts:
+        for part in parts[1:]:
             first._check_fits(part)
         arrays = {
             name: (join_offsets if name.endswith("offsets") else np.concatenate)([getattr(one, name) for one in parts])
@@ -995,12 +874,7 @@ class Study(Received):
         >>> said.asked("binary", positive="Melanoma").conditions
         ('Nevus', 'Melanoma')
         """
-        require_kind(self, "rankings", "asked")
-        check_choice("question", question, get_args(Question))
-        ordered = self
-        if positive is not None:
-            ordered = self.asked("conditions").with_conditions(conditions_asked(question, self.conditions, positive))
-        return replace(ordered, question=question).with_receipt(self.receipt)
+        return asked_of(require_kind(self, "rankings", "asked"), question, positive, are_ordered=True)
 
     def to_rankings(self) -> list[list[list[list[str]]]]:
         """Write out as nested lists of names: case > annotator > block > condition; shared rankings are repeated.
@@ -1099,75 +973,8 @@ class Study(Received):
 
     # Telling ------------------------------------------------------------------------------------------
 
-    def facts(self) -> tuple[Fact, ...]:
-        """Count cases, annotators and opinions, for a table.
-
-        Examples
-        --------
-        >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
-        ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
-        """
-        return facts_of(self)
-
-    def methods(self) -> str:
-        """Write the sentence of a methods section about the opinions.
-
-        Examples
-        --------
-        >>> Study.from_scores([[1, 2], [5, 3]]).methods()
-        'Each of 2 cases was rated by annotators (2 per case).'
-        """
-        return methods_of(self)
-
-    def distributions(self) -> tuple[Distribution, ...]:
-        """Return the numbers that show what kind of study this is.
-
-        Examples
-        --------
-        >>> [one.title for one in Study.from_scores([[1, 2], [5, 3]]).distributions()]
-        ['annotators per case', 'score']
-        """
-        return distributions_of(self)
-
-    def said(self, opinion: int, code: Callable[[int], int]) -> list[float] | list[int]:
-        """Write one opinion as a flat list of numbers; ``code`` gives conditions their numbers.
-
-        In a ranking, a condition tied with the one before it is minus its code minus 1. Of a checklist, they are the
-        findings present, and minus the code minus 1 if not assessed.
-
-        Examples
-        --------
-        >>> Study.from_rankings([[[["a"], ["b", "c"]]]]).said(0, lambda condition: condition + 5)
-        [5, 6, -8]
-        >>> said = Study.from_matrix([[[1, 0, -1]]], ["AF", "RBBB", "ST"])
-        >>> said.said(0, lambda finding: finding + 5)
-        [5, -8]
-        """
-        return numbers_of_opinion(self, opinion, code)
-
-    def words(self, opinion: int) -> str:
-        """Write one opinion in words.
-
-        Examples
-        --------
-        >>> Study.from_rankings([[[["Melanoma"], ["Hemangioma", "Nevus"]]]]).words(0)
-        'Melanoma, then Hemangioma and Nevus tied'
-        >>> Study.from_counts([[0, 1, 0]], question="grades").words(0)
-        'grade 1'
-        >>> Study.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
-        'AF, RBBB; not assessed: ST'
-        """
-        return words_of_opinion(self, opinion)
-
-    def examples(self, most: int = 3) -> tuple[str, ...]:
-        """Write one opinion on each of a few cases in words: the first, the middle and the last of the telling ones.
-
-        Examples
-        --------
-        >>> Study.from_scores([[1, 2], [5]], case_names=["x", "y"]).examples()
-        ('an annotator on case x said: 1', 'an annotator on case y said: 5')
-        """
-        return examples_of(self, most)
+    facts, methods, distributions = facts_of, methods_of, distributions_of
+    said, words, examples = numbers_of_opinion, words_of_opinion, examples_of
 
     def __repr__(self) -> str:
         head, lines = description(self)
@@ -1221,7 +1028,7 @@ def require_kind(study: object, kind: str, who: str) -> Study:
         f"{who} needs {kind}",
         expected=f"a study of {kind}",
         got=f"a study of {study.kind}" if isinstance(study, Study) else type(study).__name__,
-        advice=f"{study.kind} go to {study.aggregated_by}"
+        advice=f"{study.kind} go to {KINDS[study.kind].aggregated_by}"
         if isinstance(study, Study)
         else "build it with Study.from_...",
     )
@@ -1243,10 +1050,7 @@ def restored_study(
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """
-    if kind not in KINDS:
-        raise DissensusError(
-            f"unknown kind of study {kind!r}", expected=f"one of {', '.join(KINDS)}", advice=suggestion(kind, KINDS)
-        )
+    known_name("kind of study", kind, tuple(KINDS))
     missing = [name for name in KINDS[kind].arrays if name not in arrays]
     if missing:
         raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))

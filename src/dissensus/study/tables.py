@@ -27,11 +27,9 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.study.builders import assemble, unknown_condition, unknown_finding
+from dissensus.study.builders import assemble, soft_votes, unknown_condition, unknown_finding, without_repeats
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, asked_of, chosen_question
-from dissensus.study.repeats import without_repeats
-from dissensus.study.soft_votes import soft_votes
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dissensus.evaluation.glossary import term
 from dissensus.evaluation.sentences import joined, rows_of, subjects
 from dissensus.evaluation.words import counted
 from dissensus.report.section import ReportSection, ReportSubject
-from dissensus.study.facts import Fact
+from dissensus.study.diagnosis import Fact
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation

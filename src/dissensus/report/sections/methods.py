@@ -19,6 +19,7 @@ from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
 from dissensus.report.sections.prior import worth
 from dissensus.study.diagnosis import spread
+from dissensus.study.question import KINDS
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
@@ -249,7 +250,7 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
 
     The questions are in our own words; the numbers are those of the 2020 list.
     """
-    kind, runs = evaluation.study.described, ", ".join(run.label for run in evaluation.runs)
+    kind, runs = KINDS[evaluation.study.kind].described, ", ".join(run.label for run in evaluation.runs)
     reference = f"Not one label per case, but draws of plausibilities inferred from {kind} ({runs})."
     why = (
         "No certain answer is available; the opinions disagree, and the disagreement is kept instead of resolved. "

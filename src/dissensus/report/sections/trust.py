@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissensus.evaluation.trust import agreed, best, informed, models, plateau
+from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.report.section import ReportSection, ReportSubject
 
 

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Question, Unranked
-from dissensus.core.arguments import checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits

@@ -15,12 +15,7 @@ from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import (
-    Rows,
-    annotations_from_confidences,
-    annotations_from_ranking_arrays,
-    stacked,
-)
+from dissensus.study.ranking_arrays import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
@@ -51,7 +46,7 @@ class RankingArrays(Format):
         rows = stacked("groups", groups, "iu")
         conditions, cases, assumed = names_of(source, options, rows)
         meaning, question = (declaration(source.content, key, str(source.path)) for key in DECLARED)
-        said = annotations_from_ranking_arrays(
+        said = from_ranking_arrays(
             rankings, groups, conditions=conditions, case_names=cases, unranked=meaning or "below"
         ).asked(question or "conditions")
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
@@ -76,7 +71,7 @@ class Confidences(Format):
         array = source.content if source.kind == "npy" else array_named(source, key)
         rows = stacked("confidences", array, "iuf")
         conditions, cases, assumed = names_of(source, options, rows)
-        said = annotations_from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
+        said = from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
         order = "confidences order the conditions; their values are not used"
         return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 

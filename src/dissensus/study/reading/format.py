@@ -12,7 +12,7 @@ from dissensus.core.files import LIMITS, Source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
-from dissensus.core.registry import Family, Registered
+from dissensus.core.spec import Family, Registered
 
 if TYPE_CHECKING:
     import polars as pl

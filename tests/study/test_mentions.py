@@ -1,4 +1,4 @@
-"""Confidences order the conditions, or share one vote among them."""
+"""Mentions of a ranking: one that is made again is refused or left out, and confidences order or share one vote."""
 
 from __future__ import annotations
 
@@ -6,10 +6,103 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from dissensus import Annotations, DissensusError, annotator_agreement, examine_annotations, read_annotations
+from dissensus import (
+    Annotations,
+    DissensusError,
+    DissensusWarning,
+    annotator_agreement,
+    examine_annotations,
+    read_annotations,
+)
 from dissensus.core.files import open_source
+
+LONG = """\
+case,annotator,label,rank
+c1,A,x,2
+c1,A,y,1
+c1,A,x,1
+c1,A,x,3
+c1,B,y,1
+c2,A,z,2
+c2,A,x,1
+c2,A,z,1
+c3,B,y,1
+c3,B,y,2
+c4,A,y,2
+c4,A,y,1
+"""
+
+
+def test_the_error_counts_all_repeated_mentions_and_names_the_first_three_places(put: Any) -> None:
+    with pytest.raises(DissensusError, match="'x' is mentioned twice") as caught:
+        read_annotations(put(LONG))
+    assert caught.value.got == "5 repeated mentions in 4 rankings"
+    assert "case 'c1', annotator 'A', condition 'x'; case 'c2', annotator 'A', condition 'z'" in caught.value.where
+    assert "case 'c3', annotator 'B', condition 'y'; and 1 more" in caught.value.where
+    assert "c4" not in caught.value.where
+    assert "--duplicates first" in caught.value.advice
+
+
+def test_the_first_row_counts_or_the_best_rank_and_what_is_left_out_is_noted(put: Any) -> None:
+    path = put(LONG)
+    kept = {
+        "first": [[[["y"], ["x"]], [["y"]]], [[["x"], ["z"]]], [[["y"]]], [[["y"]]]],
+        "best": [[[["x", "y"]], [["y"]]], [[["x", "z"]]], [[["y"]]], [[["y"]]]],
+    }
+    words = {"first": "the first mention counts", "best": "the mention with the best rank counts"}
+    for duplicates, rankings in kept.items():
+        reading = examine_annotations(path, duplicates=duplicates)  # type: ignore[arg-type]
+        assert reading.rankings.to_rankings() == rankings
+        (note,) = reading.receipt.lost
+        assert (note.count, note.lost, len(note.examples)) == (5, True, 3)
+        assert words[duplicates] in str(note)
+    with pytest.warns(DissensusWarning, match="repeated mentions of a condition: 5, left out"):
+        read_annotations(path, duplicates="first")
+
+
+def test_the_best_confidence_is_the_highest(put: Any) -> None:
+    path = put("case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,2\nc1,A,x,3\n")
+    assert examine_annotations(path, duplicates="best").rankings.to_rankings() == [[[["x"], ["y"]]]]
+    assert examine_annotations(path, duplicates="first").rankings.to_rankings() == [[[["y"], ["x"]]]]
+    once = put("case,annotator,label,rank\nc1,A,x,1\nc1,B,x,1\n", "once.csv")
+    assert not examine_annotations(once, duplicates="first").receipt.notes
+
+
+SHAPES: dict[str, Any] = {
+    "wide.csv": "case,A,B\nc1,x>y>x,y\n",
+    "nested.json": [[[["x"], ["y"], ["x"]], [["y"]]]],
+    "huggingface.jsonl": [{"id": "c1", "labels": [["x", "y", "x"], "y"], "annotator_ids": ["A", "B"]}],
+    "records.jsonl": [{"case": "c1", "annotator": "A", "label": name, "rank": 1} for name in "xyx"],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_of_file_is_served(name: str, put: Any) -> None:
+    path = put(SHAPES[name], name)
+    with pytest.raises(DissensusError, match="'x' is mentioned twice") as caught:
+        examine_annotations(path)
+    assert caught.value.got == "1 repeated mention in 1 ranking"
+    for duplicates in ("first", "best"):
+        reading = examine_annotations(path, duplicates=duplicates)
+        assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
+        assert [note.count for note in reading.receipt.notes if note.lost] == [1]
+
+
+def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> None:
+    names = [f"n{number:02}" for number in range(30)]
+    frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
+    with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
+        Annotations.from_long(frame)
+    said = Annotations.from_long(frame.reverse(), duplicates="best")
+    assert said.to_rankings() == [[[[name] for name in names]]]
+    with pytest.raises(DissensusError, match="duplicates is not understood"):
+        Annotations.from_long(frame, duplicates="last")  # type: ignore[arg-type]
+
+
+# Confidences ------------------------------------------------------------------------------------------
 
 HEADER = "case,annotator,label,confidence\n"
 TEXT = HEADER + "c1,A,x,1\nc1,A,y,3\nc1,B,x,5\nc1,B,y,0\nc2,A,z,\nc3,B,y,2\nc3,B,x,2\n"

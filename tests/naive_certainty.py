@@ -11,35 +11,24 @@ from math import comb
 import numpy as np
 from hypothesis import strategies as st
 
-from dissensus import (
-    Aggregation,
-    Annotations,
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
-    PlackettLuceML,
-    Plausibilities,
-    ProbabilisticInverseRank,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray
 from strategies import rankings
 
-AGGREGATIONS: list[Aggregation] = [
-    MajorityVote(),
-    InverseRank(),
-    InverseRank(ties="each"),
-    PlackettLuceML(),
-    AnnotatorBootstrap(),
-    AnnotatorBootstrap(MajorityVote()),
-    AnnotatorBootstrap(PlackettLuceML()),
-    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
-    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
-    ProbabilisticInverseRank(reliability=10),
-    ProbabilisticInverseRank(reliability=0.01),
-    ProbabilisticInverseRank(reliability=5, alpha=0.3),
-    Dirichlet(reliability=1, alpha=1),
+AGGREGATIONS: list[ds.Aggregation] = [
+    ds.MajorityVote(),
+    ds.InverseRank(),
+    ds.InverseRank(ties="each"),
+    ds.PlackettLuceML(),
+    ds.AnnotatorBootstrap(),
+    ds.AnnotatorBootstrap(ds.MajorityVote()),
+    ds.AnnotatorBootstrap(ds.PlackettLuceML()),
+    ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
+    ds.PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
+    ds.ProbabilisticInverseRank(reliability=10),
+    ds.ProbabilisticInverseRank(reliability=0.01),
+    ds.ProbabilisticInverseRank(reliability=5, alpha=0.3),
+    ds.Dirichlet(reliability=1, alpha=1),
 ]
 """Aggregations that draw in different ways."""
 
@@ -47,7 +36,7 @@ Outcome = tuple[frozenset[int], int]
 """Mentioned members, and how many unmentioned ones complete the set."""
 
 
-def compared(plausibilities: Plausibilities) -> FloatArray:
+def compared(plausibilities: ds.Plausibilities) -> FloatArray:
     """Return what conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
     return np.concatenate([replace(batch, values=batch.compared).dense() for batch in plausibilities])
 
@@ -161,16 +150,16 @@ def risk(theta: FloatArray, support: set[int], levels: list[float]) -> float:
     return float(sum(theta[k] * levels[k] for k in support) + sum(theta[k] for k in others) * mean)
 
 
-def supports(plausibilities: Plausibilities) -> list[set[int]]:
+def supports(plausibilities: ds.Plausibilities) -> list[set[int]]:
     """Return the mentioned conditions of each case."""
     offsets = plausibilities.support_offsets
     return [set(plausibilities.support[offsets[i] : offsets[i + 1]].tolist()) for i in range(plausibilities.n_cases)]
 
 
 @st.composite
-def small_studies(draw: st.DrawFn) -> Annotations:
+def small_studies(draw: st.DrawFn) -> ds.Annotations:
     """Draw a few cases with rankings of a few conditions, none of them empty."""
     conditions = [f"k{i}" for i in range(draw(st.integers(2, 6)))]
     ranking = rankings(len(conditions)).filter(bool)
     nested = draw(st.lists(st.lists(ranking, min_size=1, max_size=4), min_size=1, max_size=3))
-    return Annotations.from_rankings(nested, conditions)
+    return ds.Annotations.from_rankings(nested, conditions)

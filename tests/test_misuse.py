@@ -5,7 +5,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def _calls(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, An
     known = _arguments(folder)
     for name in sorted(set(ds.__all__) - EXEMPT):
         thing = getattr(ds, name)
-        if not (is_dataclass(thing) and name in RECORDS):
+        if name not in RECORDS:
             yield name, thing, known.get(name, {})
         if inspect.isclass(thing):
             yield from _methods(name, thing, known)
@@ -69,7 +69,7 @@ RECORDS = {
 
 
 SMALL = {"draws": 8, "seed": 1, "threads": 1, "level": 0.9, "warmup": 10, "n_cases": 4, "n_annotators": 12}
-SMALL |= {"overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5}
+SMALL |= {"overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5, "tops": (1, 2)}
 """What is passed in place of defaults wherever there is such a parameter."""
 
 
@@ -107,7 +107,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     risks.write_text("low\nhigh\nlow\n", encoding="utf-8")
     long = pl.DataFrame({"case": ["x", "x"], "condition": ["a", "b"], "rank": [1, 2], "score": [0.5, 0.25]})
     aggregations = {
-        name: getattr(ds, name)()
+        name: getattr(ds, name)(**{"warmup": 10} if "warmup" in inspect.signature(getattr(ds, name)).parameters else {})
         for name in ds.__all__
         if name not in EXEMPT and isinstance(getattr(ds, name), type) and issubclass(getattr(ds, name), ds.Aggregation)
         if name != "GivenDraws"

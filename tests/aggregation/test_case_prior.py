@@ -138,13 +138,6 @@ def test_broken_votes_depend_on_the_case_alone() -> None:
         assert np.array_equal(found, of_case[name])
 
 
-def test_counts_with_ties_share_votes_of_one_ranking() -> None:
-    study = ds.Annotations.from_rankings([[[["a", "b"]]] * 1], ["a", "b"], case_names=["x"])
-    found = broken_votes(study.opinions)
-    assert found.sum(axis=1).tolist() == [1.0] * 6
-    assert found[:, 0].sum() == 3.0
-
-
 def test_shared_votes_would_look_like_agreement() -> None:
     """Half of all first places are tied: halves fitted as they are give a far larger concentration."""
     study = ds.simulate_study(n_cases=300, seed=4)

@@ -263,16 +263,6 @@ def test_names_and_order_of_annotators_do_not_matter() -> None:
     np.testing.assert_allclose(qualities[0], qualities[1], atol=0.02)
 
 
-def test_the_order_of_cases_does_not_change_a_bit_and_their_company_does() -> None:
-    said, _ = simulated([0.9, 0.6, 0.7], 30, 3, 7)
-    order = np.random.default_rng(1).permutation(30)
-    one, other = (ds.DawidSkene().sample(s, draws=40).dense() for s in (said, said.select(order)))
-    np.testing.assert_array_equal(one[order], other)
-    part = ds.DawidSkene().sample(said.select(slice(15)), draws=40).dense()
-    assert not np.array_equal(part, one[:15])
-    assert ds.DawidSkene().learns
-
-
 # Limits -------------------------------------------------------------------------------------------------------
 
 

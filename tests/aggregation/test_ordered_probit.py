@@ -51,6 +51,7 @@ def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opin
     np.testing.assert_allclose(found, shifts, atol=0.04)
 
 
+@pytest.mark.slow
 def test_a_sampler_of_what_annotators_perceive_finds_the_same() -> None:
     shifts, spreads, limits = np.array([-0.5, 0.1, 0.6]), np.array([0.4, 0.5, 0.8]), np.array([-0.4, 0.7])
     opinions, _ = simulated(shifts, spreads, limits, 12, seed=4)
@@ -112,7 +113,10 @@ def gradings_place(opinions: list[Opinion], n_cases: int, n_grades: int) -> int:
     return int(np.argsort(np.argsort(keys, kind="stable"))[0])
 
 
-@pytest.mark.parametrize(("n_cases", "n_people", "n_grades", "n_anonymous"), [(8, 3, 3, 0), (6, 2, 4, 1), (8, 0, 3, 3)])
+@pytest.mark.parametrize(
+    ("n_cases", "n_people", "n_grades", "n_anonymous"),
+    [(6, 2, 4, 1), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((8, 3, 3, 0), (8, 0, 3, 3)))],
+)
 def test_the_posterior_is_calibrated_by_simulation(
     n_cases: int, n_people: int, n_grades: int, n_anonymous: int
 ) -> None:
@@ -126,6 +130,7 @@ def test_the_posterior_is_calibrated_by_simulation(
 # What it learns -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_shifts_and_spreads_of_annotators_are_recovered() -> None:
     shifts, spreads = np.array([-0.7, -0.2, 0.0, 0.2, 0.7]), np.array([0.3, 0.4, 0.5, 0.7, 1.0])
     opinions, severities = simulated(shifts, spreads, np.array([-1.0, -0.2, 0.6, 1.4]), 250, seed=8)
@@ -186,9 +191,3 @@ def test_a_study_that_did_not_ask_for_grades_is_refused_with_advice(question: st
 def test_shifts_of_annotators_without_names_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="no names"):
         ds.annotator_gradings(ds.Annotations.from_counts([[1, 2]], question="grades"))
-
-
-@pytest.mark.parametrize("wrong", [{"reliability": 0}, {"warmup": -1}, {"chains": 0}, {"warmup": True}])
-def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ds.DissensusError):
-        ds.OrderedProbit(**wrong)

@@ -86,7 +86,7 @@ def recipe() -> PriorRecipe:
         return recipe_of(0, 3)
 
 
-@pytest.mark.parametrize(("seed", "n_parts"), [(1, 1), (2, 8), (3, 150)])
+@pytest.mark.parametrize(("seed", "n_parts"), [(1, 1), (2, 8), (3, 60)])
 def test_the_recipe_has_the_same_bits_whatever_the_parts_and_their_order(
     recipe: PriorRecipe, monkeypatch: pytest.MonkeyPatch, seed: int, n_parts: int
 ) -> None:
@@ -130,13 +130,6 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
         again = whole.repeated(opinions.case_names, opinions.case_names)
         one, other = (Refits(prior, opinions, recipe.refits).shifts(opinions.case_names) for prior in (own, again))
         assert np.array_equal(one, other)
-
-
-def test_draws_of_parts_are_those_of_the_whole(recipe: PriorRecipe) -> None:
-    whole = ds.PlackettLuce(prior=prior_of(recipe, SAID.opinions, MODELS)).sample(SAID, draws=8)
-    for part in random_parts(6, 5):
-        drawn = ds.PlackettLuce(prior=prior_of(recipe, part.opinions, MODELS)).sample(part, draws=8)
-        assert np.array_equal(drawn.dense(), whole.select(list(part.case_names)).dense())
 
 
 def test_many_cases_in_memory_have_the_prior_of_the_recipe(

@@ -226,15 +226,6 @@ def test_one_annotator_who_names_one_of_many_conditions_does_not_make_a_case_cer
     assert ds.annotation_certainty(paper.select([paper.n_cases - 1])).values[0] > 0.98
 
 
-def test_evaluations_whose_priors_were_fitted_to_different_cases_do_not_merge() -> None:
-    parts = [
-        ds.evaluate(SAID.select(cases), {}, aggregations=["plackett-luce:1"], draws=10)
-        for cases in (slice(0, 20), slice(20, 40))
-    ]
-    with pytest.raises(ds.DissensusError, match="different runs cannot be merged"):
-        parts[0].merge(parts[1])
-
-
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
 def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: ds.Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=2)

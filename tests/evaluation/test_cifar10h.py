@@ -7,20 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
-from dissensus import (
-    Annotations,
-    BrierScore,
-    Dirichlet,
-    Evaluation,
-    ExpectedAccuracy,
-    LogScore,
-    MajorityVote,
-    Metric,
-    Overlap,
-    SetAccuracy,
-    TopKAccuracy,
-    evaluate,
-)
+import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
 from shared_data import SHARED, needs_shared
 
@@ -28,13 +15,13 @@ pytestmark = needs_shared
 
 MODELS = ("densenet", "preresnet", "resnet")
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-METRICS: tuple[Metric, ...] = (
-    TopKAccuracy(1),
-    TopKAccuracy(3),
-    SetAccuracy(2),
-    Overlap(2),
-    ExpectedAccuracy(1),
-    BrierScore(),
+METRICS: tuple[ds.Metric, ...] = (
+    ds.TopKAccuracy(1),
+    ds.TopKAccuracy(3),
+    ds.SetAccuracy(2),
+    ds.Overlap(2),
+    ds.ExpectedAccuracy(1),
+    ds.BrierScore(),
 )
 N_DRAWS = 200
 ERRORS = 4.5
@@ -55,10 +42,10 @@ def labels() -> IntArray:
 
 
 @pytest.fixture(scope="module")
-def adjusted() -> Evaluation:
-    said = Annotations.from_counts(array("cifar10h-counts"), CLASSES)
-    return evaluate(
-        said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
+def adjusted() -> ds.Evaluation:
+    said = ds.Annotations.from_counts(array("cifar10h-counts"), CLASSES)
+    return ds.evaluate(
+        said, scores(), aggregations=[ds.Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
     )
 
 
@@ -95,20 +82,20 @@ def plain_values(theta: FloatArray, order: IntArray, probability: FloatArray) ->
 
 
 @pytest.fixture(scope="module")
-def labelled() -> Evaluation:
+def labelled() -> ds.Evaluation:
     """Evaluate against one certain label per image, as is usual."""
-    said = Annotations.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
-    metrics = (TopKAccuracy(1), TopKAccuracy(3), LogScore())
-    return evaluate(said, scores(), aggregations=[MajorityVote()], metrics=metrics, draws=1, panel=False)
+    said = ds.Annotations.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
+    metrics = (ds.TopKAccuracy(1), ds.TopKAccuracy(3), ds.LogScore())
+    return ds.evaluate(said, scores(), aggregations=[ds.MajorityVote()], metrics=metrics, draws=1, panel=False)
 
 
-def means(result: Evaluation, metric: str) -> FloatArray:
+def means(result: ds.Evaluation, metric: str) -> FloatArray:
     chosen = result.to_frame().filter(metric=metric, estimand="adjusted")
     assert chosen["model"].to_list() == list(MODELS)
     return chosen["mean"].to_numpy()
 
 
-def test_the_accuracy_against_the_labels_is_the_known_one(labelled: Evaluation) -> None:
+def test_the_accuracy_against_the_labels_is_the_known_one(labelled: ds.Evaluation) -> None:
     found = means(labelled, "top-1 accuracy")
     np.testing.assert_allclose(found, [0.9668, 0.9506, 0.9389], rtol=0, atol=1e-12)
 
@@ -122,13 +109,13 @@ def test_the_accuracy_against_the_labels_is_the_known_one(labelled: Evaluation) 
     ],
 )
 def test_certain_labels_agree_with_scikit_learn(
-    labelled: Evaluation, metric: str, oracle: Callable[[IntArray, FloatArray], float]
+    labelled: ds.Evaluation, metric: str, oracle: Callable[[IntArray, FloatArray], float]
 ) -> None:
     expected = [oracle(labels(), given) for given in scores().values()]
     np.testing.assert_allclose(means(labelled, metric), expected, rtol=1e-9)
 
 
-def test_adjusted_values_are_in_the_range_that_numpy_finds(adjusted: Evaluation, plain: FloatArray) -> None:
+def test_adjusted_values_are_in_the_range_that_numpy_finds(adjusted: ds.Evaluation, plain: FloatArray) -> None:
     table = adjusted.to_frame().filter(estimand="adjusted")
     shape = (len(MODELS), len(METRICS))
     per_draw = plain.mean(axis=3)
@@ -136,13 +123,13 @@ def test_adjusted_values_are_in_the_range_that_numpy_finds(adjusted: Evaluation,
     assert (np.abs(table["mean"].to_numpy().reshape(shape) - per_draw.mean(axis=0)) < ERRORS * errors + 1e-6).all()
 
 
-def test_the_adjusted_accuracy_is_below_that_against_the_labels_for_every_classifier(adjusted: Evaluation) -> None:
+def test_the_adjusted_accuracy_is_below_that_against_the_labels_for_every_classifier(adjusted: ds.Evaluation) -> None:
     assert (means(adjusted, "top-1 accuracy") < [0.9668, 0.9506, 0.9389]).all()
     rows = adjusted.to_frame().filter(metric="top-1 accuracy", estimand="adjusted")
     assert (rows["difference"] > 0).all()
 
 
-def test_comparisons_are_in_the_range_that_numpy_finds(adjusted: Evaluation, plain: FloatArray) -> None:
+def test_comparisons_are_in_the_range_that_numpy_finds(adjusted: ds.Evaluation, plain: FloatArray) -> None:
     """Resample the cases' means over draws in NumPy; a quantile of draws has an error of about twice that of a mean."""
     by_case = plain.mean(axis=0)
     weights = np.random.default_rng(9).exponential(size=(10_000, 1000))
@@ -159,7 +146,7 @@ def test_comparisons_are_in_the_range_that_numpy_finds(adjusted: Evaluation, pla
         assert abs(gap.high - high) < error
 
 
-def test_the_order_of_the_classifiers_stands(adjusted: Evaluation) -> None:
+def test_the_order_of_the_classifiers_stands(adjusted: ds.Evaluation) -> None:
     """Accuracies differ by more than 1 % of 10 000 images: beyond all doubt about labels and images."""
     accuracy = [
         gap for gap in adjusted.compare().differences if gap.metric == "top-1 accuracy" and gap.estimand == "adjusted"

@@ -14,23 +14,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dissensus import (
-    Aggregation,
-    Annotations,
-    Dirichlet,
-    Evaluation,
-    ExpectedAccuracy,
-    Metric,
-    PlackettLuce,
-    SetAccuracy,
-    TopKAccuracy,
-    evaluate,
-)
+import dissensus as ds
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5
-METRICS = (TopKAccuracy(1), SetAccuracy(2), ExpectedAccuracy(1))
+METRICS = (ds.TopKAccuracy(1), ds.SetAccuracy(2), ds.ExpectedAccuracy(1))
 NAMES = tuple(metric.name for metric in METRICS)
 MODELS = ("attentive", "distracted")
 
@@ -39,15 +28,15 @@ MODELS = ("attentive", "distracted")
 class Population:
     """Where cases come from, and how they are annotated and aggregated."""
 
-    aggregation: Aggregation
+    aggregation: ds.Aggregation
     n_conditions: int
     n_annotators: int
     longest: int
 
 
 POPULATIONS = {
-    "many labels": Population(Dirichlet(1, alpha=1), 3, 15, 1),
-    "few rankings": Population(PlackettLuce(1, alpha=1, prior="symmetric", warmup=30), 3, 3, 2),
+    "many labels": Population(ds.Dirichlet(1, alpha=1), 3, 15, 1),
+    "few rankings": Population(ds.PlackettLuce(1, alpha=1, prior="symmetric", warmup=30), 3, 3, 2),
 }
 
 
@@ -60,15 +49,15 @@ class Sample:
     lengths: IntArray
     scores: tuple[FloatArray, FloatArray]
 
-    def annotations(self) -> Annotations:
+    def annotations(self) -> ds.Annotations:
         conditions = [f"condition {code}" for code in range(self.theta.shape[1])]
         if (self.lengths == 1).all():
-            return Annotations.from_counts(label_counts(self.orders[:, :, 0], len(conditions)), conditions)
+            return ds.Annotations.from_counts(label_counts(self.orders[:, :, 0], len(conditions)), conditions)
         rankings = [
             [[[code] for code in order[:length]] for order, length in zip(orders, lengths, strict=True)]
             for orders, lengths in zip(self.orders.tolist(), self.lengths.tolist(), strict=True)
         ]
-        return Annotations.from_rankings(rankings, conditions)
+        return ds.Annotations.from_rankings(rankings, conditions)
 
     def values(self) -> FloatArray:
         """Return every metric against the true plausibilities, (models, metrics, cases)."""
@@ -129,13 +118,15 @@ def coverage(name: str) -> Coverage:
 
 
 def evaluated(
-    said: Annotations, models: Mapping[str, FloatArray], population: Population, metrics: Sequence[Metric]
-) -> Evaluation:
+    said: ds.Annotations, models: Mapping[str, FloatArray], population: Population, metrics: Sequence[ds.Metric]
+) -> ds.Evaluation:
     specs = [population.aggregation]
-    return evaluate(said, models, aggregations=specs, metrics=metrics, draws=N_DRAWS, annotators="fixed", panel=False)
+    return ds.evaluate(
+        said, models, aggregations=specs, metrics=metrics, draws=N_DRAWS, annotators="fixed", panel=False
+    )
 
 
-def _held(study: Evaluation, truth: FloatArray, here: FloatArray) -> tuple[FloatArray, ...]:
+def _held(study: ds.Evaluation, truth: FloatArray, here: FloatArray) -> tuple[FloatArray, ...]:
     table = study.to_frame().filter(estimand="adjusted")
     low, high, annotation_low, annotation_high = (
         table[column].to_numpy().reshape(len(MODELS), len(METRICS))
@@ -183,6 +174,6 @@ def test_the_spread_of_annotations_alone_is_about_these_very_cases() -> None:
 def test_a_model_that_knows_more_than_the_annotators_gets_no_credit_for_it() -> None:
     """A limit of the method: draws know nothing of the models, so what a model sees beyond the annotations is luck."""
     drawn = sample(POPULATIONS["few rankings"], 300, np.random.default_rng(5))
-    result = evaluated(drawn.annotations(), {"oracle": drawn.theta}, POPULATIONS["few rankings"], [TopKAccuracy(1)])
+    result = evaluated(drawn.annotations(), {"oracle": drawn.theta}, POPULATIONS["few rankings"], [ds.TopKAccuracy(1)])
     row = result.to_frame().row(0, named=True)
     assert row["high"] < 0.8 < 1.0 == true_values(drawn.theta, drawn.theta)[0].mean()

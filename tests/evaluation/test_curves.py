@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
+from sklearn.metrics import confusion_matrix
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
@@ -16,7 +15,6 @@ from dissensus.evaluation import curves
 from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
 
 METRICS = ["auroc", "calibration-error", "net-benefit:0.2", "sensitivity"]
-KINDS = ["roc", "precision-recall", "reliability", "decision"]
 
 
 def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[str, FloatArray]]:
@@ -156,28 +154,6 @@ def settled_cases() -> tuple[IntArray, FloatArray]:
     return codes, np.clip(np.round(0.3 * codes + rng.random(80) * 0.7, 2), 0.0, 1.0)  # with ties
 
 
-def test_with_unanimous_annotators_the_roc_is_that_of_scikit_learn() -> None:
-    codes, scores = settled_cases()
-    rates, heights, _ = roc_curve(codes, scores, drop_intermediate=False)
-    rows = sure(codes, scores).curves("roc")
-    x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
-    expected = [max(np.interp(rate, rates, heights), *heights[rates <= rate + 1e-9]) for rate in x]
-    np.testing.assert_allclose(y, expected, atol=1e-12)
-
-
-def test_with_unanimous_annotators_precision_is_that_of_scikit_learn() -> None:
-    codes, scores = settled_cases()
-    precision, recall, _ = precision_recall_curve(codes, scores)
-    rows = sure(codes, scores).curves("precision-recall")
-    met = 0
-    for x, y in rows.select("x", "y").iter_rows():
-        same = np.flatnonzero(np.abs(recall - x) < 1e-9)
-        if len(same):
-            assert y == pytest.approx(precision[same].max(), abs=1e-12)
-            met += 1
-    assert met >= 1
-
-
 def test_with_unanimous_annotators_the_matrix_is_that_of_scikit_learn() -> None:
     codes, scores = settled_cases()
     found = sure(codes, scores).confusion()
@@ -213,22 +189,6 @@ def test_a_band_is_about_as_wide_as_the_interval_of_the_same_rate() -> None:
 
 
 # Laws -----------------------------------------------------------------------------------------------------
-
-
-def test_permuted_cases_give_the_same_curves() -> None:
-    said, models = draws_of()
-    order = np.random.default_rng(1).permutation(said.n_cases)
-    mixed = said.select([said.case_names[i] for i in order])
-    again = {name: one[order] for name, one in models.items()}
-    found = ds.evaluate(mixed, again, aggregations=["dirichlet:1"], metrics=METRICS, draws=60, panel=False)
-    assert found.lines == uncertain().lines
-
-
-def test_curves_are_stored(tmp_path: Path) -> None:
-    uncertain().save(tmp_path / "results")
-    again = ds.load_evaluation(tmp_path / "results")
-    assert again.curves().equals(uncertain().curves())
-    assert again.confusion().equals(uncertain().confusion())
 
 
 def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,10 @@
 import dataclasses
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pytest
-from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.evaluation import sentences
@@ -78,14 +76,6 @@ def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(witho
         "Agreement",
         "Adjusted",
     ]
-
-
-def test_the_reason_is_that_of_the_study() -> None:
-    few = evaluated(study=STUDY.annotations.select(list(STUDY.annotations.case_names[:40])))
-    assert "is not estimated: there are 40 annotated cases, and at least 100 are needed." in told(few)
-    single = ds.Annotations.from_rankings([[[["a"]]]] * 110, ["a", "b"])
-    alone = ds.evaluate(single, {"A": [[1, 0]] * 110}, aggregations=["plackett-luce:1:alpha=1"], draws=20)
-    assert "is not estimated: the mean number of opinions per case is 1, and at least 2 are needed." in told(alone)
 
 
 def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: ds.Evaluation) -> None:
@@ -208,8 +198,8 @@ def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
     assert set(result.compare().rank_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
 
 
-def test_flips_name_panel_first() -> None:
-    found = evaluated().compare()
+def test_flips_name_panel_first(result: ds.Evaluation) -> None:
+    found = result.compare()
     settled = [dataclasses.replace(one, low=0.1, high=0.2, p_adjusted=0.0) for one in found.differences]
     turned = [
         dataclasses.replace(one, probability_better=0.0 if one.metric.startswith("Brier") else 1.0) for one in settled
@@ -219,22 +209,13 @@ def test_flips_name_panel_first() -> None:
     assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
 
 
-def test_results_with_a_panel_run_come_back_exactly(result: ds.Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    back = ds.load_evaluation(tmp_path / "results")
-    assert back == result
-    assert back.prior == result.prior
-    assert_frame_equal(back.to_frame(), result.to_frame(), abs_tol=1e-12)
-    assert told(back) == told(result)
-
-
-def test_merged_evaluations_say_why_they_have_no_panel() -> None:
+def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:
     names = list(STUDY.annotations.case_names)
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
     one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
     assert "is not estimated: evaluations of parts of the cases were merged." in told(one.merge(other))
     with pytest.raises(ds.DissensusError, match="panel=False"):
-        evaluated().merge(evaluated())
+        result.merge(result)
 
 
 def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:

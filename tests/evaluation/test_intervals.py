@@ -37,12 +37,6 @@ def test_shares_of_right_answers_have_the_interval_of_jeffreys(k: int, n: int) -
     assert row["high"] == pytest.approx(max(np.quantile(values, 0.95), k / n))
 
 
-def test_all_right_is_not_certain() -> None:
-    row = answered(20, 20).to_frame().row(0, named=True)
-    assert row["high"] == 1
-    assert row["low"] == pytest.approx(stats.beta.ppf(0.05, 20.5, 0.5), abs=0.02)
-
-
 def test_one_differing_case_of_a_thousand_is_not_better() -> None:
     for found in answered(1000, 900, 901).compare().differences:
         assert found.difference == pytest.approx(-0.001)

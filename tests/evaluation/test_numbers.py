@@ -6,28 +6,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
-from dissensus import (
-    DissensusError,
-    MeanAbsoluteError,
-    NormalInverseGamma,
-    Predictions,
-    Ratings,
-    calibrate,
-    evaluate,
-    load_evaluation,
-    simulate_ratings,
-)
+import dissensus as ds
 from dissensus.cli import main
 from dissensus.evaluation.results import Evaluation
 
-STUDY = simulate_ratings(n_cases=60, models={"A": 0.3, "B": 0.9}, shift=0.4, seed=1)
+STUDY = ds.simulate_ratings(n_cases=60, models={"A": 0.3, "B": 0.9}, shift=0.4, seed=1)
 
 
 @pytest.fixture(scope="module")
 def result() -> Evaluation:
-    return evaluate(STUDY.ratings, STUDY.predictions, draws=60)
+    return ds.evaluate(STUDY.ratings, STUDY.predictions, draws=60)
 
 
 def row(result: Evaluation, model: str, metric: str, estimand: str) -> dict[str, float]:
@@ -38,7 +27,7 @@ def row(result: Evaluation, model: str, metric: str, estimand: str) -> dict[str,
 def test_numbers_are_judged_by_error_and_correlation_beside_the_mean_and_median_rating(result: Evaluation) -> None:
     assert [metric.name for metric in result.metrics] == ["mean absolute error", "RMSE", "correlation"]
     assert [point.id for point in result.points] == ["mean-rating", "median-rating"]
-    assert result.runs[0].spec == NormalInverseGamma()
+    assert result.runs[0].spec == ds.NormalInverseGamma()
 
 
 def test_agreement_is_the_mean_distance_to_single_ratings(result: Evaluation) -> None:
@@ -49,7 +38,7 @@ def test_agreement_is_the_mean_distance_to_single_ratings(result: Evaluation) ->
 
 
 def test_the_adjusted_error_is_the_mean_over_draws(result: Evaluation) -> None:
-    drawn = NormalInverseGamma().sample(STUDY.ratings, draws=60)
+    drawn = ds.NormalInverseGamma().sample(STUDY.ratings, draws=60)
     numbers = np.concatenate([batch.numbers for batch in drawn if batch.numbers is not None])[..., 0]
     gaps = np.abs(STUDY.predictions["A"].numbers[:, None] - numbers)
     assert row(result, "A", "mean absolute error", "adjusted")["mean"] == pytest.approx(gaps.mean())
@@ -57,56 +46,49 @@ def test_the_adjusted_error_is_the_mean_over_draws(result: Evaluation) -> None:
 
 def test_bare_numbers_are_in_the_order_of_the_ratings(result: Evaluation) -> None:
     bare = {name: said.numbers for name, said in STUDY.predictions.items()}
-    again = evaluate(STUDY.ratings, bare, draws=60)
+    again = ds.evaluate(STUDY.ratings, bare, draws=60)
     assert again.to_frame().equals(result.to_frame())
 
 
-def test_numbers_come_back_from_disk(result: Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    again = load_evaluation(tmp_path / "results")
-    assert_frame_equal(again.to_frame(), result.to_frame(), rel_tol=1e-12)
-    assert again.predictions["A"].numbers.tolist() == STUDY.predictions["A"].numbers.tolist()
-
-
 def test_scores_of_intervals_are_evaluated_as_before() -> None:
-    said = Ratings.from_scores([[1, 2, 2], [4, 5], [3, 1]])
-    scores = Predictions.from_scores([[0.8, 0.2], [0.1, 0.9], [0.6, 0.4]])
-    found = evaluate(said, {"A": scores}, aggregations=[NormalInverseGamma((2.5,))], draws=50)
+    said = ds.Ratings.from_scores([[1, 2, 2], [4, 5], [3, 1]])
+    scores = ds.Predictions.from_scores([[0.8, 0.2], [0.1, 0.9], [0.6, 0.4]])
+    found = ds.evaluate(said, {"A": scores}, aggregations=[ds.NormalInverseGamma((2.5,))], draws=50)
     assert found.points == ()
-    with pytest.raises(DissensusError, match="needs numbers"):
-        evaluate(said, {"A": scores}, aggregations=[NormalInverseGamma((2.5,))], metrics=[MeanAbsoluteError()])
+    with pytest.raises(ds.DissensusError, match="needs numbers"):
+        ds.evaluate(said, {"A": scores}, aggregations=[ds.NormalInverseGamma((2.5,))], metrics=[ds.MeanAbsoluteError()])
 
 
 def test_held_out_ratings_find_shifts_and_the_reliability_that_is_true() -> None:
-    study = simulate_ratings(n_cases=120, shift=0.8, seed=3)
+    study = ds.simulate_ratings(n_cases=120, shift=0.8, seed=3)
     specs = [
-        NormalInverseGamma(reliability=gamma, shifts=shifts) for shifts in (False, True) for gamma in (0.25, 1, 10)
+        ds.NormalInverseGamma(reliability=gamma, shifts=shifts) for shifts in (False, True) for gamma in (0.25, 1, 10)
     ]
-    found = calibrate(study.ratings, specs, draws=100)
-    assert found.best == NormalInverseGamma(shifts=True)
+    found = ds.calibrate(study.ratings, specs, draws=100)
+    assert found.best == ds.NormalInverseGamma(shifts=True)
     assert "log density" in found.sentences[1]
     assert "ratings" in found.sentences[0]
     assert not found.split_rows
 
 
 def test_what_has_no_density_cannot_be_judged_by_held_out_ratings() -> None:
-    with pytest.raises(DissensusError, match="cannot be judged"):
-        calibrate(STUDY.ratings, ["mean-rating"])
-    with pytest.raises(DissensusError, match="cannot be judged"):
-        calibrate(STUDY.ratings, ["plackett-luce"])
+    with pytest.raises(ds.DissensusError, match="cannot be judged"):
+        ds.calibrate(STUDY.ratings, ["mean-rating"])
+    with pytest.raises(ds.DissensusError, match="cannot be judged"):
+        ds.calibrate(STUDY.ratings, ["plackett-luce"])
 
 
-@pytest.mark.parametrize("metric", ["mean absolute error", "RMSE"])
-def test_intervals_hold_where_annotators_leave_little_open(metric: str) -> None:
+def test_intervals_hold_where_annotators_leave_little_open() -> None:
     """Sixteen ratings a case: the mean over all such cases is known, and 90 % intervals hold it in most studies."""
-    expected = 0.8 * (np.sqrt(2 / np.pi) if metric == "mean absolute error" else 1.0)
-    held = 0
+    truth = {"mean absolute error": 0.8 * np.sqrt(2 / np.pi), "RMSE": 0.8}
+    held = dict.fromkeys(truth, 0)
     for seed in range(40):
-        study = simulate_ratings(n_cases=60, n_annotators=16, opinions=16, noise=0.5, models={"A": 0.8}, seed=seed)
-        found = evaluate(study.ratings, study.predictions, draws=40, annotators="fixed")
-        one = row(found, "A", metric, "adjusted")
-        held += one["low"] <= expected <= one["high"]
-    assert 31 <= held <= 40
+        study = ds.simulate_ratings(n_cases=60, n_annotators=16, opinions=16, noise=0.5, models={"A": 0.8}, seed=seed)
+        found = ds.evaluate(study.ratings, study.predictions, draws=40, annotators="fixed")
+        for metric, expected in truth.items():
+            one = row(found, "A", metric, "adjusted")
+            held[metric] += one["low"] <= expected <= one["high"]
+    assert all(31 <= number <= 40 for number in held.values()), held
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
@@ -130,7 +112,7 @@ def test_the_command_line_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.M
         models += ["--predictions", f"{name}={tmp_path / name}.csv"]
     out = ["--out", tmp_path / "results", "--draws", 30, "--thresholds", "0.5"]
     assert command(monkeypatch, "evaluate", file, *models, *out) == 0
-    found = load_evaluation(tmp_path / "results")
+    found = ds.load_evaluation(tmp_path / "results")
     assert found.conditions == ("<= 0.5", "> 0.5")
     assert found.models == ("A", "B")
     assert command(monkeypatch, "report", tmp_path / "results", "--out", tmp_path / "page.html") == 0

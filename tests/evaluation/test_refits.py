@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.core.errors import DissensusError
 from dissensus.evaluation.evaluator import why_no_panel
 from dissensus.evaluation.refits import FitSpread, Refits, draw_weights, reweighted_means
 from dissensus.evaluation.sums import CaseWeights
@@ -103,21 +102,6 @@ def test_variance_of_the_fit_is_what_refits_add() -> None:
     assert FitSpread(np.stack([moved, still, np.ones_like(still)])).of_models().variance.max() == 0.0
 
 
-def test_the_panel_is_the_same_whatever_the_threads() -> None:
-    one, two = (
-        ds.evaluate(
-            STUDY.annotations,
-            STUDY.predictions,
-            aggregations=["plackett-luce:1"],
-            draws=50,
-            threads=threads,
-            annotators="fixed",
-        )
-        for threads in (1, 2)
-    )
-    assert one == two
-
-
 @pytest.mark.parametrize(
     ("study", "models", "reason"),
     [
@@ -135,17 +119,7 @@ def test_reasons_for_no_panel(study: ds.Annotations, models: dict[str, ds.Predic
     assert reason in why_no_panel(study, models)
 
 
-def test_a_panel_that_cannot_be_estimated_is_refused_if_asked_for() -> None:
-    study = STUDY.annotations.select(slice(0, 50))
-    models = {name: model.select(slice(0, 50)) for name, model in STUDY.predictions.items()}
-    with pytest.raises(DissensusError, match="cannot be estimated"):
-        ds.evaluate(study, models, panel=True)
-    result = ds.evaluate(study, models, aggregations=["plackett-luce:1"], draws=50)
-    assert result.panel is None
-    assert result.prior is not None
-    assert "50 annotated cases" in result.prior.reason
-
-
+@pytest.mark.slow
 def test_intervals_of_the_panel_hold_where_the_truth_is_known() -> None:
     """Forty studies of 150 cases, three votes each: 90 % intervals of two models and of their difference.
 

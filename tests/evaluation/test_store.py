@@ -10,21 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dissensus import (
-    Annotations,
-    Dirichlet,
-    DissensusError,
-    Evaluation,
-    NormalInverseGamma,
-    PlackettLuce,
-    Plausibilities,
-    Ratings,
-    TopKAccuracy,
-    UserMetric,
-    evaluate,
-    load_evaluation,
-    simulate_study,
-)
+import dissensus as ds
 from dissensus.aggregation.base import RecordedAggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.core.notes import Note
@@ -32,7 +18,7 @@ from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics.base import RecordedMetric
 
-STUDY = simulate_study(n_cases=12, n_conditions=8, seed=4)
+STUDY = ds.simulate_study(n_cases=12, n_conditions=8, seed=4)
 RECEIPT = Receipt(
     "opinions.csv",
     "long",
@@ -54,16 +40,16 @@ def replace_path(receipt: Receipt, path: str) -> Receipt:
 
 
 @pytest.fixture(scope="module")
-def result() -> Evaluation:
+def result() -> ds.Evaluation:
     first, *others = STUDY.predictions
-    return evaluate(
+    return ds.evaluate(
         STUDY.annotations.with_receipt(RECEIPT),
         {
             first: STUDY.predictions[first].with_receipt(replace_path(RECEIPT, "A.csv")),
             **{name: STUDY.predictions[name] for name in others},
         },
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)],
-        metrics=[TopKAccuracy(1), UserMetric("hits", hits, meaning="How often the best is found.")],
+        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed"), ds.Dirichlet(2)],
+        metrics=[ds.TopKAccuracy(1), ds.UserMetric("hits", hits, meaning="How often the best is found.")],
         draws=40,
         categories=STUDY.categories,
         strata=STUDY.strata,
@@ -71,7 +57,7 @@ def result() -> Evaluation:
 
 
 @pytest.fixture
-def place(result: Evaluation, tmp_path: Path) -> Path:
+def place(result: ds.Evaluation, tmp_path: Path) -> Path:
     result.save(tmp_path / "results")
     return tmp_path / "results"
 
@@ -89,8 +75,8 @@ def write(place: Path, content: dict[str, Any], *, forge: bool = False) -> None:
 
 
 def refused(place: Path) -> str:
-    with pytest.raises(DissensusError) as caught:
-        load_evaluation(place)
+    with pytest.raises(ds.DissensusError) as caught:
+        ds.load_evaluation(place)
     assert str(place) in str(caught.value)
     return str(caught.value)
 
@@ -98,8 +84,8 @@ def refused(place: Path) -> str:
 # What comes back -----------------------------------------------------------------------------------------
 
 
-def test_everything_comes_back_exactly(result: Evaluation, place: Path) -> None:
-    again = load_evaluation(place)
+def test_everything_comes_back_exactly(result: ds.Evaluation, place: Path) -> None:
+    again = ds.load_evaluation(place)
     assert again == result
     assert again.to_frame().equals(result.to_frame())
     assert again.by_category().equals(result.by_category())
@@ -111,26 +97,26 @@ def test_everything_comes_back_exactly(result: Evaluation, place: Path) -> None:
     assert repr(again) == repr(result)
 
 
-def test_receipts_come_back(result: Evaluation, place: Path) -> None:
-    again = load_evaluation(place)
+def test_receipts_come_back(result: ds.Evaluation, place: Path) -> None:
+    again = ds.load_evaluation(place)
     assert [receipt.path for receipt in result.receipts] == ["opinions.csv", "A.csv"]
     assert again.receipts == result.receipts
     assert again.study.receipt == RECEIPT
 
 
-def test_receipts_are_stored_without_the_directories_of_files(result: Evaluation, tmp_path: Path) -> None:
+def test_receipts_are_stored_without_the_directories_of_files(result: ds.Evaluation, tmp_path: Path) -> None:
     study = result.study.with_receipt(replace_path(RECEIPT, "somewhere/unheard-of/opinions.csv"))
     dataclasses.replace(result, study=study).save(tmp_path / "results")
     assert "unheard-of" not in (tmp_path / "results" / "run.json").read_text(encoding="utf-8")
-    assert load_evaluation(tmp_path / "results").receipts == result.receipts
+    assert ds.load_evaluation(tmp_path / "results").receipts == result.receipts
 
 
-def test_results_from_before_there_were_receipts_are_read(result: Evaluation, place: Path) -> None:
+def test_results_from_before_there_were_receipts_are_read(result: ds.Evaluation, place: Path) -> None:
     content = described(place)
     for part in (content["study"], *content["models"]):
         del part["receipt"]
     write(place, content, forge=True)
-    again = load_evaluation(place)
+    again = ds.load_evaluation(place)
     assert again == result
     assert again.receipts == ()
 
@@ -147,48 +133,43 @@ def test_a_forged_receipt_is_refused(place: Path, change: str) -> None:
         refused(place)
 
 
-def test_specs_come_back_as_specs(result: Evaluation, place: Path) -> None:
-    again = load_evaluation(place)
-    assert [run.spec for run in again.runs] == [PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)]
+def test_specs_come_back_as_specs(result: ds.Evaluation, place: Path) -> None:
+    again = ds.load_evaluation(place)
+    assert [run.spec for run in again.runs] == [ds.PlackettLuce(3, alpha=1.0, prior="observed"), ds.Dirichlet(2)]
     assert again.points == result.points
-    assert again.metrics[0] == TopKAccuracy(1)
+    assert again.metrics[0] == ds.TopKAccuracy(1)
 
 
-def test_a_metric_that_is_not_at_hand_keeps_its_words_and_cannot_be_computed(result: Evaluation, place: Path) -> None:
-    metric = load_evaluation(place).metrics[1]
+def test_a_metric_that_is_not_at_hand_keeps_its_words_and_cannot_be_computed(
+    result: ds.Evaluation, place: Path
+) -> None:
+    metric = ds.load_evaluation(place).metrics[1]
     assert isinstance(metric, RecordedMetric)
     assert metric.record() == result.metrics[1].record()
     assert (metric.name, metric.meaning) == ("hits", "How often the best is found.")
-    with pytest.raises(DissensusError, match="cannot be computed here"):
-        evaluate(STUDY.annotations, STUDY.predictions, aggregations=["dirichlet"], metrics=[metric], draws=5)
+    with pytest.raises(ds.DissensusError, match="cannot be computed here"):
+        ds.evaluate(STUDY.annotations, STUDY.predictions, aggregations=["dirichlet"], metrics=[metric], draws=5)
 
 
 def test_draws_from_elsewhere_come_back_by_name(tmp_path: Path) -> None:
-    drawn = Dirichlet().sample(STUDY.annotations, draws=20)
-    given = Plausibilities.from_draws(drawn.dense(), conditions=drawn.conditions, case_names=drawn.case_names)
-    result = evaluate(STUDY.annotations.select(list(drawn.case_names)), {}, aggregations=[given], draws=20)
+    drawn = ds.Dirichlet().sample(STUDY.annotations, draws=20)
+    given = ds.Plausibilities.from_draws(drawn.dense(), conditions=drawn.conditions, case_names=drawn.case_names)
+    result = ds.evaluate(STUDY.annotations.select(list(drawn.case_names)), {}, aggregations=[given], draws=20)
     result.save(tmp_path / "results")
-    again = load_evaluation(tmp_path / "results")
+    again = ds.load_evaluation(tmp_path / "results")
     assert again == result
     assert isinstance(again.runs[0].spec, RecordedAggregation)
-    with pytest.raises(DissensusError, match="cannot be sampled here"):
+    with pytest.raises(ds.DissensusError, match="cannot be sampled here"):
         again.runs[0].spec.sample(STUDY.annotations)
-
-
-def test_ratings_come_back(tmp_path: Path) -> None:
-    ratings = Ratings.from_scores([[1, 2, 2], [4, 5], [0, 3]], case_names=["a", "b", "c"])
-    result = evaluate(ratings, {}, aggregations=[NormalInverseGamma((2.5,))], draws=30)
-    result.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == result
 
 
 def test_merged_results_come_back(tmp_path: Path) -> None:
     names = STUDY.annotations.case_names
     parts = [
-        evaluate(
+        ds.evaluate(
             STUDY.annotations.select(list(some)),
             {name: said.select(list(some)) for name, said in STUDY.predictions.items()},
-            aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
+            aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
             metrics=["top-k-accuracy:1"],
             draws=30,
             categories=STUDY.categories,
@@ -197,30 +178,31 @@ def test_merged_results_come_back(tmp_path: Path) -> None:
     ]
     merged = parts[0].merge(parts[1])
     merged.save(tmp_path / "results")
-    assert load_evaluation(tmp_path / "results") == merged
+    assert ds.load_evaluation(tmp_path / "results") == merged
 
 
 def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
-    said = Annotations.from_rankings([[[["a"]]]], ["a", "b"])
-    undefined = UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))
-    result = evaluate(said, {"A": [[0.0, 1.0]]}, aggregations=["dirichlet"], metrics=[undefined], draws=5)
+    said = ds.Annotations.from_rankings([[[["a"]]]], ["a", "b"])
+    undefined = ds.UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))
+    result = ds.evaluate(said, {"A": [[0.0, 1.0]]}, aggregations=["dirichlet"], metrics=[undefined], draws=5)
     result.save(tmp_path / "results")
     for name in ("summary.json", "run.json"):
         json.loads((tmp_path / "results" / name).read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert json.loads((tmp_path / "results" / "summary.json").read_text(encoding="utf-8"))[0]["mean"] is None
-    assert np.isnan(load_evaluation(tmp_path / "results").to_frame()["mean"][0])
+    assert np.isnan(ds.load_evaluation(tmp_path / "results").to_frame()["mean"][0])
 
 
 def test_versions_are_those_of_the_run(place: Path) -> None:
     content = described(place)
     content["versions"]["dissensus"] = "0.0.7"
     write(place, content, forge=True)
-    assert load_evaluation(place).versions["dissensus"] == "0.0.7"
+    assert ds.load_evaluation(place).versions["dissensus"] == "0.0.7"
 
 
+@pytest.mark.slow
 def test_the_demo_is_small(tmp_path: Path) -> None:
-    study = simulate_study(n_cases=400, seed=1)
-    result = evaluate(
+    study = ds.simulate_study(n_cases=400, seed=1)
+    result = ds.evaluate(
         study.annotations, study.predictions, draws=1000, seed=1, categories=study.categories, strata=study.strata
     )
     result.save(tmp_path / "results")
@@ -288,14 +270,14 @@ def test_whatever_is_changed_in_run_json_is_noticed(place: Path, change: Callabl
 
 @pytest.mark.parametrize("change", [remove, replace])
 def test_a_forged_run_json_is_refused_in_one_clear_error_or_says_the_same(
-    result: Evaluation, place: Path, change: Callable[[Any, Any], None]
+    result: ds.Evaluation, place: Path, change: Callable[[Any, Any], None]
 ) -> None:
     content = described(place)
     for path in places_of(content):
         write(place, changed(content, path, change), forge=True)
         try:
-            loaded = load_evaluation(place)
-        except DissensusError:
+            loaded = ds.load_evaluation(place)
+        except ds.DissensusError:
             continue
         np.testing.assert_array_equal(loaded.case_means, result.case_means, err_msg=str(path))
 

@@ -63,20 +63,6 @@ def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
 
 
-def test_the_order_inside_a_block_does_not_matter() -> None:
-    weights = np.array([0.2, 1.0, 3.0, 0.01, 0.5])
-    one = log_probabilities([[[0, 1, 2], [4]]], weights)
-    other = log_probabilities([[[2, 0, 1], [4]]], weights)
-    np.testing.assert_allclose(one, other, rtol=1e-14)
-
-
-def test_writing_the_implicit_last_block_out_changes_nothing() -> None:
-    weights = np.array([0.2, 1.0, 3.0, 0.01, 0.5])
-    one = log_probabilities([[[0, 1], [4]]], weights)
-    other = log_probabilities([[[0, 1], [4], [2, 3]]], weights)
-    np.testing.assert_allclose(one, other, rtol=1e-14)
-
-
 @pytest.mark.parametrize("size", [2, 3, 5, 7, 9, 12])
 @pytest.mark.parametrize("span", [0, 1, 4, 12])
 def test_the_lattice_and_the_quadrature_agree(size: int, span: int) -> None:

@@ -35,13 +35,6 @@ def test_the_wasserstein_distance_is_that_of_scipy() -> None:
     np.testing.assert_allclose(values, expected, atol=1e-12)
 
 
-def test_the_distance_to_one_certain_grade_is_the_expected_error_of_a_grade_drawn_from_the_model() -> None:
-    [batch] = ds.MajorityVote().sample(ds.Annotations.from_counts([[0, 4, 0, 0, 0]], GRADES, question="grades"))
-    model = ds.Predictions.from_scores([[0.1, 0.2, 0.3, 0.3, 0.1]], GRADES)
-    found = ds.WassersteinDistance().values(ds.Drawn(batch, 0), ds.Predicted(model, batch))
-    np.testing.assert_allclose(found, 0.1 * 1 + 0.3 * 1 + 0.3 * 2 + 0.1 * 3)
-
-
 def test_the_top_grade_error_is_the_distance_between_the_first_grades() -> None:
     values, draws, scores = measured(ds.GradeError())
     expected = np.abs(draws.argmax(axis=2) - scores.argmax(axis=1)[:, None])
@@ -74,22 +67,3 @@ def test_scores_that_are_no_probabilities_are_refused(metric: str) -> None:
     logits = ds.Predictions.from_scores([[0.7, -0.3], [0.2, 0.8]], ["0", "1"])
     with pytest.raises(ds.DissensusError, match="needs probabilities"):
         ds.evaluate(said, {"A": logits}, metrics=[metric], draws=10)
-
-
-def test_metrics_of_grades_are_named_on_the_command_line_with_their_parameters() -> None:
-    said = ds.Annotations.from_counts([[3, 1, 0], [0, 2, 1]] * 3, question="grades")
-    model = ds.Predictions.from_scores([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]] * 3, ["0", "1", "2"])
-    metrics = ["grade-error", "grade-error:soft", "within-grades:1", "within-grades:0:truth=soft"]
-    found = ds.evaluate(said, {"A": model}, aggregations=["dirichlet"], metrics=metrics, draws=50)
-    assert [metric.name for metric in found.metrics] == [
-        "grade error",
-        "expected grade error",
-        "accuracy within 1 grade",
-        "expected accuracy within 0 grades",
-    ]
-
-
-@pytest.mark.parametrize("distance", [-1, 0.5])
-def test_a_distance_that_counts_no_grades_is_refused(distance: float) -> None:
-    with pytest.raises(ds.DissensusError, match="distance"):
-        ds.WithinGrades(distance)  # type: ignore[arg-type]

@@ -24,7 +24,6 @@ from metrics.metric_studies import (
     measured,
     metrics_for,
     one_batch,
-    predictions_for,
     small_studies,
 )
 
@@ -151,16 +150,6 @@ def test_names_of_conditions_do_not_matter(metric: ds.Metric) -> None:
         np.testing.assert_allclose(relabelled, all_values(metric, aggregation.sample(STUDY), predictions), atol=1e-12)
 
 
-@given(data=st.data())
-def test_sets_that_are_equal_overlap(data: st.DataObject) -> None:
-    study = data.draw(small_studies())
-    predictions = data.draw(predictions_for(study).filter(lambda said: said.kind != "set"))
-    batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
-    for k in range(1, study.n_conditions):
-        equal, overlap = (measured(kind(k), batch, predictions) for kind in (ds.SetAccuracy, ds.Overlap))
-        assert (equal <= overlap + 1e-12).all()
-
-
 def test_top_k_accuracy_grows_with_k_and_falls_with_j() -> None:
     for drawn in DRAWN:
         values = [all_values(ds.TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
@@ -182,18 +171,6 @@ PERFECT: tuple[ds.Metric, ...] = (
     *(ds.TopKAccuracy(1), ds.SetAccuracy(2), ds.Overlap(3), ds.AverageOverlap(5), ds.RankBiasedOverlap(0.8, 12)),
     *(ds.KendallTau(4), ds.SpearmanFootrule(4)),
 )
-
-
-def test_the_draw_itself_is_the_perfect_model() -> None:
-    rng = np.random.default_rng(8)
-    nested = [[[[int(c)] for c in rng.permutation(N_CONDITIONS)]] for _ in range(5)]
-    drawn = ds.InverseRank().sample(ds.Annotations.from_rankings(nested, STUDY.conditions))
-    oracle = ds.Predictions.from_scores(drawn.mean(), STUDY.conditions, case_names=drawn.case_names)
-    worst = ds.Predictions.from_scores(-drawn.mean(), STUDY.conditions, case_names=drawn.case_names)
-    for metric in PERFECT:
-        np.testing.assert_allclose(all_values(metric, drawn, oracle), 1.0, rtol=1e-15)
-        if not isinstance(metric, ds.RankBiasedOverlap):
-            np.testing.assert_allclose(all_values(metric, drawn, worst), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("said", ALL_PREDICTIONS, ids=attrgetter("kind"))
@@ -243,16 +220,3 @@ def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
 
 
 # The first j inside the first k --------------------------------------------------------------------------
-
-
-@given(data=st.data())
-def test_the_first_k_inside_the_first_k_are_the_same_set(data: st.DataObject) -> None:
-    study = data.draw(small_studies())
-    predictions = data.draw(predictions_for(study).filter(lambda said: said.kind != "set"))
-    batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
-    for k in range(1, study.n_conditions):
-        inside, same = (
-            measured(ds.TopKAccuracy(k, j=k), batch, predictions),
-            measured(ds.SetAccuracy(k), batch, predictions),
-        )
-        np.testing.assert_allclose(inside, same, rtol=1e-12, atol=1e-15)

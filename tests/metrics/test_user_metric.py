@@ -72,11 +72,6 @@ def test_an_evaluation_takes_functions_beside_other_metrics() -> None:
     assert means["miss"] == pytest.approx(1 - means["top-1 accuracy"], abs=1e-12)
 
 
-def test_functions_are_not_found_by_an_id() -> None:
-    assert ds.UserMetric("hit", hit).id == "user-metric"
-    assert "user-metric" not in ds.Metric.family.known()
-
-
 def test_names_tell_functions_apart() -> None:
     metrics = ds.UserMetric("hit", hit), ds.UserMetric("miss", missed)
     assert metrics[0] != metrics[1]

@@ -101,12 +101,12 @@ if TYPE_CHECKING:
     from dissensus.metrics.grades import RankedProbabilityScore as RankedProbabilityScore
     from dissensus.metrics.grades import WassersteinDistance as WassersteinDistance
     from dissensus.metrics.grades import WithinGrades as WithinGrades
-    from dissensus.metrics.numbers import BlandAltman as BlandAltman
     from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
     from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
     from dissensus.metrics.numbers import Correlation as Correlation
     from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
-    from dissensus.metrics.numbers import RMSE as RMSE
     from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
     from dissensus.metrics.probabilities import BrierScore as BrierScore
     from dissensus.metrics.probabilities import LogScore as LogScore

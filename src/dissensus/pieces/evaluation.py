@@ -23,7 +23,7 @@ import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import PriorRecipe, Request, fitted_recipe, table_of_models, with_refits
-from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, cannot_be_split
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
@@ -142,7 +142,7 @@ def check_asked(aggregations: Sequence[Aggregation], counts: Mapping[str, int], 
     check_seed(seed)
     check_level(level)
     for spec in aggregations:
-        reason = cannot_be_split(spec)
+        reason = spec.needs_whole
         if reason:
             raise DissensusError(
                 f"{spec.id} cannot be evaluated piece by piece",

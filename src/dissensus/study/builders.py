@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Unranked
-from dissensus.core.checks import check_length, check_most
+from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Unranked
+from dissensus.core.checks import check_choice, check_length, check_most
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.ragged import offsets_from_lengths, row_of_each
+from dissensus.core.notes import Note
+from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray
-from dissensus.study.repeats import check_mentioned_once
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
+
+SHORT_RANKING = 12
+"""Longer rankings are sorted to find a condition that is mentioned twice."""
+
+SHOWN = 3
+KEPT = {"first": "left out, the first mention counts", "best": "left out, the mention with the best rank counts"}
+
+SHARED = (
+    "shared by their confidences: each mention is a ranking of its own, its weight its share, and numbers of "
+    "rankings and Krippendorff's alpha count every mention"
+)
 
 
 def panel_of(
@@ -36,11 +48,13 @@ def panel_of(
     votes: IntArray | None = None,
 ) -> Panel:
     """Say who gave how many opinions on which case; names and weights are nested by case, or serve every case."""
-    annotators, known = _annotator_codes(per_opinion(annotator_names, sizes, "annotator name"), sum(sizes))
+    names = per_opinion(annotator_names, sizes, "annotator name") or [None] * sum(sizes)
+    known = tuple(dict.fromkeys(str(name) for name in names if name is not None))
+    codes = {name: code for code, name in enumerate(known)}
     return Panel(
         case_names=numbered_names(case_names, len(sizes)),
         opinion_offsets=offsets_from_lengths(sizes),
-        annotators=annotators,
+        annotators=np.array([ANONYMOUS if name is None else codes[str(name)] for name in names], dtype=np.int64),
         annotator_names=known,
         weights=as_numbers("weights", per_opinion(weights, sizes, "weight")),
         groups=() if groups is None else tuple(map(str, groups)),
@@ -123,45 +137,49 @@ def condition_codes(
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
     known, n_names = {name: code for code, name in enumerate(names)}, len(names)
     codes = np.array(
-        [known.get(one, -1) if isinstance(one, str) else _code(one, n_names) for one in mentions], np.int64
+        [
+            known.get(one, -1)
+            if isinstance(one, str)
+            else (int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < n_names else -1)
+            for one in mentions
+        ],
+        dtype=np.int64,
     )
     wrong = np.flatnonzero(codes < 0)
     if len(wrong):
-        raise _unusable(mentions[wrong[0]], names, where(int(wrong[0])))
+        mention, place = mentions[wrong[0]], where(int(wrong[0]))
+        if isinstance(mention, str):
+            raise unknown_condition(mention, names, place)
+        is_code = isinstance(mention, Integral) and not isinstance(mention, bool)
+        raise DissensusError(
+            "a condition code is out of range" if is_code else "a condition is neither a name nor a code",
+            expected=f"0 to {len(names) - 1}, as there are {len(names)} conditions"
+            if is_code
+            else "the name of a condition, or its code, at this depth of the lists",
+            got=f"{mention!r:.60}",
+            where=place,
+        )
     return codes
-
-
-def _code(mention: object, n_names: int) -> int:
-    """Return a code, or -1 for what is none."""
-    if not isinstance(mention, Integral) or isinstance(mention, bool):
-        return -1
-    return int(mention) if 0 <= int(mention) < n_names else -1
-
-
-def _unusable(mention: object, names: tuple[str, ...], where: str) -> DissensusError:
-    if isinstance(mention, str):
-        return unknown_condition(mention, names, where)
-    if isinstance(mention, Integral) and not isinstance(mention, bool):
-        expected = f"0 to {len(names) - 1}, as there are {len(names)} conditions"
-        return DissensusError("a condition code is out of range", expected=expected, got=str(mention), where=where)
-    return DissensusError(
-        "a condition is neither a name nor a code",
-        expected="the name of a condition, or its code, at this depth of the lists",
-        got=f"{mention!r:.60}",
-        where=where,
-    )
 
 
 def unknown_condition(name: str, names: Iterable[str], where: str = "") -> DissensusError:
     """Build the error for a condition that is not in the vocabulary."""
-    names = tuple(names)
-    advice = suggestion(name, names) or "add it to the list of conditions, or correct the name"
+    return _unlisted("condition", name, tuple(names), where, "add it to the list of conditions, or correct the name")
+
+
+def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:
+    """Build the error for a finding that is not on the list."""
+    nothing = "say that it means that nothing was found (nothing=NAME, --nothing NAME)"
+    return _unlisted("finding", name, findings, where, f"add it to the list, correct the name, or {nothing}")
+
+
+def _unlisted(what: str, name: str, names: Sequence[str], where: str, advice: str) -> DissensusError:
     return DissensusError(
-        f"unknown condition {name!r}",
-        expected=f"one of the {len(names)} listed conditions",
+        f"unknown {what} {name!r}",
+        expected=f"one of the {len(names)} listed {what}s",
         got=repr(name),
         where=where,
-        advice=advice,
+        advice=suggestion(name, names) or advice,
     )
 
 
@@ -224,29 +242,7 @@ def per_opinion(values: Sequence[Any] | None, sizes: Sequence[int], what: str) -
     return [value for given in by_case for value in given]
 
 
-def _annotator_codes(names: list[Any] | None, n_opinions: int) -> tuple[IntArray, tuple[str, ...]]:
-    """Give the annotators numbers in order of appearance; ``None`` is nobody in particular."""
-    if names is None:
-        return np.full(n_opinions, ANONYMOUS, dtype=np.int64), ()
-    known = tuple(dict.fromkeys(str(name) for name in names if name is not None))
-    codes = {name: code for code, name in enumerate(known)}
-    return np.array([ANONYMOUS if name is None else codes[str(name)] for name in names], dtype=np.int64), known
-
-
 # Findings ---------------------------------------------------------------------------------------------
-
-
-def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:
-    """Build the error for a finding that is not on the list."""
-    return DissensusError(
-        f"unknown finding {name!r}",
-        expected=f"one of the {len(findings)} listed findings",
-        got=repr(name),
-        where=where,
-        advice=suggestion(name, findings)
-        or "add it to the list, correct the name, or say that it means that nothing was found (nothing=NAME, "
-        "--nothing NAME)",
-    )
 
 
 def checked_answers(answers: object, shape: tuple[int, ...], axes: Sequence[str]) -> AnswerArray:
@@ -315,3 +311,114 @@ def _finding_codes(given: Any, names: tuple[str, ...], where: str) -> list[int]:
     if unknown:
         raise unknown_finding(str(unknown[0]), names, where)
     return [names.index(name) for name in given]
+
+
+# Mentions ---------------------------------------------------------------------------------------------
+
+
+def check_mentioned_once(
+    conditions: tuple[str, ...], panel: Panel, ranking_of_mention: IntArray, codes: IntArray
+) -> None:
+    """Refuse rankings that mention one condition twice; the mentions of a ranking stand together."""
+    # To compare each mention with the next few clears short rankings, which nearly all are, without sorting.
+    for shift in range(1, SHORT_RANKING):
+        together = ranking_of_mention[shift:] == ranking_of_mention[:-shift]
+        if not together.any():
+            return
+        if (together & (codes[shift:] == codes[:-shift])).any():
+            break
+    keys = np.sort(ranking_of_mention * len(conditions) + codes)
+    twice = keys[1:][~begins_run(keys)[1:]]
+    if len(twice):
+        rankings, first = np.unique(twice // len(conditions), return_index=True)
+        places = [_place(conditions, panel, int(key)) for key in twice[first[:SHOWN]]]
+        mentions = f"{len(twice):,} repeated mention{'s' if len(twice) > 1 else ''}"
+        raise DissensusError(
+            f"condition {conditions[int(twice[0]) % len(conditions)]!r} is mentioned twice by one annotator",
+            expected="every condition at most once in a ranking",
+            got=f"{mentions} in {len(rankings):,} ranking{'s' if len(rankings) > 1 else ''}",
+            where="; ".join(places) + (f"; and {len(rankings) - SHOWN:,} more" if len(rankings) > SHOWN else ""),
+            advice="tell repeated rankings apart (annotation column), or say which mention counts: duplicates='first' "
+            "or 'best' (--duplicates first)",
+        )
+
+
+def _place(conditions: tuple[str, ...], panel: Panel, key: int) -> str:
+    ranking, code = divmod(key, len(conditions))
+    return f"{place_of(panel, ranking)}, condition {conditions[code]!r}"
+
+
+def without_repeats(
+    duplicates: Duplicates,
+    conditions: tuple[str, ...],
+    panel: Panel,
+    ranking: IntArray,
+    rank: FloatArray,
+    codes: IntArray,
+    mentioned: BoolArray,
+) -> tuple[BoolArray, tuple[Note, ...]]:
+    """Mark the mentions that count, one per ranking and condition, and note how many others there are.
+
+    All arrays have one entry per row; a smaller rank is better.
+    """
+    check_choice("duplicates", duplicates, get_args(Duplicates))
+    if duplicates == "refuse":
+        return mentioned, ()
+    rows = np.flatnonzero(mentioned)
+    keys = ranking[rows] * len(conditions) + codes[rows]
+    order = np.lexsort((rank[rows], keys)) if duplicates == "best" else np.argsort(keys, kind="stable")
+    again = order[~begins_run(keys[order])]
+    if not len(again):
+        return mentioned, ()
+    kept = mentioned.copy()
+    kept[rows[again]] = False
+    places = tuple(_place(conditions, panel, int(key)) for key in np.unique(keys[again])[:SHOWN])
+    return kept, (Note("repeated mentions of a condition", len(again), KEPT[duplicates], places, lost=True),)
+
+
+def soft_votes(said: Study, confidences: FloatArray) -> tuple[Study, tuple[Note, ...]]:
+    """Split every ranking into one ranking per mention, whose weight is its share of the confidences.
+
+    Parameters
+    ----------
+    said
+        Rankings by named annotators: a name is what tells that several rankings are the vote of one person.
+    confidences : (n_mentions,)
+        Positive numbers in the order of ``said.codes``.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
+    >>> votes, _ = soft_votes(said, np.array([3.0, 1.0]))
+    >>> votes.to_rankings(), votes.weights
+    ([[[['a']], [['b']]]], array([0.75, 0.25]))
+    """
+    spoken = said.mentions_per_ranking
+    if (said.annotators[spoken > 1] == ANONYMOUS).any():
+        raise DissensusError(
+            "a soft vote needs the name of its annotator",
+            expected="an annotator in every row, so that several rankings are known to be the vote of one person",
+            got="confidences of nobody in particular",
+            advice="name the column (annotator=..., --column annotator=NAME), or let confidences order (order)",
+        )
+    parts = np.maximum(spoken, 1)
+    opinion = np.repeat(np.arange(said.n_rankings), parts)
+    weights = said.weights[opinion].copy()
+    is_mention = np.repeat(spoken > 0, parts)
+    ranking = said.ranking_of_mention
+    begins = begins_run(ranking)
+    # by the largest, the first of each ranking, before by the sum: huge ones have none
+    scaled = confidences / confidences[begins][np.cumsum(begins) - 1]
+    weights[is_mention] *= scaled / weighted_counts(ranking, scaled, said.n_rankings)[ranking]
+    panel = replace(
+        said.panel,
+        opinion_offsets=offsets_from_lengths(parts)[said.ranking_offsets],
+        annotators=said.annotators[opinion],
+        weights=weights,
+        votes=said.votes[opinion],
+    )
+    one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
+    block_offsets = offsets_from_lengths(is_mention)
+    votes = replace(said, panel=panel, block_offsets=block_offsets, code_offsets=one_each)
+    return votes, (Note("soft votes", int((spoken > 0).sum()), SHARED),)

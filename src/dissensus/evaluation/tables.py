@@ -118,7 +118,7 @@ def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
 def agreement(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.agreement`."""
     schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
-    if not evaluation.study.has_agreement:
+    if evaluation.study.kind != "rankings":
         return pl.DataFrame(schema=schema)
     return (
         annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import PriorRecipe, Request, fitted_recipe, table_of_models, with_refits
+from dissensus.aggregation.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -704,7 +704,7 @@ def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: st
         return prior_record({finding: one for finding, one in recipes.items() if isinstance(one, RatingPrior)}, reason)
     return joined_records(
         {
-            finding: PriorRecord(tuple(table_of_models(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+            finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
             for finding, one in fitted.items()
         }
     )

@@ -184,13 +184,13 @@ class AgreementSection(ReportSection):
 
 
 def _measured(rows: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
-    from dissensus.agreement.measures import TITLES
+    from dissensus.agreement.measures import KNOWN
     from dissensus.figures.model_charts import MEANINGS
 
     for row in rows:
         yield {
             "finding": visible(row.get("finding", "")),
-            "title": TITLES[row["measure"]],
+            "title": KNOWN[row["measure"]].title,
             "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else NOTHING,
             "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else NOTHING,
             "cases": f"{row['n_cases']:,}",

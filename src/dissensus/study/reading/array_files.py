@@ -14,9 +14,8 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
-from dissensus.study import ranking_arrays
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import Rows, stacked
+from dissensus.study.ranking_arrays import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import DECLARED, declaration, wrong_shape
@@ -47,7 +46,7 @@ class RankingArrays(Format):
         rows = stacked("groups", groups, "iu")
         conditions, cases, assumed = names_of(source, options, rows)
         meaning, question = (declaration(source.content, key, str(source.path)) for key in DECLARED)
-        said = ranking_arrays.annotations_from_ranking_arrays(
+        said = from_ranking_arrays(
             rankings, groups, conditions=conditions, case_names=cases, unranked=meaning or "below"
         ).asked(question or "conditions")
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
@@ -73,7 +72,7 @@ class Confidences(Format):
         rows = stacked("confidences", array, "iuf")
         conditions, cases, assumed = names_of(source, options, rows)
         names: dict[str, Any] = {"conditions": conditions, "case_names": cases}
-        said = ranking_arrays.annotations_from_confidences(array, **names, unranked="below")
+        said = from_confidences(array, **names, unranked="below")
         order = "confidences order the conditions; their values are not used"
         return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 

@@ -185,7 +185,6 @@ class AgreementSection(ReportSection):
 
 def _measured(rows: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
     from dissensus.agreement.measures import KNOWN
-    from dissensus.figures.model_charts import MEANINGS
 
     for row in rows:
         yield {
@@ -194,7 +193,7 @@ def _measured(rows: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
             "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else NOTHING,
             "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else NOTHING,
             "cases": f"{row['n_cases']:,}",
-            "meaning": MEANINGS[row["measure"]],
+            "meaning": KNOWN[row["measure"]].meaning,
             "note": row["note"].replace("undefined: ", "not defined, as "),
         }
 
